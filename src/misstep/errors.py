@@ -1,0 +1,129 @@
+"""Errors a user can meet, and the exit code each one gives the command line.
+
+Every error says what is wrong, where, what was expected and what to do, in one line. The fields
+stay separate so that `--json` can hand them on; the text is only their rendering. A class
+stands for one exit code; docs/exit-codes.md is the table, and a test keeps the two in step.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class MisstepError(Exception):
+    """Something went wrong that is not a bug in Misstep."""
+
+    exit_code = 39
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        expected: str | None = None,
+        hint: str | None = None,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.expected = expected
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        if self.expected:
+            text += f"; expected {self.expected}"
+        if self.hint:
+            text += f"; {self.hint}"
+        return " ".join(text.split())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword-only arguments do not survive the default pickling of exceptions, and
+        # errors travel between worker processes.
+        return (_rebuild, (type(self), self.what, self.where, self.expected, self.hint))
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "error": type(self).__name__,
+            "what": self.what,
+            "where": self.where,
+            "expected": self.expected,
+            "hint": self.hint,
+            "exit_code": self.exit_code,
+        }
+
+
+def _rebuild(
+    cls: type[MisstepError],
+    what: str,
+    where: str | None,
+    expected: str | None,
+    hint: str | None,
+) -> MisstepError:
+    return cls(what, where=where, expected=expected, hint=hint)
+
+
+class UsageError(MisstepError):
+    """The command line or the arguments of a function make no sense."""
+
+    exit_code = 2
+
+
+class UndecidedError(MisstepError):
+    """The method gave up without an answer, and a stronger method may still find one."""
+
+    exit_code = 10
+
+
+class TimeLimitError(MisstepError):
+    """A time limit ended the work."""
+
+    exit_code = 20
+
+
+class MemoryLimitError(MisstepError):
+    """A memory limit ended the work."""
+
+    exit_code = 21
+
+
+class BudgetLimitError(MisstepError):
+    """A budget of expansions, evaluations or states ended the work."""
+
+    exit_code = 22
+
+
+class Interrupted(MisstepError):
+    """The user stopped the work (Ctrl-C)."""
+
+    exit_code = 23
+
+
+class InputFileError(MisstepError):
+    """A file or folder is missing, unreadable, not writable or too large."""
+
+    exit_code = 30
+
+
+class InputFormatError(MisstepError):
+    """A file can be read but its content is malformed."""
+
+    exit_code = 31
+
+
+class UnsupportedError(MisstepError):
+    """The input uses a feature that Misstep, or the chosen algorithm, cannot handle."""
+
+    exit_code = 32
+
+
+class ToolError(MisstepError):
+    """A program that Misstep calls failed for a reason of its own."""
+
+    exit_code = 33
+
+
+class MissingDependencyError(MisstepError):
+    """An optional package is needed for this and not installed."""
+
+    exit_code = 34
