@@ -1,0 +1,92 @@
+#include "fdr/match_tree.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace misstep {
+
+namespace {
+
+class Builder {
+   public:
+    Builder(std::span<const int> domain_sizes, const std::vector<std::vector<Fact>> &assignments,
+            std::vector<std::int32_t> &code, std::int32_t end)
+        : domain_sizes_(domain_sizes), assignments_(assignments), tested_(assignments.size(), 0), code_(code), end_(end) {}
+
+    // Writes the node of `ids` and everything below it; returns its position. The facts of an assignment are
+    // sorted, and tested_[id] of them are decided on the way to this node.
+    std::int32_t build(const std::vector<int> &ids) {
+        std::vector<int> complete;
+        std::vector<int> open;
+        int variable = std::numeric_limits<int>::max();
+        for (int id : ids) {
+            if (tested_[id] == assignments_[id].size()) {
+                complete.push_back(id);
+            } else {
+                open.push_back(id);
+                variable = std::min(variable, assignments_[id][tested_[id]].variable);
+            }
+        }
+        const auto node = static_cast<std::int32_t>(code_.size());
+        code_.push_back(static_cast<std::int32_t>(complete.size()));
+        code_.insert(code_.end(), complete.begin(), complete.end());
+        if (open.empty()) {
+            code_.push_back(end_);
+            return node;
+        }
+
+        std::map<int, std::vector<int>> by_value;
+        std::vector<int> any;
+        for (int id : open) {
+            const Fact &fact = assignments_[id][tested_[id]];
+            if (fact.variable == variable) {
+                by_value[fact.value].push_back(id);
+                ++tested_[id];
+            } else {
+                any.push_back(id);
+            }
+        }
+        // A table over the whole domain is the fastest test, but wastes memory where few values lead on.
+        const int domain = domain_sizes_[variable];
+        const bool dense = by_value.size() > 3 && 8 * static_cast<int>(by_value.size()) >= domain;
+        const std::size_t at = code_.size();
+        code_.resize(at + (dense ? 2 + domain : 3 + 2 * by_value.size()), 0);
+        code_[at] = dense ? variable : ~variable;
+        if (!dense) code_[at + 2] = static_cast<std::int32_t>(by_value.size());
+        std::size_t pair = at + 3;
+        for (const auto &[value, children] : by_value) {
+            const std::int32_t child = build(children);  // may move code_
+            if (dense) {
+                code_[at + 2 + value] = child;
+            } else {
+                code_[pair++] = value;
+                code_[pair++] = child;
+            }
+        }
+        if (!any.empty()) {
+            const std::int32_t child = build(any);
+            code_[at + 1] = child;
+        }
+        return node;
+    }
+
+   private:
+    std::span<const int> domain_sizes_;
+    const std::vector<std::vector<Fact>> &assignments_;
+    std::vector<std::size_t> tested_;
+    std::vector<std::int32_t> &code_;
+    std::int32_t end_;
+};
+
+}  // namespace
+
+MatchTree::MatchTree(std::span<const int> domain_sizes, const std::vector<std::vector<Fact>> &assignments) {
+    code_.push_back(0);
+    std::vector<int> ids(assignments.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    Builder(domain_sizes, assignments, code_, END).build(ids);
+    code_.shrink_to_fit();
+}
+
+}  // namespace misstep

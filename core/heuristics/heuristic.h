@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/types.h"
+
+namespace misstep {
+
+// An estimate of the cost of reaching the goal. Evaluation reuses buffers of the object: one object a thread.
+class Heuristic {
+   public:
+    virtual ~Heuristic() = default;
+
+    // INFINITE_COST proves that the goal cannot be reached from the state.
+    virtual Cost evaluate(const int *values) = 0;
+
+    // Operators of the last evaluated state that look helpful, in increasing order; none if the heuristic has no notion of it.
+    virtual std::span<const OperatorId> helpful() const { return {}; }
+
+    virtual std::size_t bytes() const = 0;
+};
+
+}  // namespace misstep
