@@ -35,7 +35,8 @@ State = tuple[int, ...]
 
 VERSION = 3
 _LARGEST = 2**31 - 1  # Fast Downward reads every number into an int.
-_NUMBER = re.compile(r"-?[0-9]{1,10}")
+# int() alone would also accept 1_0, +1 and digits of other scripts.
+_NUMBERS = re.compile(r"-?[0-9]{1,10}(?: -?[0-9]{1,10})*")
 _Item = TypeVar("_Item")
 
 
@@ -140,13 +141,12 @@ class _Reader:
         return line
 
     def _numbers(self, what: str) -> list[int]:
-        line = self._next(what)
-        numbers = []
-        for token in line.split():
-            # int() alone would also accept 1_0, +1 and digits of other scripts.
-            if _NUMBER.fullmatch(token) is None or abs(int(token)) > _LARGEST:
-                self._fail(f"found {_quote(line)}", what)
-            numbers.append(int(token))
+        line = self._next(what).rstrip()
+        if _NUMBERS.fullmatch(line) is None:
+            self._fail(f"found {_quote(line)}", what)
+        numbers = [int(token) for token in line.split()]
+        if max(numbers) > _LARGEST:
+            self._fail(f"{max(numbers)} is too large", f"{what}, up to {_LARGEST}")
         return numbers
 
     def _number(self, what: str, least: int = 0, most: int = _LARGEST) -> int:
@@ -273,7 +273,7 @@ class _Reader:
         what = "an effect: count, conditions, variable, pre, post"
         numbers = self._numbers(what)
         # The count comes from the file: compare it before trusting it.
-        if not numbers or numbers[0] < 0 or len(numbers) != 2 * numbers[0] + 4:
+        if numbers[0] < 0 or len(numbers) != 2 * numbers[0] + 4:
             self._fail(f"found {len(numbers)} numbers", what)
         *flat, var, pre, post = numbers[1:]
         conditions = tuple(self._check_fact(*pair) for pair in _pairs(flat))
