@@ -4,10 +4,9 @@ What a number means where the format leaves room for doubt, checked against Fast
 
 * An effect line is `n cond_1 ... cond_n var pre post`. `pre` is a precondition of the *operator*,
   also when the effect is conditional: Fast Downward's search moves every `pre` other than -1
-  into the operator's preconditions. The translator takes `pre` from the action's precondition
-  and never from an effect's condition (it leaves conditions that the precondition implies out of
-  the effect), so the two readings never differ on its output except that a wrong one would
-  let inapplicable operators through.
+  into the operator's preconditions. The translator fills `pre` from the action's precondition
+  and then leaves that fact out of the prevail conditions, so reading it as a condition of
+  the effect alone would let inapplicable operators through.
 * An operator may list a precondition more than once (several effects on one variable repeat
   their `pre`), but a variable with two different required values is refused.
 * Operators may have no effect at all (translator option `--keep-no-ops`).
