@@ -1,0 +1,187 @@
+"""Validate plans: sequences of operator names, from any state.
+
+A plan names its operators, but names need not be unique: the translator splits an action with a
+negative or disjunctive precondition into several operators of one name. The first *applicable*
+operator of that name, in the order of the file, is taken. Then VALID always means that a real
+sequence of operators does what is claimed. On translator output it makes no difference which
+one is taken, as the parts of one action do the same wherever two of them apply. On other files
+it may; such steps are listed in the report, since INVALID is then only about the first choice.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from misstep.checking.files import read_text
+from misstep.checking.sas import Operator, SasTask, State
+from misstep.checking.semantics import (
+    Violation,
+    apply,
+    check_state,
+    is_applicable,
+    refuse_axioms,
+    unreached_goals,
+    violated_preconditions,
+)
+from misstep.errors import InputFormatError
+
+_SHOWN = 3  # conditions spelled out in a reason; the report has them all
+
+
+class Failure(enum.Enum):
+    UNKNOWN_OPERATOR = "unknown operator"
+    INAPPLICABLE = "inapplicable"
+    GOAL_NOT_REACHED = "goal not reached"
+    COST_DIFFERS = "cost differs"
+
+
+@dataclass(frozen=True, slots=True)
+class PlanReport:
+    """What happened. Cost, steps and final state are those of the part that could be executed."""
+
+    valid: bool
+    cost: int
+    steps: int
+    final_state: State
+    failure: Failure | None = None
+    failed_step: int | None = None
+    """The step that could not be executed, the first one being 1."""
+    failed_operator: str | None = None
+    violated: tuple[Violation, ...] = ()
+    """The preconditions or goal facts that do not hold in the final state."""
+    reason: str = ""
+    ambiguous_steps: tuple[int, ...] = ()
+    """Steps where another operator of that name was applicable and differs in result or cost."""
+
+    def __str__(self) -> str:
+        return f"VALID cost {self.cost}" if self.valid else f"INVALID {self.reason}"
+
+
+def read_plan(path: str | os.PathLike[str]) -> list[str]:
+    return parse_plan(read_text(path), os.fspath(path))
+
+
+def parse_plan(text: str, source: str = "<plan>") -> list[str]:
+    """The operator names of an IPC plan: `(name arguments)`, one a line, comments after `;`."""
+    names = []
+    for number, line in enumerate(text.split("\n"), 1):
+        step = line.partition(";")[0].strip()
+        if not step:
+            continue
+        name = _normalise(step)
+        bare = not (step.startswith("(") and step.endswith(")"))
+        if bare or not name or "(" in name or ")" in name:
+            shown = ascii(step if len(step) <= 40 else step[:37] + "...")
+            raise InputFormatError(
+                f"found {shown}",
+                where=f"{source}:{number}",
+                expected="(operator arguments) or a comment after ;",
+            )
+        names.append(name)
+    return names
+
+
+def validate_plan(
+    task: SasTask,
+    plan: Sequence[str],
+    state: Sequence[int] | None = None,
+    claimed_cost: int | None = None,
+) -> PlanReport:
+    """Execute `plan` from `state` (default: the initial state) and see whether it is one.
+
+    Operator names may come with or without parentheses. An invalid plan is an answer, not an
+    error; errors are kept for tasks with axioms and for states that are none of this task.
+    """
+    refuse_axioms(task)
+    current = task.initial_state if state is None else check_state(task, state)
+    candidates = _operators_by_name(task, plan)
+    cost = 0
+    ambiguous: list[int] = []
+    for step, text in enumerate(plan, 1):
+        name = _normalise(text)
+        same_name = candidates.get(name, [])
+        choices = [operator for operator in same_name if is_applicable(current, operator)]
+        if not choices:
+            violated = _fewest_violations(current, same_name)
+            if same_name:
+                failure, why = Failure.INAPPLICABLE, _describe(task, violated)
+            else:
+                failure, why = Failure.UNKNOWN_OPERATOR, "the task has no operator of this name"
+            return PlanReport(
+                valid=False,
+                cost=cost,
+                steps=step - 1,
+                final_state=current,
+                failure=failure,
+                failed_step=step,
+                failed_operator=name,
+                violated=tuple(violated),
+                reason=f"step {step} ({name}): {why}" + _ambiguity_note(ambiguous),
+                ambiguous_steps=tuple(ambiguous),
+            )
+        results = [(apply(current, operator), operator.cost) for operator in choices]
+        if any(result != results[0] for result in results):
+            ambiguous.append(step)
+        current = results[0][0]
+        cost += results[0][1]
+
+    missing = unreached_goals(current, task)
+    failed: Failure | None = None
+    reason = ""
+    if missing:
+        failed = Failure.GOAL_NOT_REACHED
+        reason = f"the goal is not reached after {len(plan)} steps: it {_describe(task, missing)}"
+    elif claimed_cost is not None and claimed_cost != cost:
+        failed = Failure.COST_DIFFERS
+        reason = f"the plan costs {cost}, not {claimed_cost} as claimed"
+    return PlanReport(
+        valid=failed is None,
+        cost=cost,
+        steps=len(plan),
+        final_state=current,
+        failure=failed,
+        violated=tuple(missing),
+        reason="" if failed is None else reason + _ambiguity_note(ambiguous),
+        ambiguous_steps=tuple(ambiguous),
+    )
+
+
+def _normalise(name: str) -> str:
+    """PDDL names ignore case; spaces and the outer parentheses carry no meaning."""
+    name = name.strip()
+    if name.startswith("(") and name.endswith(")"):
+        name = name[1:-1]
+    return " ".join(name.lower().split())
+
+
+def _operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Operator]]:
+    # Only the names the plan uses: a plan is short and a task may have many operators.
+    candidates: dict[str, list[Operator]] = {_normalise(name): [] for name in plan}
+    for operator in task.operators:
+        same_name = candidates.get(_normalise(operator.name))
+        if same_name is not None:
+            same_name.append(operator)
+    return candidates
+
+
+def _fewest_violations(state: State, operators: Sequence[Operator]) -> list[Violation]:
+    """Explain with the operator that came closest to being applicable."""
+    return min((violated_preconditions(state, op) for op in operators), key=len, default=[])
+
+
+def _describe(task: SasTask, violated: Sequence[Violation]) -> str:
+    text = "; ".join(violation.describe(task) for violation in violated[:_SHOWN])
+    more = len(violated) - _SHOWN
+    return f"{text}; and {more} more" if more > 0 else text
+
+
+def _ambiguity_note(ambiguous: Sequence[int]) -> str:
+    if not ambiguous:
+        return ""
+    return (
+        f" (step {ambiguous[0]} names several applicable operators that differ; "
+        "the first in the file was taken)"
+    )

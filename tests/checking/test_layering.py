@@ -1,0 +1,56 @@
+"""The checker shares nothing with what it checks: no import leads out of it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import misstep.checking
+
+MODULES = sorted(Path(misstep.checking.__file__).parent.rglob("*.py"))
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            # A relative import gives a name that no allowed module has.
+            module = "." * node.level + (node.module or "")
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+def allowed(name: str) -> bool:
+    if name.split(".")[0] in sys.stdlib_module_names:
+        return name.split(".")[0] != "importlib"  # a way around this test
+    return f"{name}.".startswith(("misstep.checking.", "misstep.errors."))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_imports_stay_inside(path: Path) -> None:
+    assert [name for name in imported(ast.parse(path.read_text())) if not allowed(name)] == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import numpy",
+        "import misstep",
+        "from misstep import tasks",
+        "from misstep.tasks import load_task",
+        "from .. import tasks",
+        "import misstep.checking_tools",
+        "def f():\n    import misstep._core",
+        "import importlib",
+    ],
+)
+def test_the_rule_catches(source: str) -> None:
+    assert not all(allowed(name) for name in imported(ast.parse(source)))
+
+
+def test_modules_were_found() -> None:
+    assert len(MODULES) >= 5
