@@ -23,6 +23,8 @@ namespace misstep {
 class StateRegistry {
    public:
     explicit StateRegistry(int words);
+    StateRegistry(StateRegistry &&) = default;
+    StateRegistry &operator=(StateRegistry &&) = default;
 
     int words() const { return words_; }
     StateId size() const { return size_; }

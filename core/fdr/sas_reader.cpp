@@ -153,6 +153,7 @@ class Reader {
         expect("begin_goal");
         std::vector<Fact> goal;
         const int n = count("goal facts");
+        if (n == 0) fail("the task has no goal", "at least one goal fact");
         for (int i = 0; i < n; ++i) {
             goal.push_back(fact_line("the goal"));
             for (int j = 0; j < i; ++j)

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/limits.h"
+#include "fdr/predecessors.h"
+#include "fdr/state.h"
+#include "fdr/successors.h"
+#include "fdr/task.h"
+
+namespace nb = nanobind;
+
+namespace misstep::bindings {
+
+// A task together with what every caller needs of it, built once.
+struct TaskHandle {
+    explicit TaskHandle(Task parsed);
+    Task task;
+    SuccessorGenerator generator;
+    std::uint64_t serial;  // see State::checked_for
+
+    const PredecessorGenerator &predecessors();  // built on first use
+    void check(const State &state) const;        // throws ValueError if the state is not one of this task
+
+   private:
+    std::unique_ptr<PredecessorGenerator> predecessors_;
+};
+
+using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using OperatorBatch = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Throws ValueError if the batch has the wrong width or a value outside its domain.
+void check_batch(const TaskHandle &task, const StateBatch &states);
+
+// Hands a vector over to numpy without copying.
+template <class T, class Shape>
+nb::object to_numpy(std::vector<T> &&data, const Shape &shape) {
+    auto *owner = new std::vector<T>(std::move(data));
+    nb::capsule capsule(owner, [](void *p) noexcept { delete static_cast<std::vector<T> *>(p); });
+    return nb::cast(nb::ndarray<nb::numpy, T>(owner->data(), shape.size(), shape.data(), capsule));
+}
+template <class T>
+nb::object to_numpy(std::vector<T> &&data) {
+    const std::vector<std::size_t> shape{data.size()};
+    return to_numpy(std::move(data), shape);
+}
+
+// An integer, or float infinity for INFINITE_COST.
+nb::object cost_to_python(Cost cost);
+// The same as doubles: costs of real plans are far below 2^53, so nothing is lost.
+nb::object costs_to_numpy(const std::vector<Cost> &costs);
+
+// Limits whose poll callback lets Ctrl-C through (as KeyboardInterrupt) and reports progress. The search itself runs
+// without the interpreter lock.
+Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> bytes,
+                   std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations,
+                   nb::object progress);
+
+void define_base(nb::module_ &module);
+void define_fdr(nb::module_ &module);
+void define_state_space(nb::module_ &module);
+void define_heuristics(nb::module_ &module);
+void define_search(nb::module_ &module);
+
+}  // namespace misstep::bindings

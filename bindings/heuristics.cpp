@@ -1,0 +1,5 @@
+#include "bindings.h"
+
+namespace misstep::bindings {
+void define_heuristics(nb::module_ &) {}
+}  // namespace misstep::bindings

@@ -1,0 +1,11 @@
+#include "bindings.h"
+
+NB_MODULE(_core, module) {
+    module.doc() = "The native core of Misstep. Private: use the package's public names.";
+    using namespace misstep::bindings;
+    define_base(module);
+    define_fdr(module);
+    define_state_space(module);
+    define_heuristics(module);
+    define_search(module);
+}

@@ -1,0 +1,4 @@
+#include "bindings.h"
+namespace misstep::bindings {
+void define_search(nb::module_ &) {}
+}

@@ -1,0 +1,86 @@
+#include "search/astar.h"
+
+#include <algorithm>
+
+namespace misstep {
+
+AStar::AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const int *start, Cost bound)
+    : nodes_(generator),
+      heuristic_(heuristic),
+      blind_estimate_(generator.task().min_cost()),
+      bound_(bound),
+      values_(generator.task().variable_count()) {
+    const StateId root = nodes_.add_root(start);
+    closed_.push_back(0);
+    consider(root, estimate(root));
+}
+
+// Evaluates a state that has no estimate yet.
+Cost AStar::estimate(StateId id) {
+    ++progress_.evaluations;
+    if (heuristic_ == nullptr) return nodes_.is_goal(id) ? 0 : blind_estimate_;
+    nodes_.values(id, values_.data());
+    h_.push_back(heuristic_->evaluate(values_.data()));
+    return h_.back();
+}
+
+void AStar::consider(StateId id, Cost h) {
+    if (h == INFINITE_COST) return;
+    const Cost f = nodes_[id].g + h;
+    if (f < bound_) open_.push(f, h, id);
+}
+
+std::size_t AStar::bytes() const {
+    return nodes_.bytes() + open_.bytes() + closed_.capacity() + h_.capacity() * sizeof(Cost);
+}
+
+SearchResult AStar::finish(Status status, Limit limit, StateId goal) {
+    SearchResult result;
+    result.status = status;
+    result.limit = limit;
+    result.progress = progress_;
+    result.progress.bytes = bytes();
+    result.registered = nodes_.size();
+    if (status == Status::plan) {
+        result.plan = nodes_.plan_to(goal);
+        result.cost = nodes_[goal].g;
+        result.lower_bound = result.cost;
+    } else {
+        // Every plan passes through an open state, so the lowest f bounds all plans from below.
+        result.lower_bound = open_.empty() ? bound_ : std::min(bound_, open_.lowest());
+    }
+    return result;
+}
+
+SearchResult AStar::run(const Limits &limits) {
+    LimitWatch watch(limits);
+    const Task &task = nodes_.task();
+    while (!open_.empty()) {
+        const Limit limit = watch.check(progress_, [&] { return bytes(); });
+        if (limit != Limit::none) return finish(Status::limit, limit);
+        const StateId id = open_.pop();
+        if (closed_[id]) continue;
+        if (nodes_.is_goal(id)) return finish(Status::plan, Limit::none, id);
+        closed_[id] = 1;
+        ++progress_.expansions;
+        const Cost g = nodes_[id].g;
+        nodes_.expand(id, [&](StateId successor, bool is_new, OperatorId op) {
+            ++progress_.generated;
+            Node &node = nodes_[successor];
+            const Cost new_g = g + task.cost(op);
+            if (is_new) {
+                node = {new_g, id, op};
+                closed_.push_back(0);
+                consider(successor, estimate(successor));
+            } else if (new_g < node.g) {
+                node = {new_g, id, op};
+                closed_[successor] = 0;
+                consider(successor, heuristic_ != nullptr ? h_[successor]
+                                    : nodes_.is_goal(successor) ? 0 : blind_estimate_);
+            }
+        });
+    }
+    return finish(Status::exhausted, Limit::none);
+}
+
+}  // namespace misstep

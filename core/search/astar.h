@@ -1,0 +1,41 @@
+#pragma once
+
+#include <vector>
+
+#include "heuristics/heuristic.h"
+#include "search/node_table.h"
+#include "search/open_list.h"
+#include "search/result.h"
+
+namespace misstep {
+
+// A* with reopening: optimal for every admissible heuristic, consistent or not.
+//
+// With a bound, only plans cheaper than the bound are looked for: `exhausted` then proves that there is none, which is
+// the proof that a policy of that cost is optimal. Without a heuristic the search is blind (cheapest operator, 0 at goals).
+class AStar {
+   public:
+    AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const int *start, Cost bound = INFINITE_COST);
+
+    // Runs until it is decided or a limit bites; calling it again goes on where it stopped, and the budgets of
+    // `limits` count from the beginning of the search, its seconds from this call.
+    SearchResult run(const Limits &limits);
+
+   private:
+    Cost estimate(StateId id);
+    void consider(StateId id, Cost h);
+    SearchResult finish(Status status, Limit limit, StateId goal = NO_STATE);
+    std::size_t bytes() const;
+
+    NodeTable nodes_;
+    Heuristic *heuristic_;
+    Cost blind_estimate_;
+    Cost bound_;
+    OpenList<Ties::last_in> open_;
+    std::vector<char> closed_;
+    std::vector<Cost> h_;  // empty if blind
+    std::vector<int> values_;
+    Progress progress_;
+};
+
+}  // namespace misstep

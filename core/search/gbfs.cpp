@@ -1,0 +1,61 @@
+#include "search/gbfs.h"
+
+namespace misstep {
+
+GreedyBestFirst::GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, Cost bound)
+    : nodes_(generator), heuristic_(heuristic), bound_(bound), values_(generator.task().variable_count()) {
+    const StateId root = nodes_.add_root(start);
+    if (consider(root)) goal_ = root;
+}
+
+bool GreedyBestFirst::consider(StateId id) {
+    const bool is_goal = nodes_.is_goal(id);
+    // A state that is no goal needs at least one more operator.
+    if (nodes_[id].g + (is_goal ? 0 : nodes_.task().min_cost()) >= bound_) {
+        dropped_ = true;
+        return false;
+    }
+    if (is_goal) return true;
+    nodes_.values(id, values_.data());
+    ++progress_.evaluations;
+    const Cost h = heuristic_.evaluate(values_.data());
+    if (h != INFINITE_COST) open_.push(h, 0, id);
+    return false;
+}
+
+SearchResult GreedyBestFirst::finish(Status status, Limit limit) {
+    SearchResult result;
+    result.status = status;
+    result.limit = limit;
+    result.progress = progress_;
+    result.progress.bytes = bytes();
+    result.registered = nodes_.size();
+    if (status == Status::plan) {
+        result.plan = nodes_.plan_to(goal_);
+        result.cost = nodes_[goal_].g;
+    } else if (status == Status::exhausted && !dropped_) {
+        result.lower_bound = INFINITE_COST;
+    }
+    return result;
+}
+
+SearchResult GreedyBestFirst::run(const Limits &limits) {
+    LimitWatch watch(limits);
+    const Task &task = nodes_.task();
+    while (goal_ == NO_STATE && !open_.empty()) {
+        const Limit limit = watch.check(progress_, [&] { return bytes(); });
+        if (limit != Limit::none) return finish(Status::limit, limit);
+        const StateId id = open_.pop();
+        ++progress_.expansions;
+        const Cost g = nodes_[id].g;
+        nodes_.expand(id, [&](StateId successor, bool is_new, OperatorId op) {
+            ++progress_.generated;
+            if (!is_new) return;
+            nodes_[successor] = {g + task.cost(op), id, op};
+            if (goal_ == NO_STATE && consider(successor)) goal_ = successor;
+        });
+    }
+    return finish(goal_ != NO_STATE ? Status::plan : Status::exhausted, Limit::none);
+}
+
+}  // namespace misstep

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <vector>
+
+#include "heuristics/heuristic.h"
+#include "search/node_table.h"
+#include "search/open_list.h"
+#include "search/result.h"
+
+namespace misstep {
+
+// Greedy best-first search: eager, by the heuristic alone, first in first out among equals. States that
+// the heuristic proves dead are dropped, so an exhausted search is a proof.
+//
+// A bound drops states from which the plan could not become cheaper than it. The first path to a state need not be the
+// cheapest, so after a drop an exhausted search proves nothing, and its lower bound says so.
+class GreedyBestFirst {
+   public:
+    GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, Cost bound = INFINITE_COST);
+
+    SearchResult run(const Limits &limits);  // resumable, as AStar::run
+
+   private:
+    // Returns whether the state is a goal within the bound, which ends the search.
+    bool consider(StateId id);
+    SearchResult finish(Status status, Limit limit);
+    std::size_t bytes() const { return nodes_.bytes() + open_.bytes(); }
+
+    NodeTable nodes_;
+    Heuristic &heuristic_;
+    Cost bound_;
+    bool dropped_ = false;
+    StateId goal_ = NO_STATE;
+    OpenList<Ties::first_in> open_;
+    std::vector<int> values_;
+    Progress progress_;
+};
+
+}  // namespace misstep
