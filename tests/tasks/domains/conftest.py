@@ -1,0 +1,59 @@
+"""Sizes that the tests of the built-in domains share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from misstep.errors import UsageError
+from misstep.tasks.domains import DOMAINS
+from misstep.tasks.domains.dice import Dice
+
+Sizes = dict[str, int]
+
+PERCENTAGES = {"percent", "holes", "gluten"}
+
+
+@pytest.fixture(scope="session")
+def toys() -> dict[str, Sizes]:
+    """Sizes whose states can be listed in a moment."""
+    return {
+        "blocksworld": {"blocks": 3},
+        "childsnack": {"children": 1, "trays": 1, "tables": 1, "gluten": 100},
+        "ferry": {"cars": 2, "locations": 2},
+        "floortile": {"width": 2, "height": 1, "robots": 1},
+        "gripper": {"balls": 2},
+        "miconic": {"passengers": 2, "floors": 2},
+        "satellite": {
+            "satellites": 1,
+            "instruments": 1,
+            "modes": 1,
+            "directions": 2,
+            "observations": 1,
+        },
+        "spanner": {"spanners": 2, "nuts": 1, "locations": 2},
+        "transport": {"vehicles": 1, "packages": 2, "locations": 3, "capacity": 2},
+        "visitall": {"width": 2, "height": 2, "percent": 100, "holes": 0},
+    }
+
+
+@pytest.fixture(scope="session")
+def draw_sizes() -> Callable[[str, int], Sizes]:
+    """Small random sizes that the domain accepts."""
+
+    def draw(name: str, seed: int) -> Sizes:
+        dice = Dice(f"sizes {name} {seed}")
+        while True:
+            sizes = {}
+            for parameter in DOMAINS[name].parameters:
+                spread = 100 if parameter.name in PERCENTAGES else 4
+                span = min(spread, parameter.maximum - parameter.minimum)
+                sizes[parameter.name] = parameter.minimum + dice.below(span + 1)
+            try:
+                DOMAINS[name].problem(Dice("accepted?"), **sizes)
+            except UsageError:
+                continue
+            return sizes
+
+    return draw
