@@ -1,0 +1,56 @@
+"""Misstep tests learned action policies and proves what it finds.
+
+The public names are loaded on first use: `python -m misstep.checking` must run where the native core
+does not, and `misstep --help` should not wait for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from misstep.errors import MisstepError
+    from misstep.planning import PlanResult, make_heuristic, plan
+    from misstep.tasks.census import Census, census
+    from misstep.tasks.domains import generate
+    from misstep.tasks.load import load_task
+    from misstep.tasks.task import State, Task
+
+_HOMES = {
+    "Census": "misstep.tasks.census",
+    "MisstepError": "misstep.errors",
+    "PlanResult": "misstep.planning",
+    "State": "misstep.tasks.task",
+    "Task": "misstep.tasks.task",
+    "census": "misstep.tasks.census",
+    "generate": "misstep.tasks.domains",
+    "load_task": "misstep.tasks.load",
+    "make_heuristic": "misstep.planning",
+    "plan": "misstep.planning",
+}
+
+__all__ = [
+    "Census",
+    "MisstepError",
+    "PlanResult",
+    "State",
+    "Task",
+    "census",
+    "generate",
+    "load_task",
+    "make_heuristic",
+    "plan",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return metadata.version("misstep")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'misstep' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,3 @@
+from misstep.cli.main import main
+
+main()

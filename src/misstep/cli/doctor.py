@@ -1,0 +1,81 @@
+"""`misstep doctor`: is the installation whole, and what could be added?"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from misstep.cli.arguments import AsJson
+from misstep.cli.output import print_json
+from misstep.errors import MisstepError, ToolError
+
+REQUIRED = ("numpy", "plado", "fast-downward-translate", "nanobind-backend", "typer", "rich")
+# Extra of this package -> what it brings.
+OPTIONAL = {
+    "neural": (("torch", "safetensors"), "neural policies and their training"),
+    "remote": (("grpcio",), "policies behind a policy server"),
+    "cluster": (("distributed",), "campaigns on many machines"),
+}
+
+
+def doctor_command(as_json: AsJson = False) -> int:
+    """Show versions, check that the core and the translator work, name what is missing and how to get it."""
+    report: dict[str, Any] = {
+        "misstep": _version("misstep"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "required": {name: _version(name) for name in REQUIRED},
+        "optional": {
+            extra: {"installed": all(map(_version, names)), "packages": list(names), "for": purpose}
+            for extra, (names, purpose) in OPTIONAL.items()
+        },
+        "check": _self_check(),
+    }
+    report["healthy"] = all(report["required"].values()) and report["check"] == "ok"
+    if as_json:
+        print_json(report)
+    else:
+        _print(report)
+    return 0 if report["healthy"] else ToolError.exit_code
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _self_check() -> str:
+    """Generate, translate, plan: the whole path once, without the cache."""
+    import tempfile
+    from pathlib import Path
+
+    try:
+        from misstep.planning import plan
+        from misstep.tasks.domains import generate
+        from misstep.tasks.domains.write import write_instance
+        from misstep.tasks.load import load_task
+
+        with tempfile.TemporaryDirectory() as folder:
+            files = write_instance(generate("gripper", balls=1), Path(folder))
+            task = load_task(*files, use_cache=False)
+            cost = plan(task).cost
+        return "ok" if cost == 3 else f"a plan of cost {cost} where 3 is right"
+    except (MisstepError, ImportError, OSError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def _print(report: dict[str, Any]) -> None:
+    print(f"misstep {report['misstep']}, Python {report['python']}, {report['platform']}")
+    for name, version in report["required"].items():
+        hint = f"pip install --force-reinstall {name}"
+        print(f"  {name:<24} {version or 'MISSING: ' + hint}")
+    for extra, state in report["optional"].items():
+        shown = "installed" if state["installed"] else f"not installed: pip install 'misstep[{extra}]'"
+        print(f"  {state['for']:<36} {shown}")
+    print(f"  generate, translate, plan: {report['check']}")
+    if not report["healthy"]:
+        sys.stderr.write("misstep: the installation is not whole; see above\n")

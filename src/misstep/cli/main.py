@@ -1,0 +1,106 @@
+"""The `misstep` command: verbs, one error line, exit codes.
+
+Standard output carries results only (with `--json` exactly one JSON object); progress, remarks and
+errors go to standard error. Every error a user can cause is a `MisstepError` with its exit code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import typer
+from typer.exceptions import TyperException
+
+from misstep.cli import census, doctor, generate, listing, plan
+from misstep.cli.output import error_line
+from misstep.errors import Interrupted, MemoryLimitError, MisstepError, UsageError
+
+HELP = """Test learned action policies and prove what you find.
+
+Every command takes --json (one JSON object on standard output) and --debug (show tracebacks).
+Exit codes: 0 done, 1 bugs found, 2 bad usage, 10-19 undecided, 20-29 a limit, 30-39 bad input.
+"""
+
+app = typer.Typer(
+    name="misstep",
+    help=HELP,
+    no_args_is_help=True,
+    add_completion=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("plan")(plan.plan_command)
+app.command("census")(census.census_command)
+app.add_typer(generate.app, name="generate")
+app.command("list")(listing.list_command)
+app.command("doctor")(doctor.doctor_command)
+
+
+@app.callback(invoke_without_command=True)
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+) -> None:
+    if version:
+        import misstep
+
+        typer.echo(f"misstep {misstep.__version__}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the `misstep` program."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in arguments
+    as_json = "--json" in arguments
+    # A flag of every command that changes nothing but what is shown on failure.
+    arguments = [argument for argument in arguments if argument != "--debug"]
+    sys.exit(_guarded(lambda: app(arguments, standalone_mode=False), as_json=as_json, debug=debug))
+
+
+def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
+    try:
+        code = run()
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except typer.Exit as stop:
+        return int(stop.exit_code)
+    except BrokenPipeError:
+        # The reader of our output went away (`misstep ... | head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (KeyboardInterrupt, typer.Abort) as stop:
+        if debug:
+            raise
+        error: MisstepError = Interrupted("stopped by the user")
+        error.__cause__ = stop
+    except MemoryError:
+        if debug:
+            raise
+        error = MemoryLimitError("out of memory", hint="try a smaller task or --memory-limit")
+    except TyperException as problem:
+        if debug:
+            raise
+        error = UsageError(problem.format_message().rstrip("."), hint="see misstep --help")
+    except MisstepError as problem:
+        if debug:
+            raise
+        error = problem
+    except Exception as problem:
+        if debug:
+            raise
+        error = MisstepError(
+            f"internal error: {type(problem).__name__}: {problem}",
+            hint="please report it, with the output of the same command and --debug",
+        )
+    if as_json:
+        print(json.dumps(error.as_dict()))
+    error_line(str(error))
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    main()

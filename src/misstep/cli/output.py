@@ -1,0 +1,70 @@
+"""What all verbs share of talking to the user: JSON, tables, remarks, progress."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+# Work below this many seconds shows no progress.
+QUIET_SECONDS = 1.0
+
+
+def print_json(result: Mapping[str, Any]) -> None:
+    sys.stdout.write(json.dumps(result) + "\n")
+
+
+def error_line(text: str) -> None:
+    # Not through rich: it would wrap the line at the width of the terminal.
+    sys.stderr.write(f"misstep: {text}\n")
+
+
+def remark(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
+
+
+def print_pairs(pairs: Mapping[str, Any]) -> None:
+    """Names and values, aligned."""
+    width = max(map(len, pairs))
+    for name, value in pairs.items():
+        shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
+        print(f"{name:<{width}}  {'-' if value is None else shown}")
+
+
+@contextmanager
+def search_progress(title: str) -> Iterator[Callable[..., None]]:
+    """A progress line on standard error for native work of unknown length; yields its callback."""
+    console = Console(stderr=True)
+    started = monotonic()
+    bar = Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        TextColumn("{task.fields[detail]}"),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    row = bar.add_task(title, total=None, detail="")
+
+    def update(expansions: int, evaluations: int, generated: int, used: int, _: float) -> None:
+        if not bar.live.is_started:
+            if monotonic() - started < QUIET_SECONDS:
+                return
+            bar.start()
+        rate = expansions / max(monotonic() - started, 1e-9)
+        detail = f"{expansions:,} states expanded, {rate:,.0f}/s, {used / 2**20:,.0f} MB"
+        if evaluations:
+            detail += f", {evaluations:,} evaluated"
+        bar.update(row, detail=detail)
+
+    try:
+        yield update
+    finally:
+        if bar.live.is_started:
+            bar.stop()

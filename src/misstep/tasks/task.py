@@ -1,0 +1,149 @@
+"""A planning task: the native FDR task with its names, its lifted view and its identity."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from misstep._core import State
+from misstep._core import Task as CoreTask
+from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.tasks.pddl.names import NONE_OF_THOSE
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from misstep.tasks.pddl.lifted import LiftedTask
+
+
+class Task(CoreTask):
+    """Variables, operators, initial state and goal of a planning task.
+
+    States go in and out as `State` values; operators are numbered from 0 in the order of the SAS file.
+    Methods that end in `_batch` take and return numpy arrays with one state a row.
+    """
+
+    def __init__(
+        self,
+        sas: bytes,
+        *,
+        name: str = "task",
+        domain: Path | None = None,
+        problem: Path | None = None,
+    ) -> None:
+        super().__init__(sas)
+        self.sas = sas
+        self.name = name
+        self._pddl = (domain, problem) if domain and problem else None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (self.sas, self.name, self._pddl)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Task {self.name}: {self.variable_count} variables, {self.operator_count} operators>"
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the task: the SHA-256 of its SAS file."""
+        return hashlib.sha256(self.sas).hexdigest()
+
+    @cached_property
+    def lifted(self) -> LiftedTask:
+        """Schemas, predicates, types, objects and static facts, read from the PDDL files."""
+        from misstep.tasks.pddl.lifted import read_lifted
+
+        if self._pddl is None:
+            raise UnsupportedError(
+                "a SAS file has no schemas and predicates",
+                where=self.name,
+                hint="load the task from its PDDL files",
+            )
+        return read_lifted(*self._pddl)
+
+    # -- names ------------------------------------------------------------------------------------
+
+    @cached_property
+    def operator_names(self) -> tuple[str, ...]:
+        return tuple(self.operator_name(op) for op in range(self.operator_count))
+
+    @cached_property
+    def _operators_by_name(self) -> dict[str, int]:
+        # Names need not be unique (a disjunctive precondition gives several operators); the first stands.
+        by_name: dict[str, int] = {}
+        for op, name in enumerate(self.operator_names):
+            by_name.setdefault(name.lower(), op)
+        return by_name
+
+    def operator_id(self, name: str) -> int:
+        """The operator of that name, written with or without parentheses."""
+        key = " ".join(name.strip().strip("()").lower().split())
+        if key not in self._operators_by_name:
+            raise UsageError(
+                f"the task has no operator ({key})",
+                where=self.name,
+                hint="operators that can never be applied are not part of a translated task",
+            )
+        return self._operators_by_name[key]
+
+    @cached_property
+    def fact_names(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the values of each variable."""
+        return tuple(tuple(self.value_names(v)) for v in range(self.variable_count))
+
+    def facts(self, state: State) -> list[str]:
+        """The atoms that are true in the state, such as `on(a, b)`."""
+        names = (self.fact_names[v][value] for v, value in enumerate(state.values))
+        return [name.removeprefix("Atom ") for name in names if name.startswith("Atom ")]
+
+    def parse_state(self, text: str) -> State:
+        """Reads a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""
+        if re.fullmatch(r"[\d\s,]+", text):
+            state = State.parse(" ".join(text.split()))
+            self.is_goal(state)  # checks the length and the values
+            return state
+        return self._state_of_atoms({_spelling(atom) for atom in _ATOM.findall(text)}, text)
+
+    def _state_of_atoms(self, atoms: set[str], text: str) -> State:
+        values = []
+        for v, names in enumerate(self.fact_names):
+            chosen = [
+                i
+                for i, name in enumerate(names)
+                if name.startswith("Atom ") and _spelling(name[5:]) in atoms
+            ]
+            if not chosen:  # no atom of this variable is true
+                chosen = [
+                    i for i, name in enumerate(names) if name == NONE_OF_THOSE or name.startswith("Neg")
+                ]
+            if len(chosen) != 1:
+                raise InputFormatError(
+                    f"{len(chosen) or 'none'} of the values of variable {v} are in the state",
+                    where=f"state {text[:60]!r}",
+                    expected="one of " + ", ".join(names[:6]),
+                )
+            values.append(chosen[0])
+            atoms -= {_spelling(names[chosen[0]][5:])}
+        if atoms:
+            raise InputFormatError(
+                f"the task has no variable atom {sorted(atoms)[0]}", where=f"state {text[:60]!r}"
+            )
+        return State(values)
+
+
+_ATOM = re.compile(r"[^\s(),]+\s*\([^()]*\)")
+
+
+def _spelling(atom: str) -> str:
+    return re.sub(r"\s+", "", atom).lower()
+
+
+def _rebuild(sas: bytes, name: str, pddl: tuple[Path, Path] | None) -> Task:
+    domain, problem = pddl or (None, None)
+    return Task(sas, name=name, domain=domain, problem=problem)
+
+
+__all__ = ["State", "Task"]
