@@ -43,6 +43,7 @@ def check_pair(domain: Source, problem: Source) -> tuple[Block, Block]:
     _check_domain_name(domain_tree, problem, problem_tree)
     _check_actions(domain, domain_tree)
     _check_types(domain, domain_tree, problem, problem_tree)
+    _check_costs(domain, domain_tree)
     return domain_tree, problem_tree
 
 
@@ -150,9 +151,25 @@ def _check_types(domain: Source, domain_tree: Block, problem: Source, problem_tr
             raise InputFormatError(
                 f"the type {shorten(word)!r} is not declared",
                 where=source.at(word.line),
-                expected=f"one of {shorten(' '.join(sorted(declared)), 200)}",
+                expected=f"one of {shorten(' '.join(sorted(declared - {'-'})), 200)}",
                 hint="add it to :types or correct the spelling",
             )
+
+
+def _check_costs(domain: Source, tree: Block) -> None:
+    # An action whose cost is never given a value does not apply, so to the translator a
+    # misspelt function is an action that silently vanishes.
+    functions = section(tree, ":functions") or Block()
+    declared = {item.tag for item in functions if isinstance(item, Block)}
+    for block in tree.walk():
+        if block.tag == "increase" and len(block) == 3:
+            amount = block[2]
+            if isinstance(amount, Block) and amount.tag and amount.tag not in declared:
+                raise InputFormatError(
+                    f"the function {shorten(amount.tag)!r} is not declared",
+                    where=domain.at(amount.line),
+                    hint="add it to :functions or correct the spelling",
+                )
 
 
 def _domain_type_uses(tree: Block) -> Iterator[Word]:

@@ -12,6 +12,7 @@ import re
 from misstep.errors import InputFormatError, MisstepError, ToolError, UnsupportedError
 from misstep.tasks.check import section
 from misstep.tasks.pddl_text import Block, Source, Word, shorten
+from misstep.tasks.plado_bridge import parse_pair
 
 _INPUT_ERROR = 31
 
@@ -25,8 +26,10 @@ _MESSAGE = re.compile(
 )
 _UNSUPPORTED = re.compile(
     r"not supported|Unsupported|Invalid requirement|Negative numbers|Fractional numbers"
-    r"|Invalid metric|total-cost metric"
+    r"|Invalid metric"
 )
+
+_NUMERIC = frozenset(["<", "<=", ">", ">=", "assign", "decrease", "scale-up", "scale-down"])
 
 Trees = tuple[Block, Block]
 
@@ -49,11 +52,22 @@ def diagnose(
         return UnsupportedError(
             "a formula is nested too deep for the translator", where=sources[0].path
         )
-    return ToolError(
+    return _second_opinion(sources) or ToolError(
         f"the translator failed with exit code {code}: {shorten(last[0], 200)}",
         where=sources[1].path,
         hint="the task is malformed in a way that the translator does not recognise",
     )
+
+
+def _second_opinion(sources: tuple[Source, Source]) -> InputFormatError | None:
+    """What another parser has against the files when the translator only crashed."""
+    try:
+        parse_pair(*sources)
+    except InputFormatError as error:
+        return error
+    except MisstepError:
+        pass
+    return None
 
 
 def _input_error(
@@ -66,17 +80,26 @@ def _input_error(
         got = requirement[1]
         what = "requirement not supported"
     what = what.replace("\nReason: ", ": ")
+    numeric = got in _NUMERIC or what.startswith("'increase' expects two")
+    if numeric:
+        what = "numeric conditions and effects other than an increase of (total-cost)"
+        what += " are not supported"
+    elif what == "Expected logical operator or predicate name":
+        what = "undefined predicate"
     side = 0 if parts[0] == "Parsing domain" else 1
     if not match["parts"] and not _mentions_problem(what, trees[1]):
         side = 0
     block, exact = _enter(trees[side], parts)
     duplicate = re.search(r"duplicate \w+s: (\S+?)(?:,|$)", what)
-    line = _find(block, duplicate[1], last=True) if duplicate else None
+    line = None
+    if duplicate:
+        line = _find(section(trees[side], ":objects") or block, duplicate[1], last=True)
     if line is None and got:
         line = _find(block, got)
     if line is None and (exact or block is not trees[side]):
         line = block.line
-    kind = UnsupportedError if _UNSUPPORTED.search(match["what"]) else InputFormatError
+    unsupported = numeric or _UNSUPPORTED.search(match["what"])
+    kind = UnsupportedError if unsupported else InputFormatError
     text = what.rstrip(".") + (f": {shorten(got)}" if got else "")
     return kind(
         text[:1].lower() + text[1:],
@@ -122,9 +145,13 @@ def _enter(tree: Block, parts: list[str]) -> tuple[Block, bool]:
 
 
 def _nth(block: Block, index: int) -> Block | None:
-    """The item with that number, not counting the tag."""
+    """The item with that number, not counting the tag; a lone word counts as a block."""
     item = block[index] if 0 < index < len(block) else None
-    return item if isinstance(item, Block) else None
+    if isinstance(item, Word):
+        alone = Block([item])
+        alone.line = item.line
+        return alone
+    return item
 
 
 def _after(block: Block, keyword: str) -> Block | None:

@@ -108,6 +108,8 @@ def read_source(path: Path, max_bytes: int = MAX_FILE_BYTES) -> Source:
         raise InputFormatError(
             "the file is UTF-16 text", where=name, expected="ASCII or UTF-8", hint="convert it"
         )
+    if b"\0" in content:
+        raise InputFormatError("this is not a text file", where=name, expected="a PDDL file")
     return Source(name, content.removeprefix(_UTF8_MARK))
 
 
