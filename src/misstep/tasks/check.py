@@ -69,8 +69,9 @@ def _check_headers(
         (domain, domain_tree, found[0], "domain"),
         (problem, problem_tree, found[1], "problem"),
     ):
-        if kind == wanted:
+        if kind == wanted and len(tree[1]) == 2 and isinstance(tree[1][1], Word):
             continue
+        kind = None if kind == wanted else kind
         other = kind in ("domain", "problem")
         raise InputFormatError(
             f"this is a {kind} file" if other else f"this does not define a {wanted}",

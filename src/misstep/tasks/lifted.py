@@ -72,7 +72,8 @@ class Literal:
 class Schema:
     """An action schema.
 
-    `unsupported` names what its formulas contain beyond conjunctions of literals (such as "or",
+    The condition of a conditional effect is listed in `effect`, where it stands; `affected` has the
+    predicates that are really changed. `unsupported` names what its formulas contain beyond conjunctions of literals (such as "or",
     "forall", "when"). The literals of those parts are listed too, in place, so that every atom the
     schema mentions is there; but then the lists are not the whole meaning of the schema.
     """
@@ -81,6 +82,7 @@ class Schema:
     parameters: tuple[TypedName, ...]
     precondition: tuple[Literal, ...]
     effect: tuple[Literal, ...]
+    affected: frozenset[str]
     unsupported: tuple[str, ...] = ()
 
     @property
@@ -116,8 +118,7 @@ class LiftedTask:
     @cached_property
     def fluent_predicates(self) -> frozenset[str]:
         """Predicates whose facts can change."""
-        affected = (literal.atom.predicate for schema in self.schemas for literal in schema.effect)
-        return frozenset(affected) | self.derived
+        return self.derived.union(*(schema.affected for schema in self.schemas))
 
     @cached_property
     def static_facts(self) -> tuple[Atom, ...]:
@@ -195,8 +196,23 @@ def _schema(action: Any, source: Source) -> Schema:
         parameters=_typed(action.parameters),
         precondition=before,
         effect=after,
+        affected=frozenset(_affected(action.effect)),
         unsupported=tuple(dict.fromkeys(odd_before + odd_after)),
     )
+
+
+def _affected(effect: Any) -> Iterator[str]:
+    """The predicates an effect changes, which leaves out the conditions inside it."""
+    match effect:
+        case pddl.AtomEffect():
+            yield effect.name
+        case pddl.NegativeEffect():
+            yield effect.atom.name
+        case pddl.ConjunctiveEffect():
+            for part in effect.effects:
+                yield from _affected(part)
+        case pddl.UniversalEffect() | pddl.ConditionalEffect():
+            yield from _affected(effect.effect)
 
 
 def _literals(root: Any, source: Source) -> tuple[tuple[Literal, ...], tuple[str, ...]]:

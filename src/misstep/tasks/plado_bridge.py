@@ -68,7 +68,7 @@ _HEADERS = {
 }
 _METRICS = {"minimize": Category.MINIMIZE, "maximize": Category.MAXIMIZE}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?")
-_POSITION = re.compile(r"<Token \S+ (?P<text>.*?) @(?P<line>\d+):\d+>\.? ?(?P<expected>.*)")
+_POSITION = re.compile(r"<Token <[^>]*> (?P<text>.*?) @(?P<line>\d+):\d+>\.? ?(?P<expected>.*)")
 _EITHER = "either "
 
 # Not typed in plado.

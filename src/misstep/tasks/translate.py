@@ -162,6 +162,8 @@ def _run(
             if process.poll() is None:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
+                # Not left to `with`, which does not wait after Ctrl-C.
+                process.wait()
     return _Finished(
         process.returncode, output.decode("latin-1"), errors.decode("utf-8", "replace")
     )
@@ -197,9 +199,8 @@ def _raise_limits(
             hint="raise the memory limit or use a smaller task",
         )
     if finished.code < 0:
-        name = signal.Signals(-finished.code).name
         raise MemoryLimitError(
-            f"the translator was ended from outside ({name}), most likely for lack of memory",
+            f"the translator was ended by signal {-finished.code}, most likely for lack of memory",
             where=problem.path,
             hint="use a smaller task or a machine with more memory",
         )
