@@ -72,10 +72,11 @@ class Literal:
 class Schema:
     """An action schema.
 
-    The condition of a conditional effect is listed in `effect`, where it stands; `affected` has the
-    predicates that are really changed. `unsupported` names what its formulas contain beyond conjunctions of literals (such as "or",
+    `unsupported` names what its formulas contain beyond conjunctions of literals (such as "or",
     "forall", "when"). The literals of those parts are listed too, in place, so that every atom the
-    schema mentions is there; but then the lists are not the whole meaning of the schema.
+    schema mentions is there; but then the lists are not the whole meaning of the schema. In
+    particular `effect` holds the conditions of conditional effects; `affected` has only the
+    predicates that the schema changes.
     """
 
     name: str

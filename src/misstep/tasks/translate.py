@@ -10,10 +10,12 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import resource
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
@@ -47,6 +49,11 @@ runpy.run_module("fast_downward.translate", run_name="__main__", alter_sys=True)
 # Exit codes of the translator.
 _OUT_OF_MEMORY = 20
 _OUT_OF_TIME = 21
+
+# How often the translator is looked at, in seconds, and for how many looks in a row it may
+# stand at its memory limit.
+_SLICE = 0.5
+_PRESSED_SLICES = 4
 
 
 class _Finished(NamedTuple):
@@ -148,15 +155,7 @@ def _run(
     )
     with process:
         try:
-            output, errors = process.communicate(
-                timeout=None if math.isinf(time_limit) else time_limit
-            )
-        except subprocess.TimeoutExpired as error:
-            raise TimeLimitError(
-                f"the translator took longer than {time_limit:g} s",
-                where=sources[1].path,
-                hint="raise the time limit or use a smaller task",
-            ) from error
+            output, errors = _watch(process, sources[1], time_limit, memory_limit_mb)
         finally:
             # Also on Ctrl-C. The group can be gone already.
             if process.poll() is None:
@@ -167,6 +166,43 @@ def _run(
     return _Finished(
         process.returncode, output.decode("latin-1"), errors.decode("utf-8", "replace")
     )
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    problem: Source,
+    time_limit: float,
+    memory_limit_mb: int | None,
+) -> tuple[bytes, bytes]:
+    """Wait for the translator; raise when it is at one of its limits."""
+    end = time.monotonic() + time_limit
+    pressed = 0
+    while True:
+        try:
+            return process.communicate(timeout=max(0, min(_SLICE, end - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            pass
+        # At the limit, an interpreter may still crawl for minutes on scraps of freed memory, with
+        # a refused request to the system for every object.
+        pressed = pressed + 1 if _at_memory_limit(process.pid, memory_limit_mb) else 0
+        if pressed >= _PRESSED_SLICES:
+            raise _memory_error(problem, memory_limit_mb)
+        if time.monotonic() >= end:
+            raise TimeLimitError(
+                f"the translator took longer than {time_limit:g} s",
+                where=problem.path,
+                hint="raise the time limit or use a smaller task",
+            )
+
+
+def _at_memory_limit(pid: int, memory_limit_mb: int | None) -> bool:
+    if memory_limit_mb is None:
+        return False
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[0])
+    except (OSError, IndexError, ValueError):
+        return False
+    return pages * resource.getpagesize() > (memory_limit_mb - 2) * 2**20
 
 
 def _environment() -> dict[str, str]:
@@ -191,16 +227,19 @@ def _raise_limits(
         )
     # Not every shortage of memory reaches the translator's own handler.
     if finished.code == _OUT_OF_MEMORY or "MemoryError" in finished.errors:
-        raise MemoryLimitError(
-            f"the translator needs more than {memory_limit_mb} MB"
-            if memory_limit_mb is not None
-            else "the translator ran out of memory",
-            where=problem.path,
-            hint="raise the memory limit or use a smaller task",
-        )
+        raise _memory_error(problem, memory_limit_mb)
     if finished.code < 0:
         raise MemoryLimitError(
             f"the translator was ended by signal {-finished.code}, most likely for lack of memory",
             where=problem.path,
             hint="use a smaller task or a machine with more memory",
         )
+
+
+def _memory_error(problem: Source, memory_limit_mb: int | None) -> MemoryLimitError:
+    limit = "there is" if memory_limit_mb is None else f"{memory_limit_mb} MB"
+    return MemoryLimitError(
+        f"the translator needs more memory than {limit}",
+        where=problem.path,
+        hint="raise the memory limit or use a smaller task",
+    )
