@@ -23,7 +23,8 @@ TaskPaths = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
-    float | None, typer.Option("--time-limit", metavar="SECONDS", help="Stop after so many seconds.")
+    float | None,
+    typer.Option("--time-limit", metavar="SECONDS", help="Stop after so many seconds."),
 ]
 MemoryLimit = Annotated[
     int | None, typer.Option("--memory-limit", metavar="MB", help="Stop at so many megabytes.")

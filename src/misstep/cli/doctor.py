@@ -74,7 +74,9 @@ def _print(report: dict[str, Any]) -> None:
         hint = f"pip install --force-reinstall {name}"
         print(f"  {name:<24} {version or 'MISSING: ' + hint}")
     for extra, state in report["optional"].items():
-        shown = "installed" if state["installed"] else f"not installed: pip install 'misstep[{extra}]'"
+        shown = (
+            "installed" if state["installed"] else f"not installed: pip install 'misstep[{extra}]'"
+        )
         print(f"  {state['for']:<36} {shown}")
     print(f"  generate, translate, plan: {report['check']}")
     if not report["healthy"]:

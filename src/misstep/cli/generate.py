@@ -31,15 +31,11 @@ Force = Annotated[bool, typer.Option("--force", help="Overwrite files that diffe
 
 
 def _command(domain: BuiltinDomain) -> Any:
-    def run(
-        seed: int, output: Path | None, force: bool, as_json: bool, **sizes: int
-    ) -> int:
+    def run(seed: int, output: Path | None, force: bool, as_json: bool, **sizes: int) -> int:
         instance = generate(domain.name, seed=seed, **sizes)
         files = write_instance(instance, output or Path(instance.name), force=force)
         if as_json:
-            print_json(
-                {"name": instance.name, "domain": str(files[0]), "problem": str(files[1])}
-            )
+            print_json({"name": instance.name, "domain": str(files[0]), "problem": str(files[1])})
         else:
             print(*files, sep="\n")
         return 0

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
-from misstep.tasks.pddl.text import read_bytes
+from misstep.files import read_bytes
 from misstep.tasks.pddl.translate import translate
 from misstep.tasks.task import Task
 
@@ -70,7 +70,7 @@ def _resolve(paths: list[Path]) -> list[Path]:
 
 
 def _load_sas(path: Path) -> Task:
-    return _build(read_bytes(path, MAX_SAS_BYTES), path)
+    return _build(read_bytes(path, MAX_SAS_BYTES, "a SAS file"), path)
 
 
 def _build(sas: bytes, path: Path, **pddl: Path) -> Task:

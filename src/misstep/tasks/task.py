@@ -33,6 +33,13 @@ class Task(CoreTask):
         domain: Path | None = None,
         problem: Path | None = None,
     ) -> None:
+        try:
+            sas.decode()
+        except UnicodeDecodeError as error:
+            line = sas.count(b"\n", 0, error.start) + 1
+            raise InputFormatError(
+                "not UTF-8 text", where=f"line {line}", expected="a SAS file"
+            ) from None
         super().__init__(sas)
         self.sas = sas
         self.name = name
@@ -117,7 +124,9 @@ class Task(CoreTask):
             ]
             if not chosen:  # no atom of this variable is true
                 chosen = [
-                    i for i, name in enumerate(names) if name == NONE_OF_THOSE or name.startswith("Neg")
+                    i
+                    for i, name in enumerate(names)
+                    if name == NONE_OF_THOSE or name.startswith("Neg")
                 ]
             if len(chosen) != 1:
                 raise InputFormatError(

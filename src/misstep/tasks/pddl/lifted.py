@@ -18,9 +18,9 @@ from typing import Any
 from plado import pddl
 
 from misstep.errors import UnsupportedError
-from misstep.tasks.names import FactName, GroundName, parse_fact_name, parse_operator_name
-from misstep.tasks.pddl_text import Source, read_source
-from misstep.tasks.plado_bridge import parse_pair, split_type
+from misstep.tasks.pddl.names import FactName, GroundName, parse_fact_name, parse_operator_name
+from misstep.tasks.pddl.text import Source, read_source
+from misstep.tasks.pddl.plado_bridge import parse_pair, split_type
 
 
 @dataclass(frozen=True)

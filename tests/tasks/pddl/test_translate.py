@@ -22,9 +22,9 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.tasks import translate as module
-from misstep.tasks.cache import TranslationCache
-from misstep.tasks.pddl_text import MAX_FILE_BYTES
-from misstep.tasks.translate import translate
+from misstep.tasks.pddl.cache import TranslationCache
+from misstep.tasks.pddl.text import MAX_FILE_BYTES
+from misstep.tasks.pddl.translate import translate
 
 DOMAIN = """(define (domain rooms)
  (:requirements :strips :typing)
@@ -333,7 +333,9 @@ def test_memory_limit(endless: tuple[Path, Path], tmp_path: Path, limit: int) ->
 
 
 def test_ctrl_c_leaves_nothing_behind(endless: tuple[Path, Path], tmp_path: Path) -> None:
-    program = "import sys; from misstep.tasks.translate import translate; translate(*sys.argv[1:])"
+    program = (
+        "import sys; from misstep.tasks.pddl.translate import translate; translate(*sys.argv[1:])"
+    )
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     with subprocess.Popen(

@@ -15,8 +15,8 @@ from plado.parser.parser import LookaheadStreamer, parse_domain, parse_problem
 from plado.parser.tokenizer import Category, Token
 
 from misstep.errors import InputFormatError, UnsupportedError
-from misstep.tasks.check import check_pair
-from misstep.tasks.pddl_text import Block, Source, Word
+from misstep.tasks.pddl.precheck import check_pair
+from misstep.tasks.pddl.text import Block, Source, Word
 
 _SECTIONS = {
     f":{category.name.lower().replace('_', '-')}": category

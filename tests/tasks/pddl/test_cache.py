@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from misstep.tasks.cache import TranslationCache, cache_key, default_folder
+from misstep.tasks.pddl.cache import TranslationCache, cache_key, default_folder
 
 DATA = b"begin_version\n3\nend_version\n"
 KEY = cache_key(b"domain", b"problem")
@@ -153,7 +153,7 @@ def test_concurrent_processes(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from misstep.tasks.cache import TranslationCache, cache_key
+from misstep.tasks.pddl.cache import TranslationCache, cache_key
 cache = TranslationCache(Path(sys.argv[1]), max_bytes=2000)
 for number in range(150):
     key = cache_key(bytes([number % 20]))

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from misstep.errors import InputFormatError, UnsupportedError
-from misstep.tasks.pddl_text import Block, Source, Word, parse_tree, shorten
+from misstep.tasks.pddl.text import Block, Source, Word, parse_tree, shorten
 
 DOMAIN_SECTIONS = (
     ":requirements",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from misstep.errors import InputFormatError, MisstepError
-from misstep.tasks.lifted import (
+from misstep.tasks.pddl.lifted import (
     Atom,
     Literal,
     parse_fact_name,
@@ -15,7 +15,7 @@ from misstep.tasks.lifted import (
     read_lifted,
     read_lifted_text,
 )
-from misstep.tasks.translate import translate
+from misstep.tasks.pddl.translate import translate
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 

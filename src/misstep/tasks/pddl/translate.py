@@ -27,10 +27,10 @@ from misstep.errors import (
     ToolError,
     UsageError,
 )
-from misstep.tasks.cache import TranslationCache, cache_key
-from misstep.tasks.check import check_pair
-from misstep.tasks.diagnose import diagnose
-from misstep.tasks.pddl_text import Source, read_source
+from misstep.tasks.pddl.cache import TranslationCache, cache_key
+from misstep.tasks.pddl.precheck import check_pair
+from misstep.tasks.pddl.diagnose import diagnose
+from misstep.tasks.pddl.text import Source, read_source
 
 PACKAGE = "fast-downward-translate"
 

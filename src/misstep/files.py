@@ -1,0 +1,46 @@
+"""Reading files that a user named."""
+
+from __future__ import annotations
+
+import errno
+import stat
+from pathlib import Path
+
+from misstep.errors import InputFileError
+
+
+def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
+    """The content of a file, or one line on why that is impossible. `kind` says what was hoped for."""
+    name = str(path)
+    try:
+        # Asking before opening: opening a pipe that nobody writes to would wait forever.
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputFileError("this is a folder", where=name, expected=kind)
+        if not stat.S_ISREG(mode):
+            raise InputFileError("this is not a regular file", where=name, expected=kind)
+        with path.open("rb") as file:
+            content = file.read(max_bytes + 1)
+    except FileNotFoundError as error:
+        raise InputFileError("no such file", where=name, hint="check the path") from error
+    except PermissionError as error:
+        raise InputFileError(
+            "no permission to read this file", where=name, hint="change its permissions"
+        ) from error
+    except ValueError as error:  # A null character in the path.
+        raise InputFileError(f"not a path: {error}", where=repr(name)) from error
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise InputFileError("symbolic links in a circle", where=name) from error
+        raise InputFileError(f"cannot read: {error.strerror or error}", where=name) from error
+    if len(content) > max_bytes:
+        raise InputFileError(
+            f"the file is larger than {max_bytes / 2**20:.0f} MiB",
+            where=name,
+            expected=f"{kind} of usual size",
+            hint="is this the right file?",
+        )
+    return content
+
+
+__all__ = ["read_bytes"]

@@ -1,0 +1,1 @@
+"""Everything that touches PDDL text: translation to SAS, the lifted view, errors that name the line."""
