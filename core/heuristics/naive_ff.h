@@ -50,23 +50,34 @@ struct RelaxedPlanResult {
     std::set<OperatorId> helpful;
 };
 
-// hFF on the relaxed operators: sweeps until the labels (cost, layer) do not change, then chooses supporters by
+// hFF on the relaxed operators: sweeps until costs, then layers do not change, then chooses supporters by
 // (cost, layer, id), then follows them from the goal.
 class RelaxedPlanFinder {
    public:
     RelaxedPlanFinder(const RelaxedTask &relaxed, const int *values)
         : relaxed_(relaxed), labels_(relaxed.fact_count(), {UNREACHED, 0}) {
         for (int v = 0; v < relaxed.variable_count(); ++v) labels_[relaxed.fact(v, values[v])] = {0, 0};
+        // First all costs, then the layers among supporters of least cost: at the cut a cheaper precondition can mean a
+        // higher layer, so labels improved together would keep layers that were right only for a while.
         for (bool changed = true; changed;) {
             changed = false;
-            for (int op = 0; op < relaxed.operator_count(); ++op) {
-                const Label label = label_of(op);
-                for (const std::int32_t fact : relaxed.effects(op))
-                    if (label.first != UNREACHED && label < labels_[fact]) {
-                        labels_[fact] = label;
-                        changed = true;
-                    }
-            }
+            for (int op = 0; op < relaxed.operator_count(); ++op)
+                for (const std::int32_t fact : relaxed.effects(op)) {
+                    const Label label = label_of(op);
+                    if (label.first >= labels_[fact].first) continue;
+                    labels_[fact] = {label.first, UNKNOWN_LAYER};
+                    changed = true;
+                }
+        }
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (int op = 0; op < relaxed.operator_count(); ++op)
+                for (const std::int32_t fact : relaxed.effects(op)) {
+                    const Label label = label_of(op);
+                    if (label.first != labels_[fact].first || label.second >= labels_[fact].second) continue;
+                    labels_[fact] = label;
+                    changed = true;
+                }
         }
     }
 
@@ -81,6 +92,7 @@ class RelaxedPlanFinder {
 
    private:
     using Label = std::pair<std::int64_t, int>;
+    static constexpr int UNKNOWN_LAYER = 1 << 30;
 
     Label label_of(int op) const {
         Label label{relaxed_.operators()[op].cost, 0};
@@ -89,7 +101,7 @@ class RelaxedPlanFinder {
             label.first += labels_[fact].first;
             label.second = std::max(label.second, labels_[fact].second);
         }
-        return {std::min(label.first, MAX_OPERATOR_COST), label.second + 1};
+        return {std::min(label.first, MAX_OPERATOR_COST), std::min(label.second, UNKNOWN_LAYER - 1) + 1};
     }
 
     void support(std::int32_t fact, RelaxedPlanResult &result) const {
