@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/vector.h>
@@ -15,6 +16,7 @@
 #include "fdr/state.h"
 #include "fdr/successors.h"
 #include "fdr/task.h"
+#include "heuristics/relaxed_task.h"
 
 namespace nb = nanobind;
 
@@ -27,11 +29,22 @@ struct TaskHandle {
     SuccessorGenerator generator;
     std::uint64_t serial;  // see State::checked_for
 
-    const PredecessorGenerator &predecessors();  // built on first use
-    void check(const State &state) const;        // throws ValueError if the state is not one of this task
+    // Built on first use.
+    const PredecessorGenerator &predecessors();
+    std::shared_ptr<const RelaxedTask> relaxed();
+
+    void check(const State &state) const;  // throws ValueError if the state is not one of this task
 
    private:
     std::unique_ptr<PredecessorGenerator> predecessors_;
+    std::shared_ptr<const RelaxedTask> relaxed_;
+};
+
+// What belongs to a task, and works with that task only.
+struct Owned {
+    explicit Owned(TaskHandle &owner) : handle(owner) {}
+    virtual ~Owned() = default;
+    TaskHandle &handle;
 };
 
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -57,6 +70,11 @@ nb::object to_numpy(std::vector<T> &&data) {
 nb::object cost_to_python(Cost cost);
 // The same as doubles: costs of real plans are far below 2^53, so nothing is lost.
 nb::object costs_to_numpy(const std::vector<Cost> &costs);
+
+// The arguments of Limits, as every engine takes them, and the annotations that go with them.
+#define MISSTEP_LIMIT_ARGUMENTS                                                                             \
+    nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(),                          \
+        nb::arg("expansions") = nb::none(), nb::arg("evaluations") = nb::none(), nb::arg("progress") = nb::none()
 
 // Limits whose poll callback lets Ctrl-C through (as KeyboardInterrupt) and reports progress. The search itself runs
 // without the interpreter lock.

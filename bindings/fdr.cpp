@@ -93,6 +93,11 @@ const PredecessorGenerator &TaskHandle::predecessors() {
     return *predecessors_;
 }
 
+std::shared_ptr<const RelaxedTask> TaskHandle::relaxed() {
+    if (!relaxed_) relaxed_ = std::make_shared<const RelaxedTask>(task);
+    return relaxed_;
+}
+
 void TaskHandle::check(const State &state) const {
     if (state.checked_for == serial) return;
     const std::vector<int> &values = state.values();
