@@ -1,0 +1,1 @@
+"""Policies: one batched protocol, and everything that can stand behind it."""
