@@ -53,7 +53,7 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
 
 void LMCut::set_goal(std::span<const Fact> goal) {
     goal_.clear();
-    for (const Fact &fact : goal) goal_.push_back(static_cast<FactId>(fact_offsets_[fact.variable] + fact.value));
+    for (const Fact &fact : goal) goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
 }
 
 Cost LMCut::evaluate(const int *values, Cost bound) {
@@ -72,6 +72,8 @@ Cost LMCut::evaluate_with_cuts(const int *values, const OnCut &on_cut) {
 template <class Found>
 Cost LMCut::run(const int *values, Cost bound, Found &&found) {
     explore(values);
+    goal_choices_ = 0;
+    for (Goal &goal : goal_) goal.chosen = 0;
     find_goal_supporter();
     if (goal_value_ == UNREACHED) return INFINITE_COST;
     Cost result = 0;
@@ -115,13 +117,19 @@ void LMCut::explore(const int *values) {
     }
 }
 
+// Of the most expensive goal facts the one chosen longest ago: cuts for different goals have less in common.
 void LMCut::find_goal_supporter() {
     goal_value_ = 0;
-    for (FactId fact : goal_)
-        if (facts_[fact].value > goal_value_) {
-            goal_value_ = facts_[fact].value;
-            goal_supporter_ = fact;
-        }
+    Goal *best = nullptr;
+    for (Goal &goal : goal_) {
+        const Value value = facts_[goal.fact].value;
+        if (value < goal_value_ || (value == goal_value_ && best && goal.chosen >= best->chosen)) continue;
+        goal_value_ = value;
+        best = &goal;
+    }
+    if (!best) return;
+    goal_supporter_ = best->fact;
+    best->chosen = ++goal_choices_;
 }
 
 // Backwards from the goal through free operators. The others that lead into the zone are candidates for the cut.
@@ -169,7 +177,8 @@ void LMCut::find_cut() {
         if (marked(operators_[op].supporter, BEFORE_ZONE)) cut_.push_back(op);
 }
 
-// Decides which open facts some path reaches without entering the zone: collects backwards the part of the justification graph
+// Decides which open facts some path reaches without entering the zone, and without operators that have another effect
+// in the zone: those are in the cut themselves if they are reached, so what comes after them need not be. Collects backwards the part of the justification graph
 // that matters, as far as facts that are certainly before the zone, and then follows its edges forwards.
 void LMCut::settle_open_facts() {
     open_edges_.clear();
@@ -178,8 +187,9 @@ void LMCut::settle_open_facts() {
         open_.pop_back();
         const std::size_t first_edge = open_edges_.size();
         for (std::uint32_t i = achiever_offsets_[fact]; i < achiever_offsets_[fact + 1]; ++i) {
-            const FactId supporter = operators_[achievers_[i]].supporter;
-            if (supporter == NO_FACT || marked(supporter, IN_ZONE)) continue;
+            const Operator &op = operators_[achievers_[i]];
+            const FactId supporter = op.supporter;
+            if (supporter == NO_FACT || op.counter == round_ || marked(supporter, IN_ZONE)) continue;
             if (facts_[supporter].value < goal_value_ || marked(supporter, BEFORE_ZONE)) {
                 mark(fact, BEFORE_ZONE);
                 break;
@@ -231,8 +241,9 @@ void LMCut::charge(Value cost) {
             if (op.supporter != fact || op.supporter_value <= value) continue;
             const Body &body = bodies_of_operators_[needed_by_[i]];
             Value highest = value;
+            // A supporter that fell gives way to a precondition as expensive, for the same reason as with goals.
             for (std::uint32_t p = body.first; p < body.effects; ++p)
-                if (facts_[bodies_[p]].value > highest) {
+                if (facts_[bodies_[p]].value >= highest) {
                     highest = facts_[bodies_[p]].value;
                     op.supporter = bodies_[p];
                 }

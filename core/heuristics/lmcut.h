@@ -79,6 +79,10 @@ class LMCut : public Heuristic {
         Value value;
         std::uint32_t mark;  // what is known in the round: see mark_base_
     };
+    struct Goal {
+        FactId fact;
+        std::uint32_t chosen;  // when it was last the supporter; 0: not yet
+    };
     enum Mark : std::uint32_t { IN_ZONE = 0, BEFORE_ZONE = 1, OPEN = 2, MARKS = 3 };
 
     static Value add(Value value, Value cost) { return std::min(value + cost, SATURATED); }
@@ -96,7 +100,8 @@ class LMCut : public Heuristic {
     void charge(Value cost);
 
     std::vector<int> fact_offsets_;
-    std::vector<FactId> goal_;
+    std::vector<Goal> goal_;
+    std::uint32_t goal_choices_ = 0;
 
     std::vector<Operator> operators_;
     std::vector<Operator> fresh_operators_;  // as they are before the exploration
