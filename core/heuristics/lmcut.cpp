@@ -94,25 +94,24 @@ Cost LMCut::run(const int *values, Cost bound, Found &&found) {
 void LMCut::explore(const int *values) {
     operators_ = fresh_operators_;
     std::fill(facts_.begin(), facts_.end(), FactData{UNREACHED, 0});
+    FactData *const facts = facts_.data();
     const auto reach = [&](FactId fact, Value value) {
-        if (value < facts_[fact].value) {
-            facts_[fact].value = value;
-            queue_.push(value, fact);
-        }
+        if (value >= facts[fact].value) return;
+        facts[fact].value = value;
+        queue_.push(value, fact);
     };
     for (std::size_t v = 0; v + 1 < fact_offsets_.size(); ++v) reach(static_cast<FactId>(fact_offsets_[v] + values[v]), 0);
     reach(static_cast<FactId>(facts_.size() - 1), 0);
     while (!queue_.empty()) {
         const auto [value, fact] = queue_.pop();
         if (value > facts_[fact].value) continue;
-        for (std::uint32_t i = needed_by_offsets_[fact]; i < needed_by_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[needed_by_[i]];
+        for (std::uint32_t id : needed_by(fact)) {
+            Operator &op = operators_[id];
             if (--op.counter > 0) continue;
             op.supporter = fact;
             op.supporter_value = value;
-            const Body &body = bodies_of_operators_[needed_by_[i]];
             const Value target = add(value, op.cost);
-            for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+            for (FactId effect : effects(id)) reach(effect, target);
         }
     }
 }
@@ -141,12 +140,12 @@ void LMCut::find_zone() {
     while (!zone_.empty()) {
         const FactId fact = zone_.back();
         zone_.pop_back();
-        for (std::uint32_t i = achiever_offsets_[fact]; i < achiever_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[achievers_[i]];
+        for (std::uint32_t id : achievers(fact)) {
+            Operator &op = operators_[id];
             if (op.supporter == NO_FACT || op.counter == round_) continue;
             op.counter = round_;
             if (op.cost > 0) {
-                candidates_.push_back(achievers_[i]);
+                candidates_.push_back(id);
             } else if (!marked(op.supporter, IN_ZONE)) {
                 mark(op.supporter, IN_ZONE);
                 zone_.push_back(op.supporter);
@@ -186,8 +185,8 @@ void LMCut::settle_open_facts() {
         const FactId fact = open_.back();
         open_.pop_back();
         const std::size_t first_edge = open_edges_.size();
-        for (std::uint32_t i = achiever_offsets_[fact]; i < achiever_offsets_[fact + 1]; ++i) {
-            const Operator &op = operators_[achievers_[i]];
+        for (std::uint32_t id : achievers(fact)) {
+            const Operator &op = operators_[id];
             const FactId supporter = op.supporter;
             if (supporter == NO_FACT || op.counter == round_ || marked(supporter, IN_ZONE)) continue;
             if (facts_[supporter].value < goal_value_ || marked(supporter, BEFORE_ZONE)) {
@@ -219,38 +218,44 @@ void LMCut::settle_open_facts() {
 
 // Takes the cost off the operators of the cut and propagates what that changes, up to the value of the goal.
 void LMCut::charge(Value cost) {
+    FactData *const facts = facts_.data();
+    Operator *const operators = operators_.data();
+    Value limit = goal_value_;
     const auto reach = [&](FactId fact, Value value) {
-        if (value >= facts_[fact].value) return;
-        facts_[fact].value = value;
-        if (value < goal_value_) queue_.push(value, fact);
+        if (value >= facts[fact].value) return;
+        facts[fact].value = value;
+        if (value < limit) queue_.push(value, fact);
     };
     for (std::uint32_t id : cut_) {
-        Operator &op = operators_[id];
+        Operator &op = operators[id];
         op.cost -= cost;
-        const Body &body = bodies_of_operators_[id];
         const Value target = add(op.supporter_value, op.cost);
-        for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+        for (FactId effect : effects(id)) reach(effect, target);
     }
     while (!queue_.empty()) {
         const auto [value, fact] = queue_.pop();
-        if (value >= goal_value_) break;
-        if (value > facts_[fact].value) continue;
-        if (fact == goal_supporter_) find_goal_supporter();
-        for (std::uint32_t i = needed_by_offsets_[fact]; i < needed_by_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[needed_by_[i]];
+        if (value >= limit) break;
+        if (value > facts[fact].value) continue;
+        if (fact == goal_supporter_) {
+            find_goal_supporter();
+            limit = goal_value_;
+        }
+        for (std::uint32_t id : needed_by(fact)) {
+            Operator &op = operators[id];
             if (op.supporter != fact || op.supporter_value <= value) continue;
-            const Body &body = bodies_of_operators_[needed_by_[i]];
-            Value highest = value;
             // A supporter that fell gives way to a precondition as expensive, for the same reason as with goals.
-            for (std::uint32_t p = body.first; p < body.effects; ++p)
-                if (facts_[bodies_[p]].value >= highest) {
-                    highest = facts_[bodies_[p]].value;
-                    op.supporter = bodies_[p];
+            Value highest = value;
+            FactId supporter = fact;
+            for (FactId precondition : preconditions(id))
+                if (facts[precondition].value >= highest) {
+                    highest = facts[precondition].value;
+                    supporter = precondition;
                 }
+            op.supporter = supporter;
             if (highest >= op.supporter_value) continue;
             op.supporter_value = highest;
             const Value target = add(highest, op.cost);
-            for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+            for (FactId effect : effects(id)) reach(effect, target);
         }
     }
     queue_.clear();

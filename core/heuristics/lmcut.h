@@ -86,6 +86,19 @@ class LMCut : public Heuristic {
     enum Mark : std::uint32_t { IN_ZONE = 0, BEFORE_ZONE = 1, OPEN = 2, MARKS = 3 };
 
     static Value add(Value value, Value cost) { return std::min(value + cost, SATURATED); }
+    // Spans, because the loops over them then keep their ends in registers.
+    using Ids = std::span<const std::uint32_t>;
+    Ids needed_by(FactId fact) const { return slice(needed_by_, needed_by_offsets_[fact], needed_by_offsets_[fact + 1]); }
+    Ids achievers(FactId fact) const { return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]); }
+    Ids preconditions(std::uint32_t op) const {
+        return slice(bodies_, bodies_of_operators_[op].first, bodies_of_operators_[op].effects);
+    }
+    Ids effects(std::uint32_t op) const {
+        return slice(bodies_, bodies_of_operators_[op].effects, bodies_of_operators_[op].end);
+    }
+    static Ids slice(const std::vector<std::uint32_t> &ids, std::uint32_t first, std::uint32_t end) {
+        return {ids.data() + first, ids.data() + end};
+    }
     bool marked(FactId fact, Mark mark) const { return facts_[fact].mark == mark_base_ + mark; }
     void mark(FactId fact, Mark mark) { facts_[fact].mark = mark_base_ + mark; }
 
