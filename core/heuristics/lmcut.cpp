@@ -37,13 +37,15 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
         // An effect that is a precondition as well gives nothing new, and one edge a fact is enough.
         for (const Fact &fact : task.effect_facts(id)) {
             const auto effect = static_cast<FactId>(task.fact_id(fact));
-            if (std::find(bodies_.begin() + body.first, bodies_.end(), effect) == bodies_.end()) bodies_.push_back(effect);
+            if (std::find(bodies_.begin() + body.first, bodies_.end(), effect) == bodies_.end())
+                bodies_.push_back(effect);
         }
         body.end = static_cast<std::uint32_t>(bodies_.size());
         for (std::uint32_t i = body.first; i < body.effects; ++i) needed_by.emplace_back(bodies_[i], op);
         for (std::uint32_t i = body.effects; i < body.end; ++i) achievers.emplace_back(bodies_[i], op);
         bodies_of_operators_.push_back(body);
-        fresh_operators_.push_back({static_cast<Value>(task.cost(id)), NO_FACT, UNREACHED, body.effects - body.first});
+        const auto cost = static_cast<Value>(task.cost(id));
+        fresh_operators_.push_back({cost, NO_FACT, UNREACHED, body.effects - body.first});
     }
     facts_.resize(always_true + 1);
     group(facts_.size(), needed_by, needed_by_offsets_, needed_by_);
@@ -53,7 +55,8 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
 
 void LMCut::set_goal(std::span<const Fact> goal) {
     goal_.clear();
-    for (const Fact &fact : goal) goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
+    for (const Fact &fact : goal)
+        goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
 }
 
 Cost LMCut::evaluate(const int *values, Cost bound) {
@@ -100,7 +103,8 @@ void LMCut::explore(const int *values) {
         facts[fact].value = value;
         queue_.push(value, fact);
     };
-    for (std::size_t v = 0; v + 1 < fact_offsets_.size(); ++v) reach(static_cast<FactId>(fact_offsets_[v] + values[v]), 0);
+    for (std::size_t v = 0; v + 1 < fact_offsets_.size(); ++v)
+        reach(static_cast<FactId>(fact_offsets_[v] + values[v]), 0);
     reach(static_cast<FactId>(facts_.size() - 1), 0);
     while (!queue_.empty()) {
         const auto [value, fact] = queue_.pop();
@@ -176,9 +180,10 @@ void LMCut::find_cut() {
         if (marked(operators_[op].supporter, BEFORE_ZONE)) cut_.push_back(op);
 }
 
-// Decides which open facts some path reaches without entering the zone, and without operators that have another effect
-// in the zone: those are in the cut themselves if they are reached, so what comes after them need not be. Collects backwards the part of the justification graph
-// that matters, as far as facts that are certainly before the zone, and then follows its edges forwards.
+// Decides which open facts some path reaches without entering the zone, and without operators that have another
+// effect in the zone: those are in the cut themselves if they are reached, so what comes after them need not be.
+// Collects backwards the part of the justification graph that matters, as far as facts that are certainly before
+// the zone, and then follows its edges forwards.
 void LMCut::settle_open_facts() {
     open_edges_.clear();
     while (!open_.empty()) {
@@ -264,8 +269,9 @@ void LMCut::charge(Value cost) {
 std::size_t LMCut::bytes() const {
     return bytes_of(fact_offsets_) + bytes_of(goal_) + bytes_of(operators_) + bytes_of(fresh_operators_) +
            bytes_of(bodies_of_operators_) + bytes_of(bodies_) + bytes_of(facts_) + bytes_of(needed_by_offsets_) +
-           bytes_of(needed_by_) + bytes_of(achiever_offsets_) + bytes_of(achievers_) + queue_.bytes() + bytes_of(zone_) +
-           bytes_of(candidates_) + bytes_of(undecided_) + bytes_of(cut_) + bytes_of(open_) + bytes_of(open_edges_);
+           bytes_of(needed_by_) + bytes_of(achiever_offsets_) + bytes_of(achievers_) + queue_.bytes() +
+           bytes_of(zone_) + bytes_of(candidates_) + bytes_of(undecided_) + bytes_of(cut_) + bytes_of(open_) +
+           bytes_of(open_edges_);
 }
 
 }  // namespace misstep

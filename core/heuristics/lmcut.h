@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fdr/task.h"
@@ -67,7 +69,7 @@ class LMCut : public Heuristic {
         Value cost;             // what is left of it
         FactId supporter;       // NO_FACT: the operator is unreachable
         Value supporter_value;  // of the supporter, when the operator last heard of it
-        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that saw the operator
+        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that saw it
     };
     // Bodies of operators lie behind each other in `bodies_`: preconditions [first, effects), effects [effects, end).
     struct Body {
@@ -88,8 +90,12 @@ class LMCut : public Heuristic {
     static Value add(Value value, Value cost) { return std::min(value + cost, SATURATED); }
     // Spans, because the loops over them then keep their ends in registers.
     using Ids = std::span<const std::uint32_t>;
-    Ids needed_by(FactId fact) const { return slice(needed_by_, needed_by_offsets_[fact], needed_by_offsets_[fact + 1]); }
-    Ids achievers(FactId fact) const { return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]); }
+    Ids needed_by(FactId fact) const {
+        return slice(needed_by_, needed_by_offsets_[fact], needed_by_offsets_[fact + 1]);
+    }
+    Ids achievers(FactId fact) const {
+        return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]);
+    }
     Ids preconditions(std::uint32_t op) const {
         return slice(bodies_, bodies_of_operators_[op].first, bodies_of_operators_[op].effects);
     }
@@ -121,8 +127,8 @@ class LMCut : public Heuristic {
     std::vector<Body> bodies_of_operators_;
     std::vector<FactId> bodies_;
     std::vector<FactData> facts_;  // the last one is always true: the supporter of operators without preconditions
-    std::vector<std::uint32_t> needed_by_offsets_, needed_by_;      // fact -> operators with this precondition
-    std::vector<std::uint32_t> achiever_offsets_, achievers_;       // fact -> operators with this effect
+    std::vector<std::uint32_t> needed_by_offsets_, needed_by_;  // fact -> operators with this precondition
+    std::vector<std::uint32_t> achiever_offsets_, achievers_;    // fact -> operators with this effect
 
     LMCutQueue queue_;
     FactId goal_supporter_ = NO_FACT;

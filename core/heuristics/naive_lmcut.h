@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -60,7 +61,7 @@ inline std::vector<Cut> lmcut(const Task &task, std::span<const Fact> goal, cons
         OperatorId op;
     };
     const int goal_node = task.fact_count();
-    const int start_node = goal_node + 1;  // leads to the facts of the state and supports operators without preconditions
+    const int start_node = goal_node + 1;  // leads to the state and to operators without preconditions
     std::vector<Cost> costs(task.costs().begin(), task.costs().end());
     std::vector<Cut> result;
     while (true) {
