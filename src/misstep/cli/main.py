@@ -58,7 +58,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     # A flag of every command that changes nothing but what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(_guarded(lambda: app(arguments, standalone_mode=False), as_json=as_json, debug=debug))
+    sys.exit(
+        _guarded(
+            lambda: app(arguments, prog_name="misstep", standalone_mode=False),
+            as_json=as_json,
+            debug=debug,
+        )
+    )
 
 
 def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
