@@ -27,9 +27,12 @@ def misstep(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Compl
     before = Path.cwd()
     os.chdir(cwd or before)
     try:
-        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
-            with pytest.raises(SystemExit) as stop:
-                main(words)
+        with (
+            redirect_stdout(StringIO()) as out,
+            redirect_stderr(StringIO()) as err,
+            pytest.raises(SystemExit) as stop,
+        ):
+            main(words)
     finally:
         os.chdir(before)
     code = stop.value.code
