@@ -140,7 +140,10 @@ def test_ctrl_c_stops_cleanly(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(3)
+    resident = Path(f"/proc/{process.pid}/statm")
+    while int(resident.read_text().split()[1]) < 50_000:  # pages: the search is under way
+        assert process.poll() is None
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 23
