@@ -13,7 +13,8 @@ Exploration<COMBINE>::Exploration(std::shared_ptr<const RelaxedTask> relaxed)
       missing_(relaxed_->operator_count()),
       ready_(relaxed_->operator_count() + 1),
       flags_(relaxed_->fact_count(), 0),
-      queue_(relaxed_->effect_count()) {
+      queue_(relaxed_->effect_count()),
+      layers_(COMBINE == Combine::ADD && relaxed_->has_zero_cost() ? 2 * relaxed_->effect_count() : 0) {
     for (int fact = 0; fact < relaxed_->fact_count(); ++fact)
         if (!relaxed_->triggered(fact).empty()) flags_[fact] = TRIGGERS;
 }
@@ -63,38 +64,52 @@ inline void Exploration<COMBINE>::count_down(std::int32_t fact) {
 template <Combine COMBINE>
 template <bool BY_LAYER>
 inline void Exploration<COMBINE>::fire(std::uint32_t now) {
-    const RelaxedTask::Operator *operators = relaxed_->operators();
-    for (std::size_t i = 0; i < ready_count_; ++i) {
-        const std::int32_t op = ready_[i];
+    const RelaxedTask &relaxed = *relaxed_;
+    const RelaxedTask::Operator *operators = relaxed.operators();
+    Label *labels = labels_.data();
+    std::int32_t *supporters = supporters_.data();
+    const std::uint8_t *flags = flags_.data();
+    const std::int32_t *ready = ready_.data();
+    const std::int32_t *ready_end = ready + ready_count_;
+    for (; ready != ready_end; ++ready) {
+        const std::int32_t op = *ready;
+        const auto effects = relaxed.effects(op);
+        const std::uint32_t least = std::min(now + static_cast<std::uint32_t>(operators[op].cost), MAX_COST);
         Label label;
         if constexpr (COMBINE == Combine::MAX) {
-            label = std::min(now + static_cast<std::uint32_t>(operators[op].cost), MAX_COST);
+            label = least;
         } else {
+            // Most operators add nothing new; seeing that does not take the sum.
+            bool useful = false;
+            for (const std::int32_t fact : effects) useful |= cost_of(labels[fact]) >= least;
+            if (!useful) continue;
             std::uint64_t cost = operators[op].cost;
             std::uint32_t layer = 0;
-            for (const std::int32_t fact : relaxed_->preconditions(op)) {
-                cost += labels_[fact] >> 32;
-                layer = std::max(layer, static_cast<std::uint32_t>(labels_[fact]));
+            for (const std::int32_t fact : relaxed.preconditions(op)) {
+                cost += labels[fact] >> 32;
+                layer = std::max(layer, static_cast<std::uint32_t>(labels[fact]));
             }
             label = std::min<std::uint64_t>(cost, MAX_COST) << 32 | (layer + 1);
         }
-        for (const std::int32_t fact : relaxed_->effects(op)) {
-            const Label old = labels_[fact];
+        for (const std::int32_t fact : effects) {
+            const Label old = labels[fact];
             if (label > old) continue;
             if constexpr (COMBINE == Combine::ADD) {
                 if (label == old) {
-                    supporters_[fact] = std::min(supporters_[fact], op);
+                    supporters[fact] = std::min(supporters[fact], op);
                     continue;
                 }
-                supporters_[fact] = op;
+                supporters[fact] = op;
             } else if (label == old) {
                 continue;
             }
-            labels_[fact] = label;
-            if (flags_[fact] == 0) continue;
+            labels[fact] = label;
+            if (flags[fact] == 0) continue;
             const std::uint32_t cost = cost_of(label);
-            if (cost >= FactQueue::BUCKETS || (BY_LAYER && cost == now))
+            if (cost >= FactQueue::BUCKETS)
                 queue_.push_heap(label, fact);
+            else if (BY_LAYER && cost == now)
+                push_layer(label, fact);
             else if (cost != cost_of(old))
                 queue_.push_bucket(cost, fact);
         }
@@ -103,11 +118,21 @@ inline void Exploration<COMBINE>::fire(std::uint32_t now) {
 }
 
 template <Combine COMBINE>
+void Exploration<COMBINE>::push_layer(Label label, std::int32_t fact) {
+    const auto layer = static_cast<std::uint32_t>(label);
+    if (layer < FactQueue::BUCKETS)
+        layers_.push_bucket(layer, fact);
+    else
+        queue_.push_heap(label, fact);
+}
+
+template <Combine COMBINE>
 template <bool BY_LAYER>
 bool Exploration<COMBINE>::run(const int *values, int open_goals) {
     std::fill(labels_.begin(), labels_.end(), UNREACHED);
     std::copy(relaxed_->precondition_counts().begin(), relaxed_->precondition_counts().end(), missing_.begin());
     queue_.clear();
+    layers_.clear();
     const int variables = relaxed_->variable_count();
     for (int v = 0; v < variables; ++v) labels_[relaxed_->fact(v, values[v])] = 0;
     if (open_goals == 0) return true;
@@ -116,37 +141,53 @@ bool Exploration<COMBINE>::run(const int *values, int open_goals) {
     ready_count_ = start.size();
     std::copy(start.begin(), start.end(), ready_.begin());
     for (int v = 0; v < variables; ++v) count_down(relaxed_->fact(v, values[v]));
-    std::uint32_t now = 0;
-    fire<BY_LAYER>(now);
 
+    // Steps through groups of facts with equal labels, or equal costs if that is enough.
+    std::uint32_t now = 0;
+    std::uint32_t layer = 0;
     while (true) {
-        const bool heap_goes_on = BY_LAYER && !queue_.heap_empty() && queue_.heap_key() >> 32 == now;
-        const std::uint32_t cost = heap_goes_on ? FactQueue::BUCKETS : queue_.next_bucket(now);
-        if (cost != FactQueue::BUCKETS) {
+        fire<BY_LAYER>(now);
+        const auto settle = [&](std::int32_t fact, bool is_current) {
+            if (!is_current) return;  // has been settled with a smaller label
+            open_goals -= is_goal(fact);
+            count_down(fact);
+        };
+        if constexpr (BY_LAYER) {
+            // Layers beyond the buckets follow in the heap.
+            const auto current = [&] {
+                layer = layers_.next_bucket(layer);
+                return layer != FactQueue::BUCKETS || (!queue_.heap_empty() && queue_.heap_key() >> 32 == now);
+            };
+            while (!current()) {
+                const std::uint32_t cost = queue_.next_bucket(now + 1);
+                if (cost == FactQueue::BUCKETS) break;
+                now = cost;
+                layer = 0;
+                layers_.clear();
+                queue_.take_bucket(cost, [&](std::int32_t fact) {
+                    if (cost_of(labels_[fact]) == cost) push_layer(labels_[fact], fact);
+                });
+            }
+            if (layer != FactQueue::BUCKETS) {
+                const Label label = static_cast<Label>(static_cast<std::uint64_t>(now) << 32 | layer);
+                layers_.take_bucket(layer, [&](std::int32_t fact) { settle(fact, labels_[fact] == label); });
+                if (open_goals == 0) return true;
+                continue;
+            }
+        } else if (const std::uint32_t cost = queue_.next_bucket(now); cost != FactQueue::BUCKETS) {
             now = cost;
-            queue_.take_bucket(cost, [&](std::int32_t fact) {
-                if (cost_of(labels_[fact]) != cost) return;  // has become cheaper since
-                if constexpr (BY_LAYER) {
-                    queue_.push_heap(labels_[fact], fact);
-                } else {
-                    open_goals -= is_goal(fact);
-                    count_down(fact);
-                }
-            });
-            if (BY_LAYER) continue;
-        } else {
-            if (queue_.heap_empty()) return false;
-            const std::uint64_t key = queue_.heap_key();
-            now = cost_of(static_cast<Label>(key));
-            do {
-                const std::int32_t fact = queue_.pop_heap();
-                if (labels_[fact] != key) continue;
-                open_goals -= is_goal(fact);
-                count_down(fact);
-            } while (!queue_.heap_empty() && queue_.heap_key() == key);
+            queue_.take_bucket(cost, [&](std::int32_t fact) { settle(fact, cost_of(labels_[fact]) == cost); });
+            if (open_goals == 0) return true;
+            continue;
+        }
+        if (queue_.heap_empty()) return false;
+        const std::uint64_t key = queue_.heap_key();
+        now = cost_of(static_cast<Label>(key));
+        while (!queue_.heap_empty() && queue_.heap_key() == key) {
+            const std::int32_t fact = queue_.pop_heap();
+            settle(fact, labels_[fact] == key);
         }
         if (open_goals == 0) return true;
-        fire<BY_LAYER>(now);
     }
 }
 
@@ -154,7 +195,7 @@ template <Combine COMBINE>
 std::size_t Exploration<COMBINE>::bytes() const {
     return labels_.capacity() * sizeof(Label) +
            (supporters_.capacity() + ready_.capacity() + goal_.capacity()) * sizeof(std::int32_t) +
-           missing_.capacity() * sizeof(std::uint16_t) + flags_.capacity() + queue_.bytes();
+           missing_.capacity() * sizeof(std::uint16_t) + flags_.capacity() + queue_.bytes() + layers_.bytes();
 }
 
 template class Exploration<Combine::MAX>;

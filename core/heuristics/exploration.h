@@ -77,6 +77,8 @@ class Exploration {
     template <bool BY_LAYER>
     void fire(std::uint32_t now);
 
+    void push_layer(Label label, std::int32_t fact);
+
     std::shared_ptr<const RelaxedTask> relaxed_;
     std::vector<Label> labels_;
     std::vector<std::int32_t> supporters_;
@@ -86,6 +88,7 @@ class Exploration {
     std::vector<std::int32_t> goal_;
     std::vector<std::uint8_t> flags_;  // 0: not worth a queue entry
     FactQueue queue_;
+    FactQueue layers_;  // facts of the cost at hand by layer, if there are operators of cost zero
 };
 
 using MaxExploration = Exploration<Combine::MAX>;
