@@ -21,6 +21,15 @@ TaskPaths = Annotated[
         show_default=False,
     ),
 ]
+PolicySpec = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="SPEC",
+        help="The policy, for example heuristic:ff or python:FILE.py:NAME; 'misstep list' names all kinds.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,

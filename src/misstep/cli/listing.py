@@ -5,11 +5,12 @@ from __future__ import annotations
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
 from misstep.planning import SEARCHES
+from misstep.policies.load import BUILTIN, third_party
 from misstep.tasks.domains import DOMAINS
 
 
 def list_command(as_json: AsJson = False) -> int:
-    """List the built-in domains and searches."""
+    """List the built-in domains, the kinds of policies and the searches."""
     sections = {
         "domains": {
             name: domain.summary
@@ -17,6 +18,8 @@ def list_command(as_json: AsJson = False) -> int:
             + ", ".join(f"--{p.name} {p.default}" for p in domain.parameters)
             for name, domain in DOMAINS.items()
         },
+        "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
+        | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
     }
     if as_json:
@@ -29,6 +32,7 @@ def list_command(as_json: AsJson = False) -> int:
                     }
                     for name, domain in DOMAINS.items()
                 },
+                "policies": sections["policies"],
                 "searches": sections["searches"],
             }
         )
@@ -36,5 +40,5 @@ def list_command(as_json: AsJson = False) -> int:
     for title, entries in sections.items():
         print(f"{title}:")
         for name, summary in entries.items():
-            print(f"  {name:<12} {summary}")
+            print(f"  {name:<20} {summary}")
     return 0

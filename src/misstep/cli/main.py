@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from misstep.cli import census, doctor, generate, listing, plan
+from misstep.cli import census, check_policy, doctor, generate, listing, plan, run
 from misstep.cli.output import error_line
 from misstep.errors import Interrupted, MemoryLimitError, MisstepError, UsageError
 
@@ -33,6 +33,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("run")(run.run_command)
+app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.add_typer(generate.app, name="generate")

@@ -51,6 +51,7 @@ class Policy(ABC):
     deterministic: bool = True
     batch_size: int = 256  # how many states it likes at once
     chooses: bool = False  # whether `decide` accepts candidates
+    valued: bool = False  # whether it values states: `values`, and `Answers.values`
 
     def __init__(self, task: Task) -> None:
         self.task = task

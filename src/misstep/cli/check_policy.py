@@ -1,0 +1,57 @@
+"""`misstep check-policy`: the conformance kit on a user's policy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from misstep.cli.arguments import (
+    AsJson,
+    KeepUnimportant,
+    PolicySpec,
+    TaskPaths,
+    check_limits,
+    read_task,
+)
+from misstep.cli.output import print_json, search_progress
+from misstep.policies.conformance import check_policy
+from misstep.policies.load import load_policy
+
+
+def check_policy_command(
+    task: TaskPaths,
+    policy: PolicySpec,
+    states: Annotated[int, typer.Option(metavar="N", help="How many states to ask about.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Of the walks that find the states.")] = 0,
+    keep_unimportant: KeepUnimportant = True,
+    as_json: AsJson = False,
+) -> int:
+    """Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload.
+
+    Lists everything it finds. Exit code 1 if there are findings.
+    """
+    check_limits(states=states)
+    loaded = read_task(task, keep_unimportant)
+    with search_progress("asking the policy"):
+        asked, findings = check_policy(
+            lambda: load_policy(policy, loaded), states=states, seed=seed
+        )
+    if as_json:
+        print_json(
+            {
+                "task": loaded.name,
+                "policy": policy,
+                "states": asked,
+                "findings": [asdict(finding) for finding in findings],
+            }
+        )
+        return 1 if findings else 0
+    for finding in findings:
+        print(
+            f"violated: {finding.rule} ({finding.count} of {asked} states), for example {finding.example}"
+        )
+    if not findings:
+        print(f"no findings on {asked} states of {loaded.name}")
+    return 1 if findings else 0

@@ -1,0 +1,86 @@
+"""`misstep run`: one run of a policy."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import Annotated
+
+import typer
+
+from misstep.cli.arguments import (
+    AsJson,
+    KeepUnimportant,
+    PolicySpec,
+    TaskPaths,
+    check_limits,
+    read_task,
+)
+from misstep.cli.output import print_json, remark, search_progress
+from misstep.policies.load import load_policy
+from misstep.runs.runner import DEFAULT_MAX_STEPS, Trace
+from misstep.runs.single import REVISIT, run_once
+from misstep.tasks.task import Task
+
+
+def run_command(
+    task: TaskPaths,
+    policy: PolicySpec,
+    state: Annotated[
+        str | None,
+        typer.Option("--from", metavar="STATE", help="Start here: values or atoms of a state."),
+    ] = None,
+    revisit: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(REVISIT),
+            help="At a state seen before: stop, or never go there (for policies that rank operators).",
+        ),
+    ] = "stop",
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Cut the run here.")
+    ] = DEFAULT_MAX_STEPS,
+    keep_unimportant: KeepUnimportant = True,
+    as_json: AsJson = False,
+) -> int:
+    """Run a policy once and print the operators it chooses. How it ends is the last line: goal, loop, stuck, ..."""
+    check_limits(max_steps=max_steps)
+    loaded = read_task(task, keep_unimportant)
+    start = loaded.initial_state if state is None else loaded.parse_state(state)
+    began = monotonic()
+    subject = load_policy(policy, loaded)
+    try:
+        with search_progress("running"):
+            trace = run_once(subject, start, revisit=revisit, max_steps=max_steps)
+    finally:
+        subject.close()
+    if as_json:
+        print_json(
+            {
+                "task": loaded.name,
+                "policy": policy,
+                "outcome": trace.outcome,
+                "steps": len(trace.operators),
+                "cost": trace.cost,
+                "evaluations": trace.evaluations,
+                "policy_calls": trace.policy_calls,
+                "operators": [loaded.operator_name(op) for op in trace.operators],
+                "values": trace.values,
+                "message": trace.message,
+                "last_state": list(trace.states[-1].values),
+                "seconds": round(monotonic() - began, 3),
+            }
+        )
+    else:
+        _print(loaded, trace)
+    return 0
+
+
+def _print(task: Task, trace: Trace) -> None:
+    for i, operator in enumerate(trace.operators):
+        value = "" if trace.values is None else f"  ; value {trace.values[i + 1]:g}"
+        print(f"({task.operator_name(operator)}){value}")
+    print(f"; cost = {trace.cost}")
+    calls = f"{trace.policy_calls} policy calls, {trace.evaluations} evaluations"
+    remark(f"{trace.outcome} after {len(trace.operators)} steps, cost {trace.cost}; {calls}")
+    if trace.message:
+        remark(f"the policy says: {trace.message}")

@@ -1,0 +1,122 @@
+"""Policies that run in native code: `first`, `random:SEED`, `heuristic:NAME`, `plan:FILE`, `optimal`.
+
+They need no training and no optional package: baselines, test subjects, and the policy of the demo.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep import _core
+from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.files import read_bytes
+from misstep.planning import HEURISTICS
+from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.tasks.census import state_space
+from misstep.tasks.task import Task
+
+MAX_PLAN_BYTES = 64 * 2**20
+# Enumerating more states for an optimal policy takes too much memory to do unasked.
+MAX_OPTIMAL_STATES = 2_000_000
+
+
+class NativePolicy(Policy):
+    """A policy of the native core. The policy graph runs it without coming back to Python."""
+
+    def __init__(
+        self, task: Task, native: _core.NativePolicy, *, chooses: bool = True, valued: bool = False
+    ) -> None:
+        super().__init__(task)
+        self.native = native
+        self.chooses = chooses
+        self.valued = valued
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        before = self.native.evaluations
+        if candidates is None:
+            operators, values = self.native.decide_batch(states)
+        else:
+            operators, values = self.native.decide_batch(states, *candidates)
+        return Answers(
+            operators,
+            values=values if self.valued else None,
+            evaluations=self.native.evaluations - before,
+        )
+
+    def values(self, states: States) -> NDArray[np.float64]:
+        if not self.valued:
+            return super().values(states)
+        return self.native.value_batch(states)
+
+
+def load_first(argument: str, task: Task) -> Policy:
+    _no_argument("first", argument)
+    return NativePolicy(task, _core.first_policy(task))
+
+
+def load_random(argument: str, task: Task) -> Policy:
+    seed = parse_seed(argument or "0", f"random:{argument}")
+    return NativePolicy(task, _core.noisy_policy(task, 1.0, seed, None))
+
+
+def load_heuristic(argument: str, task: Task) -> Policy:
+    if argument not in HEURISTICS:
+        raise UsageError(
+            f"no heuristic {argument!r}",
+            where=f"heuristic:{argument}",
+            expected=", ".join(HEURISTICS),
+        )
+    return NativePolicy(task, _core.heuristic_policy(task, argument), valued=True)
+
+
+def load_optimal(argument: str, task: Task) -> Policy:
+    """Follows h*: a cheapest and then shortest way to the goal from every reachable state."""
+    _no_argument("optimal", argument)
+    space = state_space(task, max_states=MAX_OPTIMAL_STATES)
+    solvable = space.best_operator >= 0
+    table = _core.table_policy(task, space.states()[solvable], space.best_operator[solvable])
+    return NativePolicy(task, table, chooses=False)
+
+
+def load_plan(argument: str, task: Task) -> Policy:
+    """Follows a plan from the initial state, and has no action anywhere else."""
+    path = Path(argument)
+    content = read_bytes(path, MAX_PLAN_BYTES, "a plan file")
+    states, operators = [], []
+    state = task.initial_state
+    for number, line in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        text = line.split(";")[0].strip()
+        if not text:
+            continue
+        try:
+            operator = task.operator_id(text)
+            states.append(state.values)
+            operators.append(operator)
+            state = task.apply(state, operator)
+        except (UsageError, ValueError) as error:
+            raise InputFormatError(
+                f"this is no plan for {task.name}: {error}", where=f"{path}:{number}"
+            ) from None
+    table = _core.table_policy(
+        task,
+        np.array(states, dtype=np.int32).reshape(len(states), task.variable_count),
+        np.array(operators, dtype=np.int32),
+    )
+    policy = NativePolicy(task, table, chooses=False)
+    policy.digest = hashlib.sha256(content).hexdigest()
+    return policy
+
+
+def parse_seed(text: str, where: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**64:
+        raise UsageError(f"the seed is {text!r}", where=where, expected="a whole number")
+    return int(text)
+
+
+def _no_argument(kind: str, argument: str) -> None:
+    if argument:
+        raise UnsupportedError(f"the policy {kind} takes no argument", where=f"{kind}:{argument}")

@@ -1,0 +1,1 @@
+"""Runs of a policy: many at once over the policy graph, or one, step by step."""

@@ -1,0 +1,169 @@
+"""A policy on a task: asked once per state, its decisions and run outcomes remembered in the policy graph.
+
+Runs of many states advance in lockstep, so that the policy sees batches; a native policy runs without Python. The
+results do not depend on batch sizes, on the order of the states, or on what was run before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep import _core
+from misstep.errors import MisstepError, UsageError
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import FAILED, Answers, Policy, States
+from misstep.tasks.task import State
+
+OUTCOMES: tuple[str, ...] = _core.OUTCOMES
+GOAL = OUTCOMES.index("goal")
+DEFAULT_MAX_STEPS = 1000
+
+
+class RunEnds(NamedTuple):
+    """How runs end, a row each. `outcomes` are numbers into `OUTCOMES`; steps and costs are those up to the end."""
+
+    ids: NDArray[np.uint32]
+    outcomes: NDArray[np.uint8]
+    steps: NDArray[np.int64]
+    costs: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One run: its states, the operators between them, and how it ended."""
+
+    outcome: str
+    states: list[State]
+    operators: list[int]
+    cost: int
+    message: str | None = None  # of the policy, where it failed
+    values: list[float] | None = None  # of the states, if the policy values states
+    evaluations: int = 0
+    policy_calls: int = 0
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """A state for which the policy gave two answers; the first stands."""
+
+    state: State
+    first: int
+    second: int
+
+
+class PolicyRunner:
+    """Runs a policy and remembers what it did."""
+
+    def __init__(self, policy: Policy, *, batch_size: int | None = None) -> None:
+        if batch_size is not None and batch_size < 1:
+            raise UsageError(f"the batch size is {batch_size}", expected="a positive number")
+        self.policy = policy
+        self.task = policy.task
+        self.batch_size = batch_size or policy.batch_size
+        self.graph = _core.PolicyGraph(policy.task)
+        self.messages: dict[int, str] = {}  # state id -> why the policy failed
+        self.contradictions: list[Contradiction] = []
+        self.evaluations = 0
+
+    @property
+    def policy_calls(self) -> int:
+        """States that the policy was asked about, each once."""
+        return self.graph.decided
+
+    def run(
+        self,
+        states: States,
+        max_steps: int | None = DEFAULT_MAX_STEPS,
+        progress: Callable[..., None] | None = None,
+    ) -> RunEnds:
+        """Run the policy from each state, for at most `max_steps` steps."""
+        ids = self.graph.add(states)
+        if isinstance(self.policy, NativePolicy):
+            before = self.policy.native.evaluations
+            self.graph.run_native(self.policy.native, ids, max_steps, progress)
+            self.evaluations += self.policy.native.evaluations - before
+        else:
+            runs = _core.LockstepRuns(self.graph, ids, max_steps)
+            while len(pending := runs.advance()):
+                for first in range(0, len(pending), self.batch_size):
+                    self._ask(pending[first : first + self.batch_size])
+        return RunEnds(ids, *self.graph.ends(ids, max_steps))
+
+    def trace(self, state: State, max_steps: int | None = DEFAULT_MAX_STEPS) -> Trace:
+        """The run from one state, with all its states."""
+        ends = self.run(np.array([state.values], dtype=np.int32), max_steps)
+        ids, operators = self.graph.trace(int(ends.ids[0]), max_steps)
+        return Trace(
+            outcome=OUTCOMES[ends.outcomes[0]],
+            states=[State(row) for row in self.graph.states(ids).tolist()],
+            operators=operators.tolist(),
+            cost=int(ends.costs[0]),
+            message=self.messages.get(int(ids[-1])),
+        )
+
+    def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
+        """Ask the policy again about some of the states it has decided, and report where it answers differently."""
+        everything = np.arange(len(self.graph), dtype=np.uint32)
+        decisions = self.graph.decisions(everything)
+        asked = everything[decisions != _UNASKED]
+        random = _core.CounterRandom(seed)
+        chosen = (
+            sorted({int(asked[random.below(len(asked))]) for _ in range(count)})
+            if len(asked)
+            else []
+        )
+        ids = np.array(chosen, dtype=np.uint32)
+        for first in range(0, len(ids), self.batch_size):
+            self._ask(ids[first : first + self.batch_size])
+        return self.contradictions
+
+    def _ask(self, ids: NDArray[np.uint32]) -> None:
+        states = self.graph.states(ids)
+        answers = ask(self.policy, states)
+        self.evaluations += answers.evaluations
+        for row in self.graph.decide(ids, answers.operators):
+            first = int(self.graph.decisions(ids[row : row + 1])[0])
+            state = State(states[row].tolist())
+            self.contradictions.append(Contradiction(state, first, int(answers.operators[row])))
+        for row, message in answers.messages.items():
+            self.messages.setdefault(int(ids[row]), message)
+
+
+_UNASKED = -3
+
+
+def ask(policy: Policy, states: States) -> Answers:
+    """The answers of a policy, whatever it does: what it raises or garbles is a failure of the states concerned."""
+    try:
+        answers = policy.decide(states)
+        problem = _garbled(answers, len(states), policy.task.operator_count)
+        if problem is None:
+            return answers
+    except MisstepError:
+        raise  # the policy as a whole is unusable, and says so
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}"
+    if len(states) == 1:
+        return Answers(np.array([FAILED], dtype=np.int32), {0: problem})
+    # Row by row, so that one bad state does not condemn its batch.
+    parts = [ask(policy, states[row : row + 1]) for row in range(len(states))]
+    return Answers(
+        np.concatenate([part.operators for part in parts]),
+        {row: part.messages[0] for row, part in enumerate(parts) if part.messages},
+        evaluations=sum(part.evaluations for part in parts),
+    )
+
+
+def _garbled(answers: Answers, count: int, operators: int) -> str | None:
+    given = np.asarray(answers.operators)
+    if given.shape != (count,) or given.dtype != np.int32:
+        return (
+            f"the policy answered an array of {given.dtype}, shape {given.shape}, to {count} states"
+        )
+    wrong = given[(given < FAILED) | (given >= operators)]
+    return f"the task has no operator {wrong[0]}" if len(wrong) else None
