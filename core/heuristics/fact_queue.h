@@ -36,10 +36,11 @@ class FactQueue {
 
     void push_bucket(std::uint32_t cost, std::int32_t fact) {
         const std::uint32_t w = cost / 64;
-        const std::uint64_t bit = std::uint64_t{1} << (cost % 64);
-        pool_[size_] = {fact, used_[w] & bit ? heads_[cost] : NONE};
+        // The head counts only if the bucket is in use. Hard to predict, so computed: NONE has all bits set.
+        const std::uint32_t unused = static_cast<std::uint32_t>(used_[w] >> (cost % 64) & 1) - 1;
+        pool_[size_] = {fact, heads_[cost] | unused};
         heads_[cost] = size_++;
-        used_[w] |= bit;
+        used_[w] |= std::uint64_t{1} << (cost % 64);
         used_words_ = std::max(used_words_, w + 1);
     }
 
@@ -60,7 +61,9 @@ class FactQueue {
         used_[cost / 64] &= ~(std::uint64_t{1} << (cost % 64));
         return pool_.data() + heads_[cost];
     }
-    const Entry *next(const Entry *entry) const { return entry->next == NONE ? nullptr : pool_.data() + entry->next; }
+    const Entry *next(const Entry *entry) const {
+        return entry->next == NONE ? nullptr : pool_.data() + entry->next;
+    }
 
     bool heap_empty() const { return heap_.empty(); }
     std::uint64_t heap_key() const { return heap_.front().key; }

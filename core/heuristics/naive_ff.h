@@ -57,8 +57,8 @@ class RelaxedPlanFinder {
     RelaxedPlanFinder(const RelaxedTask &relaxed, const int *values)
         : relaxed_(relaxed), labels_(relaxed.fact_count(), {UNREACHED, 0}) {
         for (int v = 0; v < relaxed.variable_count(); ++v) labels_[relaxed.fact(v, values[v])] = {0, 0};
-        // First all costs, then the layers among supporters of least cost: at the cut a cheaper precondition can mean a
-        // higher layer, so labels improved together would keep layers that were right only for a while.
+        // First all costs, then the layers among supporters of least cost: at the cut a cheaper precondition can
+        // mean a higher layer, so labels improved together would keep layers that were right only for a while.
         for (bool changed = true; changed;) {
             changed = false;
             for (int op = 0; op < relaxed.operator_count(); ++op)

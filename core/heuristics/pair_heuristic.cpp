@@ -2,7 +2,8 @@
 
 namespace misstep {
 
-PairFF::PairFF(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(relaxed)), plan_(exploration_) {}
+PairFF::PairFF(std::shared_ptr<const RelaxedTask> relaxed)
+    : exploration_(std::move(relaxed)), plan_(exploration_) {}
 
 void PairFF::explore(const int *source) { exploration_.explore(source); }
 

@@ -9,9 +9,9 @@
 
 namespace misstep {
 
-// Heuristics of the delete relaxation. Goals are re-targetable to any partial or full state; at first it is the goal of the
-// task. All are INFINITE_COST if and only if a goal fact cannot be reached in the relaxation, and 0 if the goal
-// holds.
+// Heuristics of the delete relaxation. The goal can be set to any partial or full state; at first it is that of
+// the task. All are INFINITE_COST if and only if a goal fact cannot be reached in the relaxation, and 0 if the
+// goal holds.
 
 // The cost of the most expensive goal fact, if the most expensive precondition counts. Admissible.
 class HMax : public Heuristic {

@@ -81,7 +81,8 @@ class PreconditionSets {
             const auto entry = first_with_.find(hash);
             if (entry == first_with_.end()) continue;
             const auto &found = drafts_[entry->second].preconditions;
-            if (found.size() < facts.size() && std::includes(facts.begin(), facts.end(), found.begin(), found.end()))
+            if (found.size() < facts.size() &&
+                std::includes(facts.begin(), facts.end(), found.begin(), found.end()))
                 result.push_back(entry->second);
         }
     }
