@@ -1,8 +1,8 @@
 """Batches of states as index arrays, built by whole-array operations on the network's own device.
 
-The states of a batch are one large graph: node `state * N + object`. Each argument position of each atom
-is a *row*: the network reads the embedding of the row's node and sends a message back to it. Rows
-are ordered by relation, and within one so that the rows of an atom are neighbours.
+The states of a batch are one large graph: node `state * N + object`. Each argument position of each
+atom is a *row*: the network reads the embedding of the row's node and sends a message back to it.
+Rows are ordered by relation, and within one so that the rows of an atom are neighbours.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ class Batch:
     row_group: Any
     node_group: Any
     by_node: Any
-    """Rows sorted by node; those of node i start at `node_start[i]`. Sums over them need no atomic additions, so
-    their order, and with it the result, is always the same."""
+    """Rows sorted by node; those of node i start at `node_start[i]`. Sums over them need no atomic
+    additions, so their order, and with it the result, is always the same."""
     node_start: Any
     visible: Any | None
-    """Zero for trailing objects that no atom of the state mentions, which do not count; None if there are none."""
+    """Zero for trailing objects that no atom of the state mentions, which do not count; None if
+    no state can have such objects."""
 
 
 class Batcher:
@@ -51,7 +52,9 @@ class Batcher:
     def _place(self, array: NDArray[Any]) -> Any:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
-    def build(self, states: NDArray[np.int32], groups: NDArray[np.int64], group_count: int) -> Batch:
+    def build(
+        self, states: NDArray[np.int32], groups: NDArray[np.int64], group_count: int
+    ) -> Batch:
         """The batch of some states; `groups` numbers the decision that each of them belongs to."""
         count, nodes = len(states), self.encoding.node_count
         relations = len(self.encoding.relations)
@@ -65,8 +68,7 @@ class Batcher:
         # Stable, so that the rows of an atom stay together; what belongs to no relation comes last.
         order = torch.sort(relation, stable=True).indices[:rows]
         row_node = node[order]
-        by_node = torch.sort(row_node, stable=True).indices
-        per_node = torch.bincount(row_node, minlength=count * nodes)
+        by_node, node_start = sort_rows(row_node, count * nodes)
         return Batch(
             state_count=count,
             group_count=group_count,
@@ -75,7 +77,7 @@ class Batcher:
             row_group=group[order // (relation.numel() // count)],
             node_group=group.repeat_interleave(nodes),
             by_node=by_node,
-            node_start=per_node.cumsum(0) - per_node,
+            node_start=node_start,
             visible=self._visible(facts),
         )
 
@@ -92,4 +94,10 @@ class Batcher:
         return (objects <= last[:, None]).to(torch.float32)
 
 
-__all__ = ["Batch", "Batcher"]
+def sort_rows(row_node: Any, node_count: int) -> tuple[Any, Any]:
+    """Rows in the order of their nodes, and where those of each node start."""
+    per_node = torch.bincount(row_node, minlength=node_count)
+    return torch.sort(row_node, stable=True).indices, per_node.cumsum(0) - per_node
+
+
+__all__ = ["Batch", "Batcher", "sort_rows"]

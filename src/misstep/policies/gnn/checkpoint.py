@@ -1,8 +1,8 @@
 """Reading published checkpoints of relational networks (Ståhlberg, Bonet, Geffner, KR 2022).
 
-A checkpoint is a zip archive with a pickle inside. It comes from strangers, so nothing in it is ever
-executed: PyTorch's restricted unpickler knows tensors and plain containers and refuses the rest. What
-passes is then compared with the shapes that its own hyper-parameters promise.
+A checkpoint is a zip archive with a pickle inside. It comes from strangers, so nothing in it is
+ever executed: PyTorch's restricted unpickler knows tensors and plain containers and refuses the
+rest. What passes is then compared with the shapes that its own hyper-parameters promise.
 """
 
 from __future__ import annotations

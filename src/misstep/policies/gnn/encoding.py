@@ -1,8 +1,9 @@
 """From states to relations: which atoms over which objects a network is shown.
 
-All a network sees of a state are atoms: those that are true, the static ones, and the goal as a second
-set of relations. The variable part comes from a table over the values of the task's variables; the
-constant part is the same in every state and is treated as further variables that have one value.
+All a network sees of a state are atoms: those that are true, the static ones, and the goal as a
+second set of relations. The variable part comes from a table over the values of the task's
+variables; the constant part is the same in every state and is treated as further variables that
+have one value.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
                 values[value] = None  # The same atom in a second variable counts once.
             elif atom is not None:
                 seen.add(atom)
-    # What the translator left out of the variables never changes. Predicates that operators affect can
-    # have such atoms too (the cell that is visited from the start), so asking for static predicates is
-    # not enough.
+    # What the translator left out of the variables never changes. Predicates that operators affect
+    # can have such atoms too (the cell that is visited from the start), so asking for static
+    # predicates is not enough.
     static = [atom for atom in lifted.init if atom not in seen]
     static += _type_atoms(lifted, relations)
     goal = [literal.atom for literal in lifted.goal]

@@ -1,12 +1,13 @@
 """The relational network: messages along atoms, a smooth maximum at objects, a sum over objects.
 
-Of the published networks it keeps one trait that looks like an accident and is not harmless: the smooth maximum
+Of the published networks it keeps one trait that looks like an accident and is not harmless: the
+smooth maximum
 
     agg = M + 1/8 * ln(1e-16 + sum over messages of exp(8 * (message - M)))
 
-takes for M one number for all successors of a state, their greatest message, and not the maximum at the
-object. Whatever lies more than 4.6 below M is cut off there, so values depend on it, and it must be computed for
-each decision separately, however many decisions share a batch.
+takes for M one number for all successors of a state, their greatest message, and not the maximum at
+the object. Whatever lies more than 4.6 below M is cut off there, so values depend on it, and it
+must be computed for each decision separately, however many decisions share a batch.
 
 The factor 8 is multiplied into the weights beforehand, and divided out of those that read the
 aggregate: it is a power of two, so nothing is rounded.

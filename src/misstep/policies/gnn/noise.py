@@ -1,7 +1,8 @@
 """The random half of the initial embeddings, pinned.
 
-The published networks draw it afresh for every evaluation. A policy under test must be a function of the
-state, so here every object has its own fixed numbers, which depend on the seed and its index only.
+The published networks draw it afresh for every evaluation. A policy under test must be a function
+of the state, so here every object has its own fixed numbers, which depend on the seed and its index
+only.
 """
 
 from __future__ import annotations

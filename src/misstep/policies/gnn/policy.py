@@ -19,8 +19,8 @@ from misstep.tasks.task import Task
 if TYPE_CHECKING:
     from misstep.policies.gnn.evaluator import Evaluator
 
-# Values closer than this are equal, and the operator with the lowest number is taken. Symmetric successors
-# differ by less through rounding and the random half of the embeddings.
+# Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
+# successors mostly differ by less, through rounding and the random half of the embeddings.
 TOLERANCE = 1e-3
 # The same state evaluated in batches of different shape differs by less than this through rounding.
 NOISE = 2.5e-4
@@ -40,8 +40,9 @@ class Options:
         chosen: dict[str, str] = {}
         for key, value in parse_qsl(text, keep_blank_values=True):
             if key not in Options.__dataclass_fields__ or key in chosen:
+                fault = "given twice" if key in chosen else "unknown"
                 raise UsageError(
-                    f"the option {key!r} of a gnn policy is {'given twice' if key in chosen else 'unknown'}",
+                    f"the option {key!r} of a gnn policy is {fault}",
                     expected="FILE?device=cpu|cuda&ignore_unsolvable=0|1&seed=N",
                 )
             chosen[key] = value
@@ -53,7 +54,9 @@ class Options:
         return Options(chosen.get("device", "cpu"), ignore == "1", int(seed))
 
     def __str__(self) -> str:
-        return f"device={self.device}&ignore_unsolvable={int(self.ignore_unsolvable)}&seed={self.seed}"
+        return (
+            f"device={self.device}&ignore_unsolvable={int(self.ignore_unsolvable)}&seed={self.seed}"
+        )
 
 
 class GNNPolicy(Policy):
@@ -86,8 +89,8 @@ class GNNPolicy(Policy):
         successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
         scores, uncertain = self._scores(successors, offsets)
         for row in uncertain:
-            # So close to the tolerance that the company in the batch could decide. Alone the state always gets
-            # the same answer.
+            # So close to the tolerance that the company in the batch could decide. Alone the state
+            # always gets the same answer.
             start, end = offsets[row], offsets[row + 1]
             alone = np.array([0, end - start])
             scores[start:end], _ = self._scores(successors[start:end], alone)
@@ -113,7 +116,7 @@ class GNNPolicy(Policy):
         self, states: States, offsets: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Value plus penalty of each state, and the decisions that rounding might change."""
-        # In double precision: single precision would round values to 0.008 where the penalty is added.
+        # In double precision: single precision rounds to 0.008 where the penalty is added.
         values, logits = self._evaluator.evaluate(states, offsets)
         near = np.zeros(len(states), dtype=bool)
         if logits is not None and not self.options.ignore_unsolvable:
@@ -131,7 +134,8 @@ class GNNPolicy(Policy):
 def _choose(
     scores: NDArray[np.float64], offsets: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first position with the least score up to the tolerance, and its row, for rows that have any."""
+    """Of each row that has any, the first position with the least score up to the tolerance; and
+    those rows."""
     sizes = np.diff(offsets)
     rows = np.flatnonzero(sizes)
     if len(rows) == 0:
@@ -145,7 +149,7 @@ def _choose(
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """The policy of the spec `gnn:ARGUMENT`, where the argument is `FILE` or `FILE?OPTION=VALUE&...`."""
+    """The policy of the spec `gnn:ARGUMENT`; the argument is `FILE` or `FILE?OPTION=VALUE&...`."""
     path, mark, options = argument.rpartition("?")
     if not mark:
         path, options = argument, ""
