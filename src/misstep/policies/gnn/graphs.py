@@ -90,7 +90,8 @@ class GraphRunner:
             if shape not in self._seen:
                 self._seen.add(shape)
                 return _first(self._network(padded), batch.state_count)
-            record = self._records[shape] = _Record(self._network, padded)
+            with torch.cuda.device(padded.row_node.device):
+                record = self._records[shape] = _Record(self._network, padded)
             if len(self._records) > MAX_RECORDS:
                 self._records.popitem(last=False)
         self._records.move_to_end(shape)
