@@ -131,7 +131,7 @@ def test_padding_changes_nothing(
     problem: str,
 ) -> None:
     """What a GPU evaluates in place of the batch gives the values of the batch."""
-    from misstep.policies.gnn.graphs import pad, padded_shape
+    from misstep.policies.gnn.graphs import MAX_RECORDS, pad, padded_states
     from misstep.policies.gnn.torch_extra import exact_arithmetic
 
     policy = open_policy(domain, problem)
@@ -139,10 +139,13 @@ def test_padding_changes_nothing(
     states = walk(policy, 10)
     with exact_arithmetic():
         batch = evaluator.batcher.build(states, np.arange(10) // 3, 4)
-        shape = padded_shape(batch, evaluator.network.arities)
-        padded = pad(batch, shape)
-        assert padded.row_counts == shape[1]
-        assert len(padded.row_node) == sum(shape[1]) > len(batch.row_node)
+        padded = pad(batch, padded_states(10), evaluator.batcher.encoding.row_capacity)
+        assert padded.state_count == 16
+        assert len(padded.row_node) == len(padded.by_node) == sum(padded.row_counts)
+        assert sorted(padded.by_node.tolist()) == list(range(len(padded.row_node)))
         plain, _ = evaluator.network(batch)
         value, _ = evaluator.network(padded)
+    sizes = {padded_states(count) for count in range(1, 513)}
+    assert len(sizes) <= MAX_RECORDS
+    assert all(padded_states(count) > count for count in range(1, 513))
     assert value[:10].numpy() == pytest.approx(plain.numpy(), rel=1e-4, abs=1e-4)

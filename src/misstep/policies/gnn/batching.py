@@ -68,7 +68,7 @@ class Batcher:
         # Stable, so that the rows of an atom stay together; what belongs to no relation comes last.
         order = torch.sort(relation, stable=True).indices[:rows]
         row_node = node[order]
-        by_node, node_start = sort_rows(row_node, count * nodes)
+        per_node = torch.bincount(row_node, minlength=count * nodes)
         return Batch(
             state_count=count,
             group_count=group_count,
@@ -76,8 +76,8 @@ class Batcher:
             row_node=row_node,
             row_group=group[order // (relation.numel() // count)],
             node_group=group.repeat_interleave(nodes),
-            by_node=by_node,
-            node_start=node_start,
+            by_node=torch.sort(row_node, stable=True).indices,
+            node_start=per_node.cumsum(0) - per_node,
             visible=self._visible(facts),
         )
 
@@ -94,10 +94,4 @@ class Batcher:
         return (objects <= last[:, None]).to(torch.float32)
 
 
-def sort_rows(row_node: Any, node_count: int) -> tuple[Any, Any]:
-    """Rows in the order of their nodes, and where those of each node start."""
-    per_node = torch.bincount(row_node, minlength=node_count)
-    return torch.sort(row_node, stable=True).indices, per_node.cumsum(0) - per_node
-
-
-__all__ = ["Batch", "Batcher", "sort_rows"]
+__all__ = ["Batch", "Batcher"]

@@ -38,6 +38,8 @@ class Encoding:
     """Per fact and argument position the object."""
     last_object: NDArray[np.int32]
     """Per fact the greatest object it mentions, or -1."""
+    row_capacity: tuple[int, ...]
+    """Per relation the greatest number of its argument positions in any state."""
     always_visible: bool
     """Whether the constant atoms alone mention the last object."""
 
@@ -100,8 +102,19 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
         slot_relation=slot_relation,
         slot_object=slot_object,
         last_object=last_object,
+        row_capacity=_row_capacity(visible, slot_relation[:, 0], sizes),
         always_visible=bool(last_object[constant_facts].max(initial=-1) == node_count - 1),
     )
+
+
+def _row_capacity(
+    relations: list[Relation], of_fact: NDArray[np.int16], sizes: list[int]
+) -> tuple[int, ...]:
+    """Every variable contributes one atom at most; constant atoms count in full."""
+    variables = np.split(of_fact, np.cumsum(sizes))
+    possible = [np.unique(values) for values in variables[:-1]] + [variables[-1]]
+    counts = np.bincount(np.concatenate(possible), minlength=len(relations) + 1)
+    return tuple(int(counts[i]) * relation.arity for i, relation in enumerate(relations))
 
 
 def _atom(fact_name: str) -> Atom | None:

@@ -28,7 +28,9 @@ class Evaluator:
         noise = object_noise(seed, encoding.node_count, checkpoint.width // 2)
         self.network = RelationalNetwork(checkpoint, noise).to(device).eval()
         self.batcher = Batcher(encoding, device)
-        self._run = self.network if self.kind == "cpu" else GraphRunner(self.network)
+        self._run = (
+            self.network if self.kind == "cpu" else GraphRunner(self.network, encoding.row_capacity)
+        )
         slots = encoding.slot_relation.shape[1]
         self.piece = max(1, ROWS[self.kind] // (encoding.atoms_per_state * slots))
 

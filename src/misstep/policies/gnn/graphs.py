@@ -2,8 +2,7 @@
 
 An evaluation is about a thousand kernels. With few states, launching them one by one takes longer
 than running them; recorded once as a CUDA graph they are launched together. A record fixes all
-shapes, so batches are padded: further states, in a group of their own, take up further rows, and
-their values are dropped.
+shapes, so batches are padded, and the values of states that were added are dropped.
 """
 
 from __future__ import annotations
@@ -14,57 +13,57 @@ from typing import Any
 
 import torch
 
-from misstep.policies.gnn.batching import Batch, sort_rows
+from misstep.policies.gnn.batching import Batch
 from misstep.policies.gnn.network import RelationalNetwork
 
-MAX_STATES = 2048  # Beyond this the kernels themselves take longer than their launches.
+MAX_STATES = 512  # Beyond this the kernels themselves take longer than their launches.
 MAX_RECORDS = 24
 
-Shape = tuple[int, tuple[int, ...]]
+
+def padded_states(count: int) -> int:
+    """The next size with a record: one more state at least, which takes what is left over."""
+    step = 1 << max(3, count.bit_length() - 3)
+    return count // step * step + step
 
 
-def padded_shape(batch: Batch, arities: list[int]) -> Shape:
-    """Slightly larger round numbers, so that similar batches share a record."""
-    step = max(8, 1 << batch.state_count.bit_length() - 4)
-    states = _round_up(batch.state_count + 1, step)
-    rows = tuple(
-        _round_up(count, arity * 4 * step) if count else 0
-        for count, arity in zip(batch.row_counts, arities, strict=True)
-    )
-    return states, rows
+def pad(batch: Batch, states: int, capacity: tuple[int, ...]) -> Batch:
+    """The batch with more states and the greatest number of rows that so many states can have.
 
-
-def pad(batch: Batch, shape: Shape) -> Batch:
-    """The same batch with states and rows added; the states added share the last group."""
-    states, row_counts = shape
-    device, nodes = batch.row_node.device, len(batch.node_group) // batch.state_count
-    extra_states = states - batch.state_count
-    spare = torch.arange(extra_states * nodes, device=device, dtype=batch.row_node.dtype)
-    spare += batch.state_count * nodes
-    last = states - 1  # At most as many groups as states are taken.
-    row_node, row_group, start = [], [], 0
+    The shape depends on the number of states alone: few records serve all batches, and values do
+    not depend on what was asked before.
+    """
+    device, real = batch.row_node.device, len(batch.row_node)
+    nodes = len(batch.node_group) // batch.state_count
+    row_counts = tuple(rows * states for rows in capacity)
+    total, start, moved = sum(row_counts), 0, []
     for have, want in zip(batch.row_counts, row_counts, strict=True):
-        row_node.append(batch.row_node[start : start + have])
-        row_group.append(batch.row_group[start : start + have])
-        if want > have:
-            # Spread over the spare nodes: one node with all of them would take long to sum.
-            row_node.append(spare.repeat(-(-(want - have) // len(spare)))[: want - have])
-            row_group.append(batch.row_group.new_full((want - have,), last))
-        start += have
-    padded_nodes = torch.cat(row_node)
-    by_node, node_start = sort_rows(padded_nodes, states * nodes)
+        moved.append(torch.arange(start, start + have, device=device))
+        start += want
+    place = torch.cat(moved)
+    is_added = torch.ones(total, dtype=torch.uint8, device=device)
+    is_added[place] = 0
+    # Sorted instead of asked for: the length is then known without waiting for the GPU.
+    added = torch.sort(is_added, stable=True).indices[real:]
+    extra = (states - batch.state_count) * nodes
+    row_node = batch.row_node.new_full((total,), batch.state_count * nodes)
+    row_node[place] = batch.row_node
+    # Added rows are spread over groups and sums of their own: many at one place would wait in line.
+    row_group = torch.arange(total, device=device) % states + states
+    row_group[place] = batch.row_group
+    sums = total // 16 + 1
+    rest = torch.arange(sums, device=device) * (total - real) // sums + real
     visible = batch.visible
     if visible is not None:
-        visible = torch.cat((visible, visible.new_ones(extra_states, nodes)))
+        visible = torch.cat((visible, visible.new_ones(states - batch.state_count, nodes)))
     return Batch(
         state_count=states,
-        group_count=states,
+        group_count=2 * states,
         row_counts=row_counts,
-        row_node=padded_nodes,
-        row_group=torch.cat(row_group),
-        node_group=torch.cat((batch.node_group, batch.node_group.new_full((len(spare),), last))),
-        by_node=by_node,
-        node_start=node_start,
+        row_node=row_node,
+        row_group=row_group,
+        node_group=torch.cat((batch.node_group, batch.node_group.new_full((extra,), states))),
+        by_node=torch.cat((place[batch.by_node], added)),
+        node_start=torch.cat((batch.node_start, batch.node_start.new_full((extra,), real), rest)),
         visible=visible,
     )
 
@@ -72,36 +71,35 @@ def pad(batch: Batch, shape: Shape) -> Batch:
 class GraphRunner:
     """Evaluates small batches by records, and the rest directly."""
 
-    def __init__(self, network: RelationalNetwork) -> None:
+    def __init__(self, network: RelationalNetwork, capacity: tuple[int, ...]) -> None:
         self._network = network
-        self._records: OrderedDict[Shape, _Record] = OrderedDict()
-        self._seen: set[Shape] = set()
+        self._capacity = capacity
+        self._records: OrderedDict[int, _Record] = OrderedDict()
+        self._pool: Any = None
 
     def __call__(self, batch: Batch) -> tuple[Any, Any | None]:
         if batch.state_count > MAX_STATES:
             result: tuple[Any, Any | None] = self._network(batch)
             return result
-        shape = padded_shape(batch, self._network.arities)
-        padded = pad(batch, shape)
-        record = self._records.get(shape)
-        if record is None:
-            # Recording pays from the second use on. The padded batch is evaluated even so: a value
-            # should not depend on whether there is a record.
-            if shape not in self._seen:
-                self._seen.add(shape)
-                return _first(self._network(padded), batch.state_count)
+        states = padded_states(batch.state_count)
+        padded = pad(batch, states, self._capacity)
+        if states not in self._records:
             with torch.cuda.device(padded.row_node.device):
-                record = self._records[shape] = _Record(self._network, padded)
+                # Results are fetched before the next replay, so that records can share memory.
+                self._pool = self._pool or torch.cuda.graph_pool_handle()
+                self._records[states] = _Record(self._network, padded, self._pool)
             if len(self._records) > MAX_RECORDS:
                 self._records.popitem(last=False)
-        self._records.move_to_end(shape)
-        return _first(record.replay(padded), batch.state_count)
+        self._records.move_to_end(states)
+        value, logit = self._records[states].replay(padded)
+        count = batch.state_count
+        return value[:count], None if logit is None else logit[:count]
 
 
 class _Record:
     """One recorded evaluation and the arrays it reads and writes."""
 
-    def __init__(self, network: RelationalNetwork, batch: Batch) -> None:
+    def __init__(self, network: RelationalNetwork, batch: Batch, pool: Any) -> None:
         self._batch = batch
         # Libraries set up their workspaces in the first run, which must not be recorded.
         stream = torch.cuda.Stream()
@@ -110,7 +108,7 @@ class _Record:
             network(batch)
         torch.cuda.current_stream().wait_stream(stream)
         self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
+        with torch.cuda.graph(self._graph, pool=pool):
             result: tuple[Any, Any | None] = network(batch)
         self._result = result
 
@@ -123,13 +121,4 @@ class _Record:
         return self._result
 
 
-def _first(result: tuple[Any, Any | None], count: int) -> tuple[Any, Any | None]:
-    value, logit = result
-    return value[:count], None if logit is None else logit[:count]
-
-
-def _round_up(number: int, step: int) -> int:
-    return -(-number // step) * step
-
-
-__all__ = ["GraphRunner", "pad", "padded_shape"]
+__all__ = ["GraphRunner", "pad", "padded_states"]

@@ -113,6 +113,7 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
         greatest.scatter_reduce_(0, batch.row_group, messages.amax(dim=1), "amax")
         messages.sub_(greatest[batch.row_group, None]).exp_()
         sums = functional.embedding_bag(batch.by_node, messages, batch.node_start, mode="sum")
+        sums = sums[: len(batch.node_group)]  # A padded batch has sums that belong to no node.
         sums.add_(FLOOR).log_()
         torch.add(sums, greatest[batch.node_group, None], out=out)
 
