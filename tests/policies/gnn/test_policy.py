@@ -143,6 +143,7 @@ def test_value_that_is_no_number(policy: Callable[..., GNNPolicy], task: Task) -
 
 
 def test_digest(policy: Callable[..., GNNPolicy]) -> None:
+    assert policy(PREDICATES, "seed=3").name.endswith("model.ckpt?seed=3")
     one = policy(PREDICATES).digest
     assert one == policy(PREDICATES).digest
     others = {

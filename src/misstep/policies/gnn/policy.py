@@ -155,7 +155,9 @@ def load(argument: str, task: Task) -> GNNPolicy:
         path, options = argument, ""
     if not path:
         raise UsageError("a gnn policy without a file", expected="gnn:FILE")
-    return GNNPolicy(task, Path(path), Options.parse(options))
+    policy = GNNPolicy(task, Path(path), Options.parse(options))
+    policy.name = f"gnn:{argument}"
+    return policy
 
 
 __all__ = ["GNNPolicy", "Options", "load"]
