@@ -38,6 +38,7 @@ BUILTIN: dict[str, Kind] = {
     "noisy": Kind("noisy:P:SEED+SPEC", "another policy that errs with probability P", "noisy:load"),
     "plan": Kind("plan:FILE", "follows a plan from the initial state", "native:load_plan"),
     "optimal": Kind("optimal", "a cheapest way to the goal, on small tasks", "native:load_optimal"),
+    "gnn": Kind("gnn:FILE", "a relational graph network (checkpoint of torch)", "gnn.policy:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "function:load"),
 }
 

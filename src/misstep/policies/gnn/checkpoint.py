@@ -1,0 +1,227 @@
+"""Reading published checkpoints of relational networks (Ståhlberg, Bonet, Geffner, KR 2022).
+
+A checkpoint is a zip archive with a pickle inside. It comes from strangers, so nothing in it is
+ever executed: PyTorch's restricted unpickler knows tensors and plain containers and refuses the
+rest. What passes is then compared with the shapes that its own hyper-parameters promise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from misstep.errors import InputFormatError, UnsupportedError
+from misstep.files import read_bytes
+from misstep.policies.gnn.torch_extra import require_torch
+
+MAX_BYTES = 512 * 2**20
+KIND = "a checkpoint of a relational network (a zip file written by PyTorch)"
+GOAL = "_goal"
+_MODULES = "model.relation_network.relation_modules"
+_UPDATE = "model.relation_network.update"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation symbol: a predicate in the state, or (`name` ends in `_goal`) in the goal."""
+
+    name: str
+    arity: int
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A network as it is stored: its shape and its weights, checked against each other."""
+
+    relations: tuple[Relation, ...]
+    """Of the state, then in the same order of the goal."""
+    width: int
+    """Numbers per object."""
+    rounds: int
+    weights: dict[str, Any]
+    has_solvable: bool
+    """Whether the network also says if a state is solvable at all."""
+    digest: str
+    """SHA-256 of the file."""
+
+    def layer(self, name: str) -> tuple[Any, Any]:
+        """Weight and bias of a linear layer."""
+        return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
+
+    def relation_layers(self, relation: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        return self.layer(f"{_MODULES}.{relation}.0"), self.layer(f"{_MODULES}.{relation}.2")
+
+    def update_layers(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+        return self.layer(f"{_UPDATE}.0"), self.layer(f"{_UPDATE}.2")
+
+    def readout_layers(self, head: str) -> list[tuple[Any, Any]]:
+        """Two layers per object, two after the sum; `head` is `readout` or `solvable_readout`."""
+        return [self.layer(f"{head}.{part}") for part in ("pre.0", "pre.2", "post.0", "post.2")]
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Reads and checks a checkpoint file."""
+    require_torch()
+    content = read_bytes(path, MAX_BYTES, KIND)
+    where = str(path)
+    stored = _load(content, where)
+    digest = hashlib.sha256(content).hexdigest()
+    if not isinstance(stored, dict):
+        raise _malformed("the checkpoint is not a dictionary", where)
+    parameters, state = stored.get("hyper_parameters"), stored.get("state_dict")
+    for key, part in (("hyper_parameters", parameters), ("state_dict", state)):
+        if not isinstance(part, dict):
+            raise _malformed(f"the checkpoint has no dictionary {key!r}", where)
+    assert isinstance(parameters, dict)
+    assert isinstance(state, dict)
+    aggregation = parameters.get("aggregation", "max")
+    if aggregation != "max":
+        raise UnsupportedError(
+            f"the network aggregates messages by {str(aggregation)[:40]!r}",
+            where=where,
+            expected="'max'",
+        )
+    relations = _relations(parameters, where)
+    width = _number(parameters, "hidden_size", 2, 4096, where)
+    rounds = _number(parameters, "iterations", 0, 10_000, where)
+    if width % 2:
+        raise _malformed(f"hidden_size is {width}, an odd number", where)
+    has_solvable = any(str(name).startswith("solvable_readout.") for name in state)
+    shapes = _shapes(relations, width, has_solvable)
+    weights = {name: _weight(state, name, shape, where) for name, shape in shapes.items()}
+    return Checkpoint(relations, width, rounds, weights, has_solvable, digest)
+
+
+def _load(content: bytes, where: str) -> Any:
+    """The content of the archive, by the restricted unpickler."""
+    import torch
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        start = content[:2] == b"PK"
+        what = "the file is cut short or damaged" if start else "the file is not a checkpoint"
+        raise InputFormatError(
+            what,
+            where=where,
+            expected=KIND,
+            hint="fetch the file again" if start else "is this the right file?",
+        ) from error
+    if size > MAX_BYTES:  # An archive may unpack to far more than its own size.
+        raise UnsupportedError(
+            f"the checkpoint unpacks to {size / 2**20:.0f} MiB",
+            where=where,
+            expected=f"at most {MAX_BYTES / 2**20:.0f} MiB",
+        )
+    try:
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # Damaged pickles raise nearly anything.
+        refused = re.search(r"GLOBAL ([\w.]+)", str(error))
+        if refused:
+            raise UnsupportedError(
+                f"the checkpoint contains code or objects of other programs ({refused[1]})",
+                where=where,
+                expected="weights and plain values only",
+                hint="nothing of it was executed; save the network again without them",
+            ) from error
+        raise InputFormatError(
+            f"the checkpoint cannot be read ({type(error).__name__})",
+            where=where,
+            expected=KIND,
+            hint="fetch the file again",
+        ) from error
+
+
+def _relations(parameters: dict[Any, Any], where: str) -> tuple[Relation, ...]:
+    listed = parameters.get("predicates")
+    if not isinstance(listed, (list, tuple)) or not listed or len(listed) % 2:
+        raise _malformed("hyper_parameters has no list 'predicates' of even length", where)
+    relations = []
+    for entry in listed:
+        match entry:
+            case (str(name), int(arity)) if 0 <= arity <= 16 and not isinstance(arity, bool):
+                relations.append(Relation(name.lower(), arity))
+            case _:
+                raise _malformed(f"{str(entry)[:60]} is not a predicate and its arity", where)
+    half = len(relations) // 2
+    for here, there in zip(relations[:half], relations[half:], strict=True):
+        if there != Relation(here.name + GOAL, here.arity):
+            raise _malformed(
+                f"the predicate {here.name}/{here.arity} has no goal version "
+                f"{here.name}{GOAL}/{here.arity} at its place",
+                where,
+            )
+    if len(set(relations)) != len(relations):
+        raise _malformed("a predicate is listed twice", where)
+    return tuple(relations)
+
+
+def _number(parameters: dict[Any, Any], key: str, low: int, high: int, where: str) -> int:
+    value = parameters.get(key)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise _malformed(f"{key} is {str(value)[:40]}, not a number from {low} to {high}", where)
+    return value
+
+
+def _shapes(
+    relations: tuple[Relation, ...], width: int, has_solvable: bool
+) -> dict[str, tuple[int, ...]]:
+    """Every weight that the network needs."""
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def linear(name: str, inputs: int, outputs: int) -> None:
+        shapes[f"{name}.weight"] = (outputs, inputs)
+        shapes[f"{name}.bias"] = (outputs,)
+
+    for index, relation in enumerate(relations):
+        if relation.arity > 0:  # The network does not see nullary predicates.
+            for layer in (0, 2):
+                linear(
+                    f"{_MODULES}.{index}.{layer}", relation.arity * width, relation.arity * width
+                )
+    linear(f"{_UPDATE}.0", 2 * width, 2 * width)
+    linear(f"{_UPDATE}.2", 2 * width, width)
+    for head in ("readout", "solvable_readout") if has_solvable else ("readout",):
+        for part in ("pre.0", "pre.2", "post.0"):
+            linear(f"{head}.{part}", width, width)
+        linear(f"{head}.post.2", width, 1)
+    return shapes
+
+
+def _weight(state: dict[Any, Any], name: str, shape: tuple[int, ...], where: str) -> Any:
+    import torch
+
+    weight = state.get(name)
+    if not isinstance(weight, torch.Tensor):
+        raise _malformed(f"the weight {name} is missing", where)
+    if tuple(weight.shape) != shape:
+        raise InputFormatError(
+            f"the weight {name} has the shape {tuple(weight.shape)}",
+            where=where,
+            expected=f"{shape}, by the hyper-parameters",
+        )
+    if weight.layout != torch.strided or not weight.is_floating_point():
+        raise _malformed(f"the weight {name} is not a dense array of floating-point numbers", where)
+    if not bool(torch.isfinite(weight).all()):
+        raise InputFormatError(
+            f"the weight {name} has entries that are not finite",
+            where=where,
+            expected="finite numbers",
+            hint="the training diverged; take an earlier checkpoint",
+        )
+    return weight.detach().to(torch.float32).contiguous()
+
+
+def _malformed(what: str, where: str) -> InputFormatError:
+    return InputFormatError(
+        what, where=where, expected=KIND, hint="was it written by another program?"
+    )
+
+
+__all__ = ["GOAL", "Checkpoint", "Relation", "read_checkpoint"]

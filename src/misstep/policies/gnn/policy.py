@@ -1,0 +1,163 @@
+"""The policy of a relational network: go to the successor of least value."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import UsageError
+from misstep.policies.gnn.torch_extra import require_torch
+from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.policies.gnn.evaluator import Evaluator
+
+# Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
+# successors mostly differ by less, through rounding and the random half of the embeddings.
+TOLERANCE = 1e-3
+# The same state evaluated in batches of different shape differs by less than this through rounding.
+NOISE = 2.5e-4
+UNSOLVABLE = 100_000.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """What may follow the file: `gnn:FILE?seed=1&device=cuda`."""
+
+    device: str = "cpu"
+    ignore_unsolvable: bool = False
+    seed: int = 0
+
+    @staticmethod
+    def parse(text: str) -> Options:
+        chosen: dict[str, str] = {}
+        for key, value in parse_qsl(text, keep_blank_values=True):
+            if key not in Options.__dataclass_fields__ or key in chosen:
+                fault = "given twice" if key in chosen else "unknown"
+                raise UsageError(
+                    f"the option {key!r} of a gnn policy is {fault}",
+                    expected="FILE?device=cpu|cuda&ignore_unsolvable=0|1&seed=N",
+                )
+            chosen[key] = value
+        ignore, seed = chosen.get("ignore_unsolvable", "0"), chosen.get("seed", "0")
+        if ignore not in ("0", "1"):
+            raise UsageError(f"ignore_unsolvable={ignore}", expected="0 or 1")
+        if not (seed.isascii() and seed.isdigit() and int(seed) < 2**64):
+            raise UsageError(f"seed={seed}", expected="a number from 0 to 2^64 - 1")
+        return Options(chosen.get("device", "cpu"), ignore == "1", int(seed))
+
+    def __str__(self) -> str:
+        return (
+            f"device={self.device}&ignore_unsolvable={int(self.ignore_unsolvable)}&seed={self.seed}"
+        )
+
+
+class GNNPolicy(Policy):
+    """Evaluates all successors of a state together and steps to the one of least value."""
+
+    chooses = True
+
+    def __init__(self, task: Task, path: Path, options: Options | None = None) -> None:
+        super().__init__(task)
+        require_torch()
+        from misstep.policies.gnn.checkpoint import read_checkpoint
+        from misstep.policies.gnn.encoding import encode
+        from misstep.policies.gnn.evaluator import Evaluator
+
+        self.options = options or Options()
+        checkpoint = read_checkpoint(path)
+        encoding = encode(task, checkpoint.relations, str(path))
+        self._evaluator: Evaluator = Evaluator(
+            checkpoint, encoding, self.options.seed, self.options.device
+        )
+        self.name = f"gnn:{path}"
+        description = f"gnn {checkpoint.digest} {self.options}"
+        self.digest = hashlib.sha256(description.encode()).hexdigest()
+        self.batch_size = 256 if self._evaluator.kind == "cpu" else 4096
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        offsets, operators = self.all_candidates(states) if candidates is None else candidates
+        offsets = np.asarray(offsets, dtype=np.int64)
+        parents = np.repeat(np.arange(len(states)), np.diff(offsets))
+        successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
+        scores, uncertain = self._scores(successors, offsets)
+        for row in uncertain:
+            # So close to the tolerance that the company in the batch could decide. Alone the state
+            # always gets the same answer.
+            start, end = offsets[row], offsets[row + 1]
+            alone = np.array([0, end - start])
+            scores[start:end], _ = self._scores(successors[start:end], alone)
+        chosen, rows = _choose(scores, offsets)
+        answers = Answers(
+            operators=np.full(len(states), NO_ACTION, dtype=np.int32),
+            values=np.full(len(states), np.nan),
+            evaluations=len(successors),
+        )
+        assert answers.values is not None
+        answers.operators[rows] = operators[chosen]
+        answers.values[rows] = scores[chosen]
+        for row in np.unique(parents[~np.isfinite(scores)]).tolist():
+            answers.operators[row] = FAILED
+            answers.values[row] = np.nan
+            answers.messages[row] = "the network's value of a successor is not a number"
+        return answers
+
+    def values(self, states: States) -> NDArray[np.float64]:
+        return self._scores(states, np.arange(len(states) + 1))[0]
+
+    def _scores(
+        self, states: States, offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Value plus penalty of each state, and the decisions that rounding might change."""
+        # In double precision: single precision rounds to 0.008 where the penalty is added.
+        values, logits = self._evaluator.evaluate(states, offsets)
+        near = np.zeros(len(states), dtype=bool)
+        if logits is not None and not self.options.ignore_unsolvable:
+            values += UNSOLVABLE * (logits <= 0)
+            near = np.abs(logits) < NOISE
+        filled = np.flatnonzero(np.diff(offsets))
+        if len(filled) == 0:
+            return values, filled
+        starts = offsets[filled]
+        bounds = np.minimum.reduceat(values, starts) + TOLERANCE
+        near |= np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < NOISE
+        return values, filled[np.logical_or.reduceat(near, starts)]
+
+
+def _choose(
+    scores: NDArray[np.float64], offsets: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Of each row that has any, the first position with the least score up to the tolerance; and
+    those rows."""
+    sizes = np.diff(offsets)
+    rows = np.flatnonzero(sizes)
+    if len(rows) == 0:
+        return rows, rows
+    starts = offsets[rows]
+    # What is not a number never compares as least; such rows are reported as failed.
+    scores = np.where(np.isfinite(scores), scores, np.inf)
+    bounds = np.minimum.reduceat(scores, starts) + TOLERANCE
+    good = np.flatnonzero(scores <= np.repeat(bounds, sizes[rows]))
+    return good[np.searchsorted(good, starts)], rows
+
+
+def load(argument: str, task: Task) -> GNNPolicy:
+    """The policy of the spec `gnn:ARGUMENT`; the argument is `FILE` or `FILE?OPTION=VALUE&...`."""
+    path, mark, options = argument.rpartition("?")
+    if not mark:
+        path, options = argument, ""
+    if not path:
+        raise UsageError("a gnn policy without a file", expected="gnn:FILE")
+    policy = GNNPolicy(task, Path(path), Options.parse(options))
+    policy.name = f"gnn:{argument}"
+    return policy
+
+
+__all__ = ["GNNPolicy", "Options", "load"]

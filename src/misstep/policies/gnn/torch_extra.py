@@ -1,0 +1,43 @@
+"""PyTorch is an extra: it is imported when a network is loaded, not before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from misstep.errors import MissingDependencyError
+
+
+def require_torch() -> None:
+    """Imports PyTorch, or says how to get it."""
+    try:
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingDependencyError(
+            "graph network policies need PyTorch, which is not installed",
+            hint="pip install 'misstep[neural]'",
+        ) from error
+
+
+@contextmanager
+def exact_arithmetic() -> Iterator[None]:
+    """One thread, no gradients and full single precision, whatever the rest of the process prefers.
+
+    More threads split sums differently and are slower on matrices of this size; reduced precision
+    on a GPU (TF32) changes decisions.
+    """
+    import torch
+
+    threads = torch.get_num_threads()
+    precision = torch.get_float32_matmul_precision()
+    torch.set_num_threads(1)
+    torch.set_float32_matmul_precision("highest")
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        torch.set_num_threads(threads)
+        torch.set_float32_matmul_precision(precision)
+
+
+__all__ = ["exact_arithmetic", "require_torch"]

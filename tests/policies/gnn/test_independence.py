@@ -1,0 +1,86 @@
+"""A decision depends on the state, not on the company it is asked in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from misstep.policies.gnn import GNNPolicy
+from misstep.policies.gnn.policy import NOISE, TOLERANCE
+from misstep.policies.policy import Candidates, States
+
+CASES = [
+    ("blocks", "probBLOCKS-10-0", 60),
+    ("gripper", "prob05", 40),
+    ("logistics", "probLOGISTICS-7-0", 12),
+    ("visitall", "problem05-full", 24),
+]
+
+
+@pytest.mark.parametrize(("domain", "problem", "count"), CASES)
+def test_batches_and_order(
+    open_policy: Callable[..., GNNPolicy],
+    walk: Callable[[GNNPolicy, int], States],
+    domain: str,
+    problem: str,
+    count: int,
+) -> None:
+    policy = open_policy(domain, problem, "ignore_unsolvable=0")
+    states, random = walk(policy, count), np.random.default_rng(0)
+    together = policy.decide(states)
+    order = random.permutation(count)
+    cuts = np.sort(random.choice(count, 5, replace=False))
+    for rows in np.split(order, cuts):
+        apart = policy.decide(states[rows])
+        assert apart.operators.tolist() == together.operators[rows].tolist()
+        assert apart.values is not None
+        assert together.values is not None
+        assert np.abs(apart.values - together.values[rows]).max(initial=0) < NOISE / 2
+
+
+def test_rounding_cannot_decide(
+    open_policy: Callable[..., GNNPolicy], walk: Callable[[GNNPolicy, int], States]
+) -> None:
+    """Close calls are made alone. Here all values lie on the very edge of the tolerance."""
+    policy = open_policy("gripper", "prob05")
+    states, random = walk(policy, 40), np.random.default_rng(1)
+    weights = random.integers(0, 99, states.shape[1])
+
+    def noisy(rows: States, offsets: NDArray[np.int64]) -> tuple[NDArray[np.float64], None]:
+        values = rows @ weights % 3 * TOLERANCE
+        company = len(offsets) > 2
+        return values + company * random.uniform(-NOISE / 3, NOISE / 3, len(values)), None
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(policy._evaluator, "evaluate", noisy)
+        expected = [policy.decide(state[None]).operators[0] for state in states]
+        for _ in range(5):
+            assert policy.decide(states).operators.tolist() == expected
+
+
+def test_the_group_is_the_set_of_candidates(
+    open_policy: Callable[..., GNNPolicy], walk: Callable[[GNNPolicy, int], States]
+) -> None:
+    """Fewer candidates may change the values (M is theirs alone), never the rows beside them."""
+    policy = open_policy("gripper", "prob05")
+    states = walk(policy, 6)
+    offsets, operators = policy.all_candidates(states)
+    full = policy.decide(states)
+    assert full.values is not None
+    keep = np.ones(len(operators), dtype=bool)
+    keep[offsets[2] : offsets[3] - 1] = False  # One candidate is left to row 2, none to row 4.
+    keep[offsets[4] : offsets[5]] = False
+    counts = np.add.reduceat(keep, offsets[:-1])
+    fewer = Candidates(np.concatenate(([0], np.cumsum(counts))), operators[keep])
+    answers = policy.decide(states, fewer)
+    assert answers.values is not None
+    assert answers.operators[2] == operators[offsets[3] - 1]
+    assert answers.operators[4] == -1
+    assert np.isnan(answers.values[4])
+    assert answers.evaluations == keep.sum()
+    for row in (0, 1, 3, 5):
+        assert answers.operators[row] == full.operators[row]
+        assert answers.values[row] == pytest.approx(full.values[row], abs=1e-4)
