@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from misstep._core import State
 from numpy.typing import NDArray
 
+from misstep._core import State
 from misstep.policies.gnn import GNNPolicy
 from misstep.policies.gnn.noise import object_noise
 from misstep.policies.policy import States

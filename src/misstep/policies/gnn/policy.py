@@ -63,6 +63,7 @@ class GNNPolicy(Policy):
     """Evaluates all successors of a state together and steps to the one of least value."""
 
     chooses = True
+    valued = True
 
     def __init__(self, task: Task, path: Path, options: Options | None = None) -> None:
         super().__init__(task)
