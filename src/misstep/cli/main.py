@@ -15,7 +15,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from misstep.cli import census, doctor, generate, listing, plan
+from misstep.cli import census, doctor, generate, listing, plan, serve_policy
 from misstep.cli.output import error_line
 from misstep.errors import Interrupted, MemoryLimitError, MisstepError, UsageError
 
@@ -36,6 +36,7 @@ app = typer.Typer(
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.add_typer(generate.app, name="generate")
+app.command("serve-policy")(serve_policy.serve_policy_command)
 app.command("list")(listing.list_command)
 app.command("doctor")(doctor.doctor_command)
 
