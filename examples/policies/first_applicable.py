@@ -1,6 +1,7 @@
 """A policy as a program: chooses the first operator that applies.
 
-The protocol is described in docs/policy-protocol.md. Use it with `--policy "exec:python examples/policies/first_applicable.py"`.
+The protocol is described in docs/policy-protocol.md. Use it with
+`--policy "exec:python examples/policies/first_applicable.py"`.
 """
 
 import json

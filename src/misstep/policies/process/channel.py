@@ -28,15 +28,12 @@ _LAST_WORDS = 0.5  # how long to wait for the exit code and the end of standard 
 
 
 class ProgramError(Exception):
-    """The program did not answer as it should.
+    """The program did not answer as it should."""
 
-    `in_step` says that the next question can still be asked: the program answered, but something
-    useless.
-    """
+    in_step = False  # whether the next question can still be asked
 
-    def __init__(self, message: str, *, in_step: bool = False, timed_out: bool = False) -> None:
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
         super().__init__(message)
-        self.in_step = in_step
         self.timed_out = timed_out
 
 

@@ -24,6 +24,7 @@ from misstep.policies.process.protocol import (
     AnswerReader,
     Choices,
     Greeting,
+    MalformedError,
     hello,
     parse_greeting,
     question,
@@ -73,7 +74,7 @@ class ProcessPolicy(Policy):
             greeting = self._start()
         except ProgramError as fault:
             self.close()
-            kind = ToolError if fault.timed_out or "exit code" in str(fault) else InputFormatError
+            kind = InputFormatError if isinstance(fault, MalformedError) else ToolError
             raise kind(
                 f"no greeting: {fault}",
                 where=f"policy program {shlex.join(self._command)}",

@@ -14,6 +14,14 @@ from misstep.tasks.task import Task
 VERSION = 1
 
 
+class MalformedError(ProgramError):
+    """The program answered, but not as the protocol has it."""
+
+    def __init__(self, message: str, *, in_step: bool = False) -> None:
+        super().__init__(message)
+        self.in_step = in_step
+
+
 class Greeting(NamedTuple):
     """What a program says of itself."""
 
@@ -64,7 +72,7 @@ def _object(line: bytes, what: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):
-        raise ProgramError(
+        raise MalformedError(
             f"{_shown(line)} where {what} was expected, a JSON object in one line; "
             "standard output is for answers only, remarks go to standard error"
         )
@@ -79,7 +87,7 @@ def _shown(line: bytes) -> str:
 def parse_greeting(line: bytes) -> Greeting:
     content = _object(line, "the greeting")
     if content.get("protocol") != VERSION or isinstance(content.get("protocol"), bool):
-        raise ProgramError(
+        raise MalformedError(
             f"the greeting has protocol {json.dumps(content.get('protocol'))[:40]}, "
             f"not {VERSION}, which is spoken here"
         )
@@ -105,7 +113,7 @@ _OPTIONAL: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
 def _require(content: dict[str, Any], field: str, check: Callable[[Any], bool], kind: str) -> None:
     value = content.get(field)
     if not check(value):
-        raise ProgramError(f"the greeting has {field} {json.dumps(value)[:40]}, not {kind}")
+        raise MalformedError(f"the greeting has {field} {json.dumps(value)[:40]}, not {kind}")
 
 
 class AnswerReader:
@@ -121,13 +129,13 @@ class AnswerReader:
     def read(self, line: bytes, number: int, states: States) -> Choices:
         content = _object(line, "an answer")
         if type(content.get("id")) is not int or content["id"] != number:
-            raise ProgramError(
+            raise MalformedError(
                 f"the answer has id {json.dumps(content.get('id'))[:40]} where {number} was asked"
             )
         given = content.get("operators")
         if not isinstance(given, list) or len(given) != len(states):
             what = f"{len(given)} operators" if isinstance(given, list) else "no list of operators"
-            raise ProgramError(f"the answer has {what} for {len(states)} states", in_step=True)
+            raise MalformedError(f"the answer has {what} for {len(states)} states", in_step=True)
         messages = self._errors(content.get("errors"), len(states))
         operators = []
         for row, choice in enumerate(given):
@@ -146,7 +154,7 @@ class AnswerReader:
             return {}
         rows = {str(row): row for row in range(count)}
         if not isinstance(given, dict) or not given.keys() <= rows.keys():
-            raise ProgramError(
+            raise MalformedError(
                 'the answer has errors that are not an object such as {"0": "why"}, '
                 "keyed by the position of the state in the batch",
                 in_step=True,
@@ -177,4 +185,14 @@ def spelling(name: str) -> str:
     return " ".join(name.strip().strip("()").lower().split())
 
 
-__all__ = ["VERSION", "AnswerReader", "Choices", "Greeting", "hello", "parse_greeting", "question"]
+__all__ = [
+    "VERSION",
+    "AnswerReader",
+    "Choices",
+    "Greeting",
+    "MalformedError",
+    "hello",
+    "parse_greeting",
+    "question",
+    "spelling",
+]
