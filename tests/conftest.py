@@ -1,22 +1,31 @@
-"""Fixtures and data shared by all tests."""
+"""What holds for all tests."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import cache
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+_TEMPORARY: list[tempfile.TemporaryDirectory[str]] = []
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Tests neither read nor fill the user's cache of translations."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MISSTEP_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
-        yield
+def pytest_configure() -> None:
+    """One temporary folder for all workers: tests neither read nor fill the user's cache of translations."""
+    if "MISSTEP_TEST_FOLDER" not in os.environ:
+        _TEMPORARY.append(tempfile.TemporaryDirectory(prefix="misstep-tests-"))
+        folder = _TEMPORARY[0].name
+        os.environ["MISSTEP_TEST_FOLDER"] = folder
+        os.environ["MISSTEP_CACHE_DIR"] = folder + "/cache"
+        os.environ["TMPDIR"] = folder
+    tempfile.tempdir = os.environ["MISSTEP_TEST_FOLDER"]
+
+
+def pytest_unconfigure() -> None:
+    for folder in _TEMPORARY:
+        folder.cleanup()
 
 
 @pytest.fixture(scope="session")

@@ -54,6 +54,20 @@ class Reader {
         return line;
     }
 
+    // A name, with its blanks made uniform: the translator leaves one behind an action without parameters.
+    std::string name_line(const char *of) {
+        const std::string expected = "the name of " + std::string(of);
+        std::string name;
+        for (char c : next(expected)) {
+            const bool blank = c == ' ' || c == '\t' || c == '\r';
+            if (!blank) name += c;
+            else if (!name.empty() && name.back() != ' ') name += ' ';
+        }
+        if (!name.empty() && name.back() == ' ') name.pop_back();
+        if (name.empty()) fail("found an empty line", expected);
+        return name;
+    }
+
     void expect(const char *marker) {
         const std::string expected = "'" + std::string(marker) + "'";
         const std::string_view line = next(expected);
@@ -62,7 +76,6 @@ class Reader {
 
     // Takes the next number off `rest`.
     int take(std::string_view &rest, const std::string &expected, int low, int high) const {
-        while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
         int value = 0;
         const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
         const bool complete = end == rest.data() + rest.size() || *end == ' ';
@@ -72,10 +85,10 @@ class Reader {
             fail("the number " + std::to_string(value) + " is out of range",
                  expected + " from " + std::to_string(low) + " to " + std::to_string(high));
         rest.remove_prefix(end - rest.data());
+        while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
         return value;
     }
     void finish(std::string_view rest, const std::string &expected) const {
-        while (!rest.empty() && rest.front() == ' ') rest.remove_prefix(1);
         if (!rest.empty()) fail("extra text " + quoted(rest), expected);
     }
     int number(const std::string &expected, int low = 0, int high = std::numeric_limits<int>::max()) {
@@ -110,16 +123,24 @@ class Reader {
         return fact;
     }
 
+    // Facts of one condition: each variable at most once.
+    void add_to_condition(std::vector<Fact> &condition, Fact fact, const char *of) const {
+        for (const Fact &other : condition)
+            if (other.variable == fact.variable)
+                fail(std::string(of) + " names variable " + std::to_string(fact.variable) + " twice", "each variable once");
+        condition.push_back(fact);
+    }
+
     void read_variables() {
         const int n = count("variables");
         for (int v = 0; v < n; ++v) {
             expect("begin_variable");
             Variable variable;
-            variable.name = next("the name of a variable");
+            variable.name = name_line("a variable");
             variable.axiom_layer = number("an axiom layer, or -1", -1);
             const int values = count("values");
             if (values == 0) fail("a variable with no value", "at least one value");
-            for (int i = 0; i < values; ++i) variable.values.emplace_back(next("the name of a value"));
+            for (int i = 0; i < values; ++i) variable.values.push_back(name_line("a value"));
             expect("end_variable");
             variables_.push_back(std::move(variable));
         }
@@ -154,12 +175,7 @@ class Reader {
         std::vector<Fact> goal;
         const int n = count("goal facts");
         if (n == 0) fail("the task has no goal", "at least one goal fact");
-        for (int i = 0; i < n; ++i) {
-            goal.push_back(fact_line("the goal"));
-            for (int j = 0; j < i; ++j)
-                if (goal[j].variable == goal[i].variable)
-                    fail("the goal names variable " + std::to_string(goal[i].variable) + " twice", "each variable once");
-        }
+        for (int i = 0; i < n; ++i) add_to_condition(goal, fact_line("the goal"), "the goal");
         expect("end_goal");
         return goal;
     }
@@ -177,16 +193,18 @@ class Reader {
         for (int i = 0; i < n; ++i) {
             expect("begin_operator");
             Task::RawOperator op;
-            op.name = next("the name of an operator");
+            op.name = name_line("an operator");
             const int prevail = count("prevail conditions");
-            for (int k = 0; k < prevail; ++k) add_precondition(op.preconditions, fact_line("a prevail condition"));
+            for (int k = 0; k < prevail; ++k)
+                add_to_condition(op.preconditions, fact_line("a prevail condition"), "the prevail condition");
             const int effects = count("effects");
             for (int k = 0; k < effects; ++k) {
                 const std::string expected = "an effect: conditions, variable, old value, new value";
                 std::string_view rest = next(expected);
                 Task::RawEffect effect;
                 const int conditions = take(rest, "the number of effect conditions", 0, std::numeric_limits<int>::max());
-                for (int c = 0; c < conditions; ++c) effect.conditions.push_back(take_fact(rest, "an effect condition"));
+                for (int c = 0; c < conditions; ++c)
+                    add_to_condition(effect.conditions, take_fact(rest, "an effect condition"), "the effect condition");
                 effect.fact.variable = take_variable(rest, "an effect");
                 const int old_value = take_value(rest, effect.fact.variable, "an effect", -1);
                 effect.fact.value = take_value(rest, effect.fact.variable, "an effect");
@@ -212,12 +230,15 @@ class Reader {
             expect("begin_rule");
             Axiom axiom;
             const int body = count("facts of an axiom");
-            for (int k = 0; k < body; ++k) axiom.body.push_back(fact_line("an axiom"));
+            for (int k = 0; k < body; ++k) add_to_condition(axiom.body, fact_line("an axiom"), "the axiom");
             std::string_view rest = next("the head of an axiom: variable, old value, new value");
             axiom.head.variable = take_variable(rest, "an axiom");
             axiom.previous_value = take_value(rest, axiom.head.variable, "an axiom", -1);
             axiom.head.value = take_value(rest, axiom.head.variable, "an axiom");
             finish(rest, "the head of an axiom");
+            if (variables_[axiom.head.variable].axiom_layer == -1)
+                fail("an axiom sets variable " + std::to_string(axiom.head.variable) + ", which is not derived",
+                     "a derived variable");
             expect("end_rule");
             axioms.push_back(std::move(axiom));
         }

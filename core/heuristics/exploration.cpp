@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace misstep {
 
@@ -10,12 +11,19 @@ Exploration<COMBINE>::Exploration(std::shared_ptr<const RelaxedTask> relaxed)
     : relaxed_(std::move(relaxed)),
       labels_(relaxed_->fact_count(), UNREACHED),
       supporters_(COMBINE == Combine::ADD ? relaxed_->fact_count() : 0),
-      missing_(relaxed_->operator_count()),
-      ready_(relaxed_->operator_count() + 1),
+      waiting_count_(relaxed_->fact_count(), 0),
       flags_(relaxed_->fact_count(), 0),
-      queue_(relaxed_->effect_count()) {
-    for (int fact = 0; fact < relaxed_->fact_count(); ++fact)
-        if (!relaxed_->triggered(fact).empty()) flags_[fact] = TRIGGERS;
+      queue_(relaxed_->effect_count()),
+      layers_(COMBINE == Combine::ADD && relaxed_->has_zero_cost() ? 2 * relaxed_->effect_count() : 0) {
+    waiting_begin_.push_back(0);
+    for (int fact = 0; fact < relaxed_->fact_count(); ++fact) {
+        const int capacity = static_cast<int>(relaxed_->triggered(fact).size());
+        waiting_begin_.push_back(waiting_begin_.back() + capacity);
+        if (capacity > 0) flags_[fact] = TRIGGERS;
+    }
+    waiting_.resize(waiting_begin_.back());
+    for (int op = 0; op < relaxed_->operator_count(); ++op)
+        if (!relaxed_->preconditions(op).empty()) wait_for(relaxed_->preconditions(op).front(), op);
 }
 
 template <Combine COMBINE>
@@ -44,117 +52,149 @@ bool Exploration<COMBINE>::explore_to_goal(const int *values) {
     return run<false>(values, open_goals);
 }
 
-// Collects the operators that become ready without a branch: whether this fact is the last one an operator waits
-// for is close to a coin toss.
-template <Combine COMBINE>
-inline void Exploration<COMBINE>::count_down(std::int32_t fact) {
-    std::uint16_t *missing = missing_.data();
-    std::int32_t *ready = ready_.data();
-    std::size_t count = ready_count_;
-    for (const std::int32_t op : relaxed_->triggered(fact)) {
-        const std::uint16_t left = --missing[op];
-        ready[count] = op;
-        count += left == 0;
-    }
-    ready_count_ = count;
-}
-
-// Applies the operators that are ready. `now` is the cost at which their last precondition was settled.
+// Tries to apply an operator. `now` is the cost at which a fact it waited for was settled, and facts with labels up
+// to `limit` are settled. Returns NONE, or a precondition that is not settled.
 template <Combine COMBINE>
 template <bool BY_LAYER>
-inline void Exploration<COMBINE>::fire(std::uint32_t now) {
-    const RelaxedTask::Operator *operators = relaxed_->operators();
-    for (std::size_t i = 0; i < ready_count_; ++i) {
-        const std::int32_t op = ready_[i];
-        Label label;
-        if constexpr (COMBINE == Combine::MAX) {
-            label = std::min(now + static_cast<std::uint32_t>(operators[op].cost), MAX_COST);
-        } else {
-            std::uint64_t cost = operators[op].cost;
-            std::uint32_t layer = 0;
-            for (const std::int32_t fact : relaxed_->preconditions(op)) {
-                cost += labels_[fact] >> 32;
-                layer = std::max(layer, static_cast<std::uint32_t>(labels_[fact]));
-            }
-            label = std::min<std::uint64_t>(cost, MAX_COST) << 32 | (layer + 1);
-        }
-        for (const std::int32_t fact : relaxed_->effects(op)) {
-            const Label old = labels_[fact];
-            if (label > old) continue;
-            if constexpr (COMBINE == Combine::ADD) {
-                if (label == old) {
-                    supporters_[fact] = std::min(supporters_[fact], op);
-                    continue;
-                }
-                supporters_[fact] = op;
-            } else if (label == old) {
-                continue;
-            }
-            labels_[fact] = label;
-            if (flags_[fact] == 0) continue;
-            const std::uint32_t cost = cost_of(label);
-            if (cost >= FactQueue::BUCKETS || (BY_LAYER && cost == now))
-                queue_.push_heap(label, fact);
-            else if (cost != cost_of(old))
-                queue_.push_bucket(cost, fact);
-        }
+inline std::int32_t Exploration<COMBINE>::apply(std::int32_t op, std::uint32_t now, Label limit) {
+    Label *labels = labels_.data();
+    const RelaxedTask::Operator *data = relaxed_->operators() + op;
+    const std::int32_t *effects = relaxed_->effects(0).data();
+    const std::int32_t *effects_begin = effects + data[0].effect_begin;
+    const std::int32_t *effects_end = effects + data[1].effect_begin;
+    const std::uint32_t least = std::min(now + static_cast<std::uint32_t>(data->cost), MAX_COST);
+
+    // Most operators come too late to add anything, and seeing that does not take the preconditions.
+    bool useful = false;
+    for (const std::int32_t *fact = effects_begin; fact != effects_end; ++fact)
+        useful |= cost_of(labels[*fact]) >= least;
+    if (!useful) return NONE;
+
+    const std::int32_t *preconditions = relaxed_->preconditions(0).data();
+    std::uint64_t sum = data->cost;
+    std::uint32_t layer = 0;
+    for (std::int32_t i = data[0].precondition_begin; i != data[1].precondition_begin; ++i) {
+        const Label label = labels[preconditions[i]];
+        if (label > limit) return preconditions[i];
+        sum += cost_of(label);
+        layer = std::max(layer, static_cast<std::uint32_t>(label));
     }
-    ready_count_ = 0;
+    Label label = least;
+    if constexpr (COMBINE == Combine::ADD) label = std::min<std::uint64_t>(sum, MAX_COST) << 32 | (layer + 1);
+
+    for (const std::int32_t *at = effects_begin; at != effects_end; ++at) {
+        const std::int32_t fact = *at;
+        const Label old = labels[fact];
+        if (label > old) continue;
+        if (label == old) {
+            if constexpr (COMBINE == Combine::ADD) supporters_[fact] = std::min(supporters_[fact], op);
+            continue;
+        }
+        labels[fact] = label;
+        if constexpr (COMBINE == Combine::ADD) supporters_[fact] = op;
+        if (flags_[fact] == 0) continue;
+        const std::uint32_t cost = cost_of(label);
+        if (cost >= FactQueue::BUCKETS)
+            queue_.push_heap(label, fact);
+        else if (BY_LAYER && cost == now)
+            push_layer(label, fact);
+        else if (cost != cost_of(old))
+            queue_.push_bucket(cost, fact);
+    }
+    return NONE;
+}
+
+// Tries the operators that wait for the fact, and lets those that are not ready wait for another one.
+template <Combine COMBINE>
+template <bool BY_LAYER>
+inline void Exploration<COMBINE>::settle(std::int32_t fact, std::uint32_t now, Label limit) {
+    std::int32_t *begin = waiting_.data() + waiting_begin_[fact];
+    const std::int32_t *end = begin + waiting_count_[fact];
+    std::int32_t *kept = begin;
+    for (const std::int32_t *at = begin; at != end; ++at) {
+        const std::int32_t other = apply<BY_LAYER>(*at, now, limit);
+        *kept = *at;
+        if (other == NONE)
+            ++kept;
+        else
+            wait_for(other, *at);
+    }
+    waiting_count_[fact] = static_cast<std::int32_t>(kept - begin);
+}
+
+template <Combine COMBINE>
+void Exploration<COMBINE>::push_layer(Label label, std::int32_t fact) {
+    const auto layer = static_cast<std::uint32_t>(label);
+    if (layer < FactQueue::BUCKETS)
+        layers_.push_bucket(layer, fact);
+    else
+        queue_.push_heap(label, fact);
 }
 
 template <Combine COMBINE>
 template <bool BY_LAYER>
 bool Exploration<COMBINE>::run(const int *values, int open_goals) {
     std::fill(labels_.begin(), labels_.end(), UNREACHED);
-    std::copy(relaxed_->precondition_counts().begin(), relaxed_->precondition_counts().end(), missing_.begin());
     queue_.clear();
+    layers_.clear();
     const int variables = relaxed_->variable_count();
     for (int v = 0; v < variables; ++v) labels_[relaxed_->fact(v, values[v])] = 0;
     if (open_goals == 0) return true;
+    for (const std::int32_t op : relaxed_->without_preconditions()) apply<BY_LAYER>(op, 0, 0);
+    for (int v = 0; v < variables; ++v) settle<BY_LAYER>(relaxed_->fact(v, values[v]), 0, 0);
 
-    const auto start = relaxed_->without_preconditions();
-    ready_count_ = start.size();
-    std::copy(start.begin(), start.end(), ready_.begin());
-    for (int v = 0; v < variables; ++v) count_down(relaxed_->fact(v, values[v]));
+    // Each round settles a group of facts with equal labels, or equal costs if that is enough. An entry of the
+    // queue is out of date if its fact has got a smaller label since.
     std::uint32_t now = 0;
-    fire<BY_LAYER>(now);
-
+    std::uint32_t layer = 0;
     while (true) {
-        const bool heap_goes_on = BY_LAYER && !queue_.heap_empty() && queue_.heap_key() >> 32 == now;
-        const std::uint32_t cost = heap_goes_on ? FactQueue::BUCKETS : queue_.next_bucket(now);
-        if (cost != FactQueue::BUCKETS) {
-            now = cost;
-            queue_.take_bucket(cost, [&](std::int32_t fact) {
-                if (cost_of(labels_[fact]) != cost) return;  // has become cheaper since
-                if constexpr (BY_LAYER) {
-                    queue_.push_heap(labels_[fact], fact);
-                } else {
-                    open_goals -= is_goal(fact);
-                    count_down(fact);
+        if constexpr (BY_LAYER) {
+            layer = layers_.next_bucket(layer);
+            // Layers beyond the buckets follow in the heap.
+            while (layer == FactQueue::BUCKETS && (queue_.heap_empty() || queue_.heap_key() >> 32 != now)) {
+                const std::uint32_t cost = queue_.next_bucket(now + 1);
+                if (cost == FactQueue::BUCKETS) break;
+                now = cost;
+                layers_.clear();
+                for (auto entry = queue_.take_bucket(cost); entry; entry = queue_.next(entry))
+                    if (cost_of(labels_[entry->fact]) == cost) push_layer(labels_[entry->fact], entry->fact);
+                layer = layers_.next_bucket(0);
+            }
+            if (layer != FactQueue::BUCKETS) {
+                const Label label = static_cast<Label>(static_cast<std::uint64_t>(now) << 32 | layer);
+                for (auto entry = layers_.take_bucket(layer); entry; entry = layers_.next(entry)) {
+                    if (labels_[entry->fact] != label) continue;
+                    if (is_goal(entry->fact) && --open_goals == 0) return true;
+                    settle<BY_LAYER>(entry->fact, now, label);
                 }
-            });
-            if (BY_LAYER) continue;
-        } else {
-            if (queue_.heap_empty()) return false;
-            const std::uint64_t key = queue_.heap_key();
-            now = cost_of(static_cast<Label>(key));
-            do {
-                const std::int32_t fact = queue_.pop_heap();
-                if (labels_[fact] != key) continue;
-                open_goals -= is_goal(fact);
-                count_down(fact);
-            } while (!queue_.heap_empty() && queue_.heap_key() == key);
+                continue;
+            }
+        } else if (const std::uint32_t cost = queue_.next_bucket(now); cost != FactQueue::BUCKETS) {
+            now = cost;
+            const Label limit = greatest_label(cost);
+            for (auto entry = queue_.take_bucket(cost); entry; entry = queue_.next(entry)) {
+                if (cost_of(labels_[entry->fact]) != cost) continue;
+                if (is_goal(entry->fact) && --open_goals == 0) return true;
+                settle<BY_LAYER>(entry->fact, now, limit);
+            }
+            continue;
         }
-        if (open_goals == 0) return true;
-        fire<BY_LAYER>(now);
+        if (queue_.heap_empty()) return false;
+        const auto label = static_cast<Label>(queue_.heap_key());
+        now = cost_of(label);
+        const std::int32_t fact = queue_.pop_heap();
+        if (labels_[fact] != label) continue;
+        if (is_goal(fact) && --open_goals == 0) return true;
+        settle<BY_LAYER>(fact, now, label);
     }
 }
 
 template <Combine COMBINE>
 std::size_t Exploration<COMBINE>::bytes() const {
     return labels_.capacity() * sizeof(Label) +
-           (supporters_.capacity() + ready_.capacity() + goal_.capacity()) * sizeof(std::int32_t) +
-           missing_.capacity() * sizeof(std::uint16_t) + flags_.capacity() + queue_.bytes();
+           (supporters_.capacity() + waiting_begin_.capacity() + waiting_count_.capacity() + waiting_.capacity() +
+            goal_.capacity()) * sizeof(std::int32_t) +
+           flags_.capacity() + queue_.bytes() + layers_.bytes();
 }
 
 template class Exploration<Combine::MAX>;

@@ -24,6 +24,11 @@ enum class Combine { MAX, ADD };
 // because layers decrease along them. A label is greater than those of the preconditions, so labels are final
 // when processed in their order; if all operators cost something, the order of costs is enough.
 //
+// An operator waits for one precondition at a time. When that one is settled and another is not, it goes on to
+// wait for the other. Operators out of reach are thus hardly looked at, there are no counters to be reset, and
+// since the next evaluation starts with the waiting lists that the last one left, on a similar state most operators
+// wait for their last precondition from the start. The lists have no influence on the result.
+//
 // Costs are cut at MAX_COST, which keeps an admissible estimate admissible. Above the buckets of the queue labels
 // are processed in their full order, since at the cut operators look free.
 template <Combine COMBINE>
@@ -71,21 +76,34 @@ class Exploration {
     static constexpr std::uint8_t TRIGGERS = 2;
     int is_goal(std::int32_t fact) const { return flags_[fact] & GOAL; }
 
+    static constexpr std::int32_t NONE = -1;
+    static constexpr Label greatest_label(std::uint32_t cost) {
+        if constexpr (COMBINE == Combine::ADD) return static_cast<Label>(cost) << 32 | ~std::uint32_t{0};
+        return cost;
+    }
+
     template <bool BY_LAYER>
     bool run(const int *values, int open_goals);
-    void count_down(std::int32_t fact);
     template <bool BY_LAYER>
-    void fire(std::uint32_t now);
+    std::int32_t apply(std::int32_t op, std::uint32_t now, Label limit);
+    template <bool BY_LAYER>
+    void settle(std::int32_t fact, std::uint32_t now, Label limit);
+    void wait_for(std::int32_t fact, std::int32_t op) {
+        waiting_[waiting_begin_[fact] + waiting_count_[fact]++] = op;
+    }
+    void push_layer(Label label, std::int32_t fact);
 
     std::shared_ptr<const RelaxedTask> relaxed_;
     std::vector<Label> labels_;
     std::vector<std::int32_t> supporters_;
-    std::vector<std::uint16_t> missing_;  // preconditions not yet settled, per relaxed operator
-    std::vector<std::int32_t> ready_;     // relaxed operators whose preconditions have just been settled
-    std::size_t ready_count_ = 0;
+    // Per fact a list of the operators that wait for it, with room for all that can.
+    std::vector<std::int32_t> waiting_begin_;
+    std::vector<std::int32_t> waiting_count_;
+    std::vector<std::int32_t> waiting_;
     std::vector<std::int32_t> goal_;
     std::vector<std::uint8_t> flags_;  // 0: not worth a queue entry
     FactQueue queue_;
+    FactQueue layers_;  // facts of the cost at hand by layer, if there are operators of cost zero
 };
 
 using MaxExploration = Exploration<Combine::MAX>;

@@ -15,6 +15,10 @@ class FactQueue {
    public:
     static constexpr std::uint32_t BUCKETS = 1 << 14;
 
+    struct Entry {
+        std::int32_t fact;
+        std::uint32_t next;
+    };
     struct HeapEntry {
         std::uint64_t key;
         std::int32_t fact;
@@ -50,12 +54,13 @@ class FactQueue {
         }
         return w * 64 + std::countr_zero(bits);
     }
-    // Empties a bucket in use. Only what visit() pushes to other buckets is certain to be kept.
-    template <class Visit>
-    void take_bucket(std::uint32_t cost, Visit &&visit) {
+    // Empties a bucket in use and returns its first entry; next() gives the others and nullptr after the last.
+    // Entries pushed meanwhile, to this bucket too, do not belong to them.
+    const Entry *take_bucket(std::uint32_t cost) {
         used_[cost / 64] &= ~(std::uint64_t{1} << (cost % 64));
-        for (std::uint32_t at = heads_[cost]; at != NONE; at = pool_[at].next) visit(pool_[at].fact);
+        return pool_.data() + heads_[cost];
     }
+    const Entry *next(const Entry *entry) const { return entry->next == NONE ? nullptr : pool_.data() + entry->next; }
 
     bool heap_empty() const { return heap_.empty(); }
     std::uint64_t heap_key() const { return heap_.front().key; }
@@ -77,10 +82,6 @@ class FactQueue {
 
    private:
     static constexpr std::uint32_t NONE = ~std::uint32_t{0};
-    struct Entry {
-        std::int32_t fact;
-        std::uint32_t next;
-    };
     static bool later(const HeapEntry &a, const HeapEntry &b) { return a.key > b.key; }
 
     std::vector<std::uint32_t> heads_;

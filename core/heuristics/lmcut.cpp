@@ -37,13 +37,15 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
         // An effect that is a precondition as well gives nothing new, and one edge a fact is enough.
         for (const Fact &fact : task.effect_facts(id)) {
             const auto effect = static_cast<FactId>(task.fact_id(fact));
-            if (std::find(bodies_.begin() + body.first, bodies_.end(), effect) == bodies_.end()) bodies_.push_back(effect);
+            if (std::find(bodies_.begin() + body.first, bodies_.end(), effect) == bodies_.end())
+                bodies_.push_back(effect);
         }
         body.end = static_cast<std::uint32_t>(bodies_.size());
         for (std::uint32_t i = body.first; i < body.effects; ++i) needed_by.emplace_back(bodies_[i], op);
         for (std::uint32_t i = body.effects; i < body.end; ++i) achievers.emplace_back(bodies_[i], op);
         bodies_of_operators_.push_back(body);
-        fresh_operators_.push_back({static_cast<Value>(task.cost(id)), NO_FACT, UNREACHED, body.effects - body.first});
+        const auto cost = static_cast<Value>(task.cost(id));
+        fresh_operators_.push_back({cost, NO_FACT, UNREACHED, body.effects - body.first});
     }
     facts_.resize(always_true + 1);
     group(facts_.size(), needed_by, needed_by_offsets_, needed_by_);
@@ -53,7 +55,8 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
 
 void LMCut::set_goal(std::span<const Fact> goal) {
     goal_.clear();
-    for (const Fact &fact : goal) goal_.push_back(static_cast<FactId>(fact_offsets_[fact.variable] + fact.value));
+    for (const Fact &fact : goal)
+        goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
 }
 
 Cost LMCut::evaluate(const int *values, Cost bound) {
@@ -72,6 +75,8 @@ Cost LMCut::evaluate_with_cuts(const int *values, const OnCut &on_cut) {
 template <class Found>
 Cost LMCut::run(const int *values, Cost bound, Found &&found) {
     explore(values);
+    goal_choices_ = 0;
+    for (Goal &goal : goal_) goal.chosen = 0;
     find_goal_supporter();
     if (goal_value_ == UNREACHED) return INFINITE_COST;
     Cost result = 0;
@@ -92,36 +97,42 @@ Cost LMCut::run(const int *values, Cost bound, Found &&found) {
 void LMCut::explore(const int *values) {
     operators_ = fresh_operators_;
     std::fill(facts_.begin(), facts_.end(), FactData{UNREACHED, 0});
+    FactData *const facts = facts_.data();
     const auto reach = [&](FactId fact, Value value) {
-        if (value < facts_[fact].value) {
-            facts_[fact].value = value;
-            queue_.push(value, fact);
-        }
+        if (value >= facts[fact].value) return;
+        facts[fact].value = value;
+        queue_.push(value, fact);
     };
-    for (std::size_t v = 0; v + 1 < fact_offsets_.size(); ++v) reach(static_cast<FactId>(fact_offsets_[v] + values[v]), 0);
+    for (std::size_t v = 0; v + 1 < fact_offsets_.size(); ++v)
+        reach(static_cast<FactId>(fact_offsets_[v] + values[v]), 0);
     reach(static_cast<FactId>(facts_.size() - 1), 0);
     while (!queue_.empty()) {
         const auto [value, fact] = queue_.pop();
         if (value > facts_[fact].value) continue;
-        for (std::uint32_t i = needed_by_offsets_[fact]; i < needed_by_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[needed_by_[i]];
+        for (std::uint32_t id : needed_by(fact)) {
+            Operator &op = operators_[id];
             if (--op.counter > 0) continue;
             op.supporter = fact;
             op.supporter_value = value;
-            const Body &body = bodies_of_operators_[needed_by_[i]];
             const Value target = add(value, op.cost);
-            for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+            for (FactId effect : effects(id)) reach(effect, target);
         }
     }
 }
 
+// Of the most expensive goal facts the one chosen longest ago: cuts for different goals have less in common.
 void LMCut::find_goal_supporter() {
     goal_value_ = 0;
-    for (FactId fact : goal_)
-        if (facts_[fact].value > goal_value_) {
-            goal_value_ = facts_[fact].value;
-            goal_supporter_ = fact;
-        }
+    Goal *best = nullptr;
+    for (Goal &goal : goal_) {
+        const Value value = facts_[goal.fact].value;
+        if (value < goal_value_ || (value == goal_value_ && best && goal.chosen >= best->chosen)) continue;
+        goal_value_ = value;
+        best = &goal;
+    }
+    if (!best) return;
+    goal_supporter_ = best->fact;
+    best->chosen = ++goal_choices_;
 }
 
 // Backwards from the goal through free operators. The others that lead into the zone are candidates for the cut.
@@ -133,12 +144,12 @@ void LMCut::find_zone() {
     while (!zone_.empty()) {
         const FactId fact = zone_.back();
         zone_.pop_back();
-        for (std::uint32_t i = achiever_offsets_[fact]; i < achiever_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[achievers_[i]];
+        for (std::uint32_t id : achievers(fact)) {
+            Operator &op = operators_[id];
             if (op.supporter == NO_FACT || op.counter == round_) continue;
             op.counter = round_;
             if (op.cost > 0) {
-                candidates_.push_back(achievers_[i]);
+                candidates_.push_back(id);
             } else if (!marked(op.supporter, IN_ZONE)) {
                 mark(op.supporter, IN_ZONE);
                 zone_.push_back(op.supporter);
@@ -169,17 +180,20 @@ void LMCut::find_cut() {
         if (marked(operators_[op].supporter, BEFORE_ZONE)) cut_.push_back(op);
 }
 
-// Decides which open facts some path reaches without entering the zone: collects backwards the part of the justification graph
-// that matters, as far as facts that are certainly before the zone, and then follows its edges forwards.
+// Decides which open facts some path reaches without entering the zone, and without operators that have another
+// effect in the zone: those are in the cut themselves if they are reached, so what comes after them need not be.
+// Collects backwards the part of the justification graph that matters, as far as facts that are certainly before
+// the zone, and then follows its edges forwards.
 void LMCut::settle_open_facts() {
     open_edges_.clear();
     while (!open_.empty()) {
         const FactId fact = open_.back();
         open_.pop_back();
         const std::size_t first_edge = open_edges_.size();
-        for (std::uint32_t i = achiever_offsets_[fact]; i < achiever_offsets_[fact + 1]; ++i) {
-            const FactId supporter = operators_[achievers_[i]].supporter;
-            if (supporter == NO_FACT || marked(supporter, IN_ZONE)) continue;
+        for (std::uint32_t id : achievers(fact)) {
+            const Operator &op = operators_[id];
+            const FactId supporter = op.supporter;
+            if (supporter == NO_FACT || op.counter == round_ || marked(supporter, IN_ZONE)) continue;
             if (facts_[supporter].value < goal_value_ || marked(supporter, BEFORE_ZONE)) {
                 mark(fact, BEFORE_ZONE);
                 break;
@@ -209,37 +223,44 @@ void LMCut::settle_open_facts() {
 
 // Takes the cost off the operators of the cut and propagates what that changes, up to the value of the goal.
 void LMCut::charge(Value cost) {
+    FactData *const facts = facts_.data();
+    Operator *const operators = operators_.data();
+    Value limit = goal_value_;
     const auto reach = [&](FactId fact, Value value) {
-        if (value >= facts_[fact].value) return;
-        facts_[fact].value = value;
-        if (value < goal_value_) queue_.push(value, fact);
+        if (value >= facts[fact].value) return;
+        facts[fact].value = value;
+        if (value < limit) queue_.push(value, fact);
     };
     for (std::uint32_t id : cut_) {
-        Operator &op = operators_[id];
+        Operator &op = operators[id];
         op.cost -= cost;
-        const Body &body = bodies_of_operators_[id];
         const Value target = add(op.supporter_value, op.cost);
-        for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+        for (FactId effect : effects(id)) reach(effect, target);
     }
     while (!queue_.empty()) {
         const auto [value, fact] = queue_.pop();
-        if (value >= goal_value_) break;
-        if (value > facts_[fact].value) continue;
-        if (fact == goal_supporter_) find_goal_supporter();
-        for (std::uint32_t i = needed_by_offsets_[fact]; i < needed_by_offsets_[fact + 1]; ++i) {
-            Operator &op = operators_[needed_by_[i]];
+        if (value >= limit) break;
+        if (value > facts[fact].value) continue;
+        if (fact == goal_supporter_) {
+            find_goal_supporter();
+            limit = goal_value_;
+        }
+        for (std::uint32_t id : needed_by(fact)) {
+            Operator &op = operators[id];
             if (op.supporter != fact || op.supporter_value <= value) continue;
-            const Body &body = bodies_of_operators_[needed_by_[i]];
+            // A supporter that fell gives way to a precondition as expensive, for the same reason as with goals.
             Value highest = value;
-            for (std::uint32_t p = body.first; p < body.effects; ++p)
-                if (facts_[bodies_[p]].value > highest) {
-                    highest = facts_[bodies_[p]].value;
-                    op.supporter = bodies_[p];
+            FactId supporter = fact;
+            for (FactId precondition : preconditions(id))
+                if (facts[precondition].value >= highest) {
+                    highest = facts[precondition].value;
+                    supporter = precondition;
                 }
+            op.supporter = supporter;
             if (highest >= op.supporter_value) continue;
             op.supporter_value = highest;
             const Value target = add(highest, op.cost);
-            for (std::uint32_t e = body.effects; e < body.end; ++e) reach(bodies_[e], target);
+            for (FactId effect : effects(id)) reach(effect, target);
         }
     }
     queue_.clear();
@@ -248,8 +269,9 @@ void LMCut::charge(Value cost) {
 std::size_t LMCut::bytes() const {
     return bytes_of(fact_offsets_) + bytes_of(goal_) + bytes_of(operators_) + bytes_of(fresh_operators_) +
            bytes_of(bodies_of_operators_) + bytes_of(bodies_) + bytes_of(facts_) + bytes_of(needed_by_offsets_) +
-           bytes_of(needed_by_) + bytes_of(achiever_offsets_) + bytes_of(achievers_) + queue_.bytes() + bytes_of(zone_) +
-           bytes_of(candidates_) + bytes_of(undecided_) + bytes_of(cut_) + bytes_of(open_) + bytes_of(open_edges_);
+           bytes_of(needed_by_) + bytes_of(achiever_offsets_) + bytes_of(achievers_) + queue_.bytes() +
+           bytes_of(zone_) + bytes_of(candidates_) + bytes_of(undecided_) + bytes_of(cut_) + bytes_of(open_) +
+           bytes_of(open_edges_);
 }
 
 }  // namespace misstep

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fdr/task.h"
@@ -67,7 +69,7 @@ class LMCut : public Heuristic {
         Value cost;             // what is left of it
         FactId supporter;       // NO_FACT: the operator is unreachable
         Value supporter_value;  // of the supporter, when the operator last heard of it
-        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that saw the operator
+        std::uint32_t counter;  // preconditions not reached; after the exploration: the last round that saw it
     };
     // Bodies of operators lie behind each other in `bodies_`: preconditions [first, effects), effects [effects, end).
     struct Body {
@@ -79,9 +81,30 @@ class LMCut : public Heuristic {
         Value value;
         std::uint32_t mark;  // what is known in the round: see mark_base_
     };
+    struct Goal {
+        FactId fact;
+        std::uint32_t chosen;  // when it was last the supporter; 0: not yet
+    };
     enum Mark : std::uint32_t { IN_ZONE = 0, BEFORE_ZONE = 1, OPEN = 2, MARKS = 3 };
 
     static Value add(Value value, Value cost) { return std::min(value + cost, SATURATED); }
+    // Spans, because the loops over them then keep their ends in registers.
+    using Ids = std::span<const std::uint32_t>;
+    Ids needed_by(FactId fact) const {
+        return slice(needed_by_, needed_by_offsets_[fact], needed_by_offsets_[fact + 1]);
+    }
+    Ids achievers(FactId fact) const {
+        return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]);
+    }
+    Ids preconditions(std::uint32_t op) const {
+        return slice(bodies_, bodies_of_operators_[op].first, bodies_of_operators_[op].effects);
+    }
+    Ids effects(std::uint32_t op) const {
+        return slice(bodies_, bodies_of_operators_[op].effects, bodies_of_operators_[op].end);
+    }
+    static Ids slice(const std::vector<std::uint32_t> &ids, std::uint32_t first, std::uint32_t end) {
+        return {ids.data() + first, ids.data() + end};
+    }
     bool marked(FactId fact, Mark mark) const { return facts_[fact].mark == mark_base_ + mark; }
     void mark(FactId fact, Mark mark) { facts_[fact].mark = mark_base_ + mark; }
 
@@ -96,15 +119,16 @@ class LMCut : public Heuristic {
     void charge(Value cost);
 
     std::vector<int> fact_offsets_;
-    std::vector<FactId> goal_;
+    std::vector<Goal> goal_;
+    std::uint32_t goal_choices_ = 0;
 
     std::vector<Operator> operators_;
     std::vector<Operator> fresh_operators_;  // as they are before the exploration
     std::vector<Body> bodies_of_operators_;
     std::vector<FactId> bodies_;
     std::vector<FactData> facts_;  // the last one is always true: the supporter of operators without preconditions
-    std::vector<std::uint32_t> needed_by_offsets_, needed_by_;      // fact -> operators with this precondition
-    std::vector<std::uint32_t> achiever_offsets_, achievers_;       // fact -> operators with this effect
+    std::vector<std::uint32_t> needed_by_offsets_, needed_by_;  // fact -> operators with this precondition
+    std::vector<std::uint32_t> achiever_offsets_, achievers_;    // fact -> operators with this effect
 
     LMCutQueue queue_;
     FactId goal_supporter_ = NO_FACT;

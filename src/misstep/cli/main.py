@@ -59,7 +59,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     # A flag of every command that changes nothing but what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
-    sys.exit(_guarded(lambda: app(arguments, standalone_mode=False), as_json=as_json, debug=debug))
+    sys.exit(_guarded(lambda: _run(arguments), as_json=as_json, debug=debug))
+
+
+def _run(arguments: list[str]) -> Any:
+    code = app(arguments, prog_name="misstep", standalone_mode=False)
+    if code == 130:  # what typer makes of Ctrl-C
+        raise KeyboardInterrupt
+    return code
 
 
 def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:

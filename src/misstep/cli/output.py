@@ -52,7 +52,7 @@ def search_progress(title: str) -> Iterator[Callable[..., None]]:
     )
     row = bar.add_task(title, total=None, detail="")
 
-    def update(expansions: int, evaluations: int, generated: int, used: int, _: float) -> None:
+    def update(expansions: int, evaluations: int, _: int, used: int, __: float) -> None:
         if not bar.live.is_started:
             if monotonic() - started < QUIET_SECONDS:
                 return

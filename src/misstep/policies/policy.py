@@ -2,8 +2,8 @@
 
 A policy is bound to a task and answers batches: states in, a row each, operators out. It must be a function of
 the state: the policy graph asks once per state and remembers, so an answer that depended on anything
-else (the batch, the order, an earlier call) would make runs impossible to reproduce. What a policy cannot answer it
-says so, row by row, with a message; it raises only if the whole policy is unusable.
+else (the batch, the order, an earlier call) would make runs impossible to reproduce. Where a policy cannot
+answer, it says so row by row, with a message; it raises only if the whole policy is unusable.
 """
 
 from __future__ import annotations
@@ -57,13 +57,13 @@ class Policy(ABC):
 
     @abstractmethod
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        """The operator of each state, chosen among the candidates if they are given (all applicable ones if not)."""
+        """The operator of each state, chosen among the candidates (default: all applicable operators)."""
 
-    def values(self, states: States) -> NDArray[np.float64]:
+    def values(self, states: States) -> NDArray[np.float64]:  # noqa: ARG002
         """The value of each state, for policies that value states."""
         raise UnsupportedError(f"the policy {self.name} does not value states")
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (most policies have nothing to end)
         """Ends processes and connections. The policy is not used afterwards."""
 
     def all_candidates(self, states: States) -> Candidates:

@@ -21,7 +21,7 @@ def load_task(
     memory_limit_mb: int | None = 4096,
     use_cache: bool = True,
 ) -> Task:
-    """Load a task from `(domain, problem)`, from a `.sas` file, or from a problem or a folder with `domain.pddl` beside it.
+    """Load a task from `(domain, problem)`, a `.sas` file, or a problem or folder with its `domain.pddl`.
 
     `keep_unimportant` keeps variables that do not matter for the goal, because a policy may look at them.
     The limits are those of the translator.

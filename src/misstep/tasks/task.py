@@ -114,8 +114,11 @@ class Task(CoreTask):
     def parse_state(self, text: str) -> State:
         """Reads a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""
         if re.fullmatch(r"[\d\s,]+", text):
-            state = State.parse(" ".join(text.split()))
-            self.is_goal(state)  # checks the length and the values
+            try:
+                state = State.parse(" ".join(text.split()))
+                self.is_goal(state)  # checks the length and the values
+            except ValueError as error:
+                raise InputFormatError(str(error), where=f"state {text[:60]!r}") from None
             return state
         return self._state_of_atoms({_spelling(atom) for atom in _ATOM.findall(text)}, text)
 

@@ -18,7 +18,7 @@ GOLDEN = {
     "childsnack": "69ed60f71a0f4963",
     "ferry": "3468603e2ea14c64",
     "floortile": "241f4830ae2f0ff6",
-    "gripper": "d90ecd1b7c47999b",
+    "gripper": "dce9263ddb3b6ae5",
     "miconic": "049b775a3ca2bcbc",
     "satellite": "681429efb4049adc",
     "spanner": "f020cc97d4dfdc78",
@@ -36,7 +36,9 @@ def test_same_request_gives_the_same_bytes(name: str) -> None:
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_seeds_give_different_problems(name: str) -> None:
-    bodies = {generate(name, seed=s).problem_pddl.split("\n", 1)[1] for s in range(20)}
+    # Gripper with all balls in one room, the usual instance, leaves nothing to draw.
+    sizes = {"scatter": 50} if name == "gripper" else {}
+    bodies = {generate(name, seed=s, **sizes).problem_pddl.split("\n", 1)[1] for s in range(20)}
     assert len(bodies) > 5
 
 

@@ -17,8 +17,6 @@ from misstep.tasks.pddl.lifted import (
 )
 from misstep.tasks.pddl.translate import translate
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
-
 DOMAIN = """(define (domain rooms)
  (:requirements :strips :typing)
  (:types room ball - object)
@@ -269,20 +267,17 @@ def test_large_problem_is_read_quickly() -> None:
     assert time.perf_counter() - start < 2
 
 
-def shared_samples() -> list[tuple[Path, Path]]:
+def shared_samples(shared: Path) -> list[tuple[Path, Path]]:
     """The first and the last problem of each domain."""
     pairs = []
-    for domain in sorted(SHARED.glob("[bp]*/**/domain.pddl")):
+    for domain in sorted(shared.glob("[bp]*/**/domain.pddl")):
         problems = sorted(path for path in domain.parent.rglob("*.pddl") if path != domain)
         pairs += [(domain, problems[0]), (domain, problems[-1])]
     return pairs
 
 
-def test_shared_benchmarks() -> None:
-    samples = shared_samples()
-    if not samples:
-        pytest.skip("no benchmark tasks beside the repository")
-    for domain, problem in samples:
+def test_shared_benchmarks(shared: Path) -> None:
+    for domain, problem in shared_samples(shared):
         task = read_lifted(domain, problem)
         assert task.schemas
         assert task.goal

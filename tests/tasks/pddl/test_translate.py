@@ -21,7 +21,7 @@ from misstep.errors import (
     UnsupportedError,
     UsageError,
 )
-from misstep.tasks import translate as module
+from misstep.tasks.pddl import translate as module
 from misstep.tasks.pddl.cache import TranslationCache
 from misstep.tasks.pddl.text import MAX_FILE_BYTES
 from misstep.tasks.pddl.translate import translate

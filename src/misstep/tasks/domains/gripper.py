@@ -5,8 +5,8 @@ is reachable. Plans are trivial to find; what makes the domain hard for optimal 
 balls look the same. With n balls there are 2 (2^n + n 2^n + n (n-1) 2^(n-2)) states: 28 at 2
 balls, 256 at 4.
 
-The room of the robot, of each ball, and of each ball in the goal is drawn uniformly; at least one
-ball has to move.
+As in the competitions, all balls have to go from the room where the robot starts to the other. `scatter`
+is the percentage of balls whose two rooms are drawn at random instead; at least one ball has to move.
 """
 
 from __future__ import annotations
@@ -50,18 +50,19 @@ ROOMS = ["room-a", "room-b"]
 GRIPPERS = ["left", "right"]
 
 
-def problem(dice: Dice, *, balls: int) -> Problem:
+def problem(dice: Dice, *, balls: int, scatter: int) -> Problem:
     names = numbered("ball", balls)
+    scattered = [dice.below(100) < scatter for _ in names]
 
-    def places() -> list[str]:
-        return [dice.choice(ROOMS) for _ in names]
+    def places(usual: str) -> list[str]:
+        return [dice.choice(ROOMS) if anywhere else usual for anywhere in scattered]
 
-    start = places()
-    end = dice.unlike(start, places)
+    start = places(ROOMS[0])
+    end = dice.unlike(start, lambda: places(ROOMS[1]))
     return Problem(
         objects={"room": ROOMS, "ball": names, "gripper": GRIPPERS},
         init=[
-            ("at-robot", dice.choice(ROOMS)),
+            ("at-robot", ROOMS[0]),
             *(("free", gripper) for gripper in GRIPPERS),
             *(("at", ball, room) for ball, room in zip(names, start, strict=True)),
         ],
@@ -74,7 +75,10 @@ DOMAIN = BuiltinDomain(
     summary="carry balls between two rooms, two at a time",
     dead_ends=False,
     invertible=True,
-    parameters=(Parameter("balls", 4, 1, 2000, "number of balls"),),
+    parameters=(
+        Parameter("balls", 4, 1, 2000, "number of balls"),
+        Parameter("scatter", 0, 0, 100, "percentage of balls with random rooms"),
+    ),
     pddl=PDDL,
     problem=problem,
 )

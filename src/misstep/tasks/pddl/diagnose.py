@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from misstep.errors import InputFormatError, MisstepError, ToolError, UnsupportedError
+from misstep.tasks.pddl.plado_bridge import parse_pair
 from misstep.tasks.pddl.precheck import section
 from misstep.tasks.pddl.text import Block, Source, Word, shorten
-from misstep.tasks.pddl.plado_bridge import parse_pair
 
 _INPUT_ERROR = 31
 

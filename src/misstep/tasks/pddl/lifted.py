@@ -19,8 +19,8 @@ from plado import pddl
 
 from misstep.errors import UnsupportedError
 from misstep.tasks.pddl.names import FactName, GroundName, parse_fact_name, parse_operator_name
-from misstep.tasks.pddl.text import Source, read_source
 from misstep.tasks.pddl.plado_bridge import parse_pair, split_type
+from misstep.tasks.pddl.text import Source, read_source
 
 
 @dataclass(frozen=True)

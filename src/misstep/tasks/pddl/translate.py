@@ -28,8 +28,8 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.tasks.pddl.cache import TranslationCache, cache_key
-from misstep.tasks.pddl.precheck import check_pair
 from misstep.tasks.pddl.diagnose import diagnose
+from misstep.tasks.pddl.precheck import check_pair
 from misstep.tasks.pddl.text import Source, read_source
 
 PACKAGE = "fast-downward-translate"

@@ -1,0 +1,1 @@
+"""What tests share: small tasks, hand-written SAS files, random states."""
