@@ -69,7 +69,11 @@ def test_same_decisions(
 
 
 def test_concurrent_calls_become_batches(
-    task: Task, states: States, serve: Serve, first_applicable: Callable[[Task], Policy]
+    task: Task,
+    states: States,
+    serve: Serve,
+    first_applicable: Callable[[Task], Policy],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     served = first_applicable(task)
     decide = served.decide
@@ -78,7 +82,7 @@ def test_concurrent_calls_become_batches(
         time.sleep(0.02)
         return decide(*arguments)
 
-    served.decide = slowly  # type: ignore[method-assign]
+    monkeypatch.setattr(served, "decide", slowly)
     policy = load(serve(served), task)
     policy.decide(states)
     policy.close()
