@@ -1,33 +1,31 @@
-"""Decisions a second of policies in other processes; writes JSON to standard output or to a file.
+"""Decisions a second of policies in other processes.
 
-    python benchmarks/processes.py [--seconds 3] [--output FILE]
+python -m benchmarks.processes [SECONDS]
 
 The policies do next to nothing, so that what is measured is the way there and back.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
 import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
-from misstep.policies.policy import States
+from benchmarks.common import alternate, benchmark_task, report
+from misstep.policies.policy import Policy, States
 from misstep.policies.process import ProcessPolicy
-from misstep.tasks.domains import generate
-from misstep.tasks.domains.write import write_instance
-from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+
+RUNS = 7
+TASK = "gripper-12"
 
 CONSTANT = """\
 import json, sys
@@ -53,8 +51,7 @@ sys.exit(serve(Constant(Task(Path(sys.argv[1]).read_bytes())), "127.0.0.1:0"))
 
 
 def rate(ask: Callable[[], int], seconds: float) -> float:
-    """How many a second, after a first call that is not counted."""
-    ask()
+    """How many decisions a second."""
     start = perf_counter()
     count = 0
     while perf_counter() - start < seconds:
@@ -62,22 +59,23 @@ def rate(ask: Callable[[], int], seconds: float) -> float:
     return round(count / (perf_counter() - start))
 
 
-def measure_processes(task: Task, states: States, folder: Path, seconds: float) -> dict[str, Any]:
+def ask_policy(policy: Policy, states: States) -> int:
+    return len(policy.decide(states).operators)
+
+
+def measure_processes(task: Task, states: States, folder: Path, seconds: float) -> dict[str, float]:
     (folder / "constant.py").write_text(CONSTANT)
-    command = shlex.join([sys.executable, str(folder / "constant.py")])
-    result = {}
-    for size in (1, 16, 256, 2048):
-        policy = ProcessPolicy(task, command)
-        policy._chunk = size
-        batch = np.resize(states, (size, states.shape[1]))
-        result[f"batch {size}"] = rate(
-            lambda p=policy, b=batch: len(p.decide(b).operators), seconds
-        )  # type: ignore[misc]
-        policy.close()
-    return result
+    policy = ProcessPolicy(task, shlex.join([sys.executable, str(folder / "constant.py")]))
+    sizes = (1, 16, policy.batch_size)
+    contestants = [
+        partial(rate, partial(ask_policy, policy, states[:size]), seconds) for size in sizes
+    ]
+    medians = alternate(RUNS, *contestants)
+    policy.close()
+    return {f"batch {size}": found for size, found in zip(sizes, medians, strict=True)}
 
 
-def measure_server(task: Task, states: States, folder: Path, seconds: float) -> dict[str, Any]:
+def measure_server(task: Task, states: States, folder: Path, seconds: float) -> dict[str, float]:
     import grpc
 
     from misstep.policies.remote import wire
@@ -89,57 +87,39 @@ def measure_server(task: Task, states: States, folder: Path, seconds: float) -> 
     )
     assert server.stdout is not None
     address = f"127.0.0.1:{server.stdout.readline().split()[-1]}"
-    result = {}
-    try:
+
+    def blocking() -> float:
         with grpc.insecure_channel(address) as channel:
             stub = channel.unary_unary(f"/{wire.SERVICE}/{wire.GET_OPERATOR}")
             request = wire.encode_state_requests(states)[0]
+            return rate(lambda: len(stub(request)) and 1, seconds)
 
-            def block() -> int:
-                stub(request)
-                return 1
+    # One client at a time: the event loops of several would wake each other.
+    def pipelined(in_flight: int) -> float:
+        policy = GrpcPolicy(task, address, in_flight=in_flight)
+        found = rate(partial(ask_policy, policy, states), seconds)
+        policy.close()
+        return found
 
-            result["one blocking call"] = rate(block, seconds)
-        for in_flight in (1, 10, 32):
-            policy = GrpcPolicy(task, address, in_flight=in_flight)
-            result[f"{in_flight} in flight"] = rate(
-                lambda p=policy: len(p.decide(states).operators),  # type: ignore[misc]
-                seconds,
-            )
-            policy.close()
-        result["speed-up of 10 in flight"] = round(
-            result["10 in flight"] / result["one blocking call"], 2
-        )
+    windows = (1, 10, 32)
+    try:
+        medians = alternate(RUNS, blocking, *(partial(pipelined, window) for window in windows))
     finally:
         server.terminate()
         server.communicate()
-    return result
+    names = ["one blocking call", *(f"{window} in flight" for window in windows)]
+    return dict(zip(names, medians, strict=True))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--output", type=Path)
-    arguments = parser.parse_args()
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
+    task = benchmark_task(TASK)
+    states = np.tile(np.array(task.initial_state.values, dtype=np.int32), (256, 1))
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        task = load_task(*write_instance(generate("gripper", balls=12), folder))
-        initial = np.array(task.initial_state.values, dtype=np.int32)
-        states = np.tile(initial, (256, 1))
-        result: dict[str, Any] = {
-            "benchmark": "processes",
-            "unit": "decisions a second",
-            "task": "gripper, 12 balls",
-            "python": platform.python_version(),
-            "process": measure_processes(task, states, folder, arguments.seconds),
-        }
+        results = {"process": measure_processes(task, states, Path(name), seconds)}
         if find_spec("grpc") is not None:
-            result["server"] = measure_server(task, states, folder, arguments.seconds)
-    text = json.dumps(result, indent=2)
-    if arguments.output is None:
-        print(text)
-    else:
-        arguments.output.write_text(text + "\n")
+            results["server"] = measure_server(task, states, Path(name), seconds)
+    report("processes", {"task": TASK, "unit": "decisions a second", **results})
 
 
 if __name__ == "__main__":
