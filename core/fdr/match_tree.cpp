@@ -10,24 +10,21 @@ namespace {
 
 class Builder {
    public:
-    Builder(std::span<const int> domain_sizes, const std::vector<std::vector<Fact>> &assignments,
-            std::vector<std::int32_t> &code, std::int32_t end)
-        : domain_sizes_(domain_sizes), assignments_(assignments), tested_(assignments.size(), 0), code_(code), end_(end) {}
+    Builder(std::span<const int> domain_sizes, std::vector<std::vector<Fact>> assignments, std::vector<std::int32_t> &code,
+            std::int32_t end)
+        : domain_sizes_(domain_sizes),
+          open_facts_(std::move(assignments)),
+          mentions_(domain_sizes.size(), 0),
+          code_(code),
+          end_(end) {}
 
-    // Writes the node of `ids` and everything below it; returns its position. The facts of an assignment are
-    // sorted, and tested_[id] of them are decided on the way to this node.
+    // Writes the node of `ids` and everything below it; returns its position. open_facts_[id] are the facts of the
+    // assignment that are not decided on the way to this node.
     std::int32_t build(const std::vector<int> &ids) {
         std::vector<int> complete;
         std::vector<int> open;
-        int variable = std::numeric_limits<int>::max();
-        for (int id : ids) {
-            if (tested_[id] == assignments_[id].size()) {
-                complete.push_back(id);
-            } else {
-                open.push_back(id);
-                variable = std::min(variable, assignments_[id][tested_[id]].variable);
-            }
-        }
+        for (int id : ids) (open_facts_[id].empty() ? complete : open).push_back(id);
+        const int variable = most_mentioned(open);
         const auto node = static_cast<std::int32_t>(code_.size());
         code_.push_back(static_cast<std::int32_t>(complete.size()));
         code_.insert(code_.end(), complete.begin(), complete.end());
@@ -39,12 +36,13 @@ class Builder {
         std::map<int, std::vector<int>> by_value;
         std::vector<int> any;
         for (int id : open) {
-            const Fact &fact = assignments_[id][tested_[id]];
-            if (fact.variable == variable) {
-                by_value[fact.value].push_back(id);
-                ++tested_[id];
-            } else {
+            std::vector<Fact> &facts = open_facts_[id];
+            const auto tested = std::find_if(facts.begin(), facts.end(), [&](const Fact &f) { return f.variable == variable; });
+            if (tested == facts.end()) {
                 any.push_back(id);
+            } else {
+                by_value[tested->value].push_back(id);
+                facts.erase(tested);
             }
         }
         // A table over the whole domain is the fastest test, but wastes memory where few values lead on.
@@ -72,9 +70,24 @@ class Builder {
     }
 
    private:
+    // Testing the variable that most assignments mention leaves the fewest to look at whatever its value is.
+    int most_mentioned(const std::vector<int> &ids) {
+        int best = -1;
+        for (int id : ids)
+            for (const Fact &fact : open_facts_[id]) ++mentions_[fact.variable];
+        for (int id : ids)
+            for (const Fact &fact : open_facts_[id])
+                if (best == -1 || mentions_[fact.variable] > mentions_[best] ||
+                    (mentions_[fact.variable] == mentions_[best] && fact.variable < best))
+                    best = fact.variable;
+        for (int id : ids)
+            for (const Fact &fact : open_facts_[id]) mentions_[fact.variable] = 0;
+        return best;
+    }
+
     std::span<const int> domain_sizes_;
-    const std::vector<std::vector<Fact>> &assignments_;
-    std::vector<std::size_t> tested_;
+    std::vector<std::vector<Fact>> open_facts_;
+    std::vector<int> mentions_;
     std::vector<std::int32_t> &code_;
     std::int32_t end_;
 };

@@ -15,7 +15,16 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from misstep.cli import census, check_policy, doctor, generate, listing, plan, run
+from misstep.cli import (
+    census,
+    check_policy,
+    doctor,
+    generate,
+    listing,
+    plan,
+    run,
+    serve_policy,
+)
 from misstep.cli.output import error_line
 from misstep.errors import Interrupted, MemoryLimitError, MisstepError, UsageError
 
@@ -38,6 +47,7 @@ app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.add_typer(generate.app, name="generate")
+app.command("serve-policy")(serve_policy.serve_policy_command)
 app.command("list")(listing.list_command)
 app.command("doctor")(doctor.doctor_command)
 

@@ -39,6 +39,8 @@ BUILTIN: dict[str, Kind] = {
     "plan": Kind("plan:FILE", "follows a plan from the initial state", "native:load_plan"),
     "optimal": Kind("optimal", "a cheapest way to the goal, on small tasks", "native:load_optimal"),
     "gnn": Kind("gnn:FILE", "a relational graph network (checkpoint of torch)", "gnn.policy:load"),
+    "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
+    "grpc": Kind("grpc:ADDRESS", "a policy server", "remote:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "function:load"),
 }
 

@@ -71,6 +71,11 @@ class Task(CoreTask):
             )
         return read_lifted(*self._pddl)
 
+    @property
+    def pddl_files(self) -> tuple[Path, Path] | None:
+        """Domain and problem, if the task was loaded from PDDL."""
+        return self._pddl
+
     # -- names ------------------------------------------------------------------------------------
 
     @cached_property

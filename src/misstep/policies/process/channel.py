@@ -1,0 +1,258 @@
+"""A program that answers lines with lines, and its certain end.
+
+The program runs in a session of its own, so that the whole group, with what the program started
+itself, can be ended at once and Ctrl-C reaches only us. The leader of the group is reaped only
+after the group was killed: until then its number cannot be given to a stranger.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from time import monotonic, sleep
+
+from misstep.errors import ToolError
+
+STDERR_KEPT = 4096
+MAX_LINE_BYTES = 256 * 2**20
+_SLICE = 0.25  # how often to look whether a silent program still lives, in seconds
+_LAST_WORDS = 0.5  # how long to wait for the exit code and the end of standard error
+
+
+class ProgramError(Exception):
+    """The program did not answer as it should."""
+
+    in_step = False  # whether the next question can still be asked
+
+    def __init__(self, message: str, *, timed_out: bool = False) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+
+
+class _Tail:
+    """Drains standard error, so that the program can never block on it, and keeps the end."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._kept = b""
+        self.thread = threading.Thread(target=self._drain, daemon=True, name="policy-stderr")
+        self.thread.start()
+
+    def _drain(self) -> None:
+        while chunk := os.read(self._descriptor, 65536):
+            self._kept = (self._kept + chunk)[-STDERR_KEPT:]
+        os.close(self._descriptor)
+
+    def text(self) -> str:
+        lines = self._kept.decode(errors="replace").strip().splitlines()
+        return " | ".join(line.strip() for line in lines[-5:])[-600:]
+
+
+class Channel:
+    """One running program."""
+
+    def __init__(self, command: Sequence[str], *, memory_limit_mb: int | None = None) -> None:
+        self._memory_limit_mb = memory_limit_mb
+        self._process = _spawn(command)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._stdin = self._process.stdin.fileno()
+        self._stdout = self._process.stdout.fileno()
+        # The thread owns a descriptor of its own: it may outlive the channel by a moment.
+        self._tail = _Tail(os.dup(self._process.stderr.fileno()))
+        self._process.stderr.close()
+        self._end = weakref.finalize(self, _end, self._process, os.getpid())
+        if memory_limit_mb is not None:
+            _limit_memory(self._process.pid, memory_limit_mb * 2**20)
+        os.set_blocking(self._stdin, False)
+        os.set_blocking(self._stdout, False)
+        self._received = bytearray()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def exchange(self, line: bytes, timeout: float) -> bytes:
+        """Send a line and return the line that answers it; ends the program if that fails."""
+        try:
+            return self._exchange(line, monotonic() + timeout, timeout)
+        except BaseException:
+            self.end()
+            raise
+
+    def _exchange(self, line: bytes, deadline: float, timeout: float) -> bytes:
+        if self._received:
+            raise ProgramError(_unasked(bytes(self._received)) + self._words())
+        # Both directions at once: a program may answer while it still reads, and pipes are small.
+        unsent = memoryview(line)
+        poller = select.poll()
+        poller.register(self._stdin, select.POLLOUT)
+        poller.register(self._stdout, select.POLLIN)
+        while True:
+            left = deadline - monotonic()
+            if left <= 0:
+                raise ProgramError(
+                    f"no answer within {timeout:g} s; "
+                    "does the program flush its output after every line?" + self._words(),
+                    timed_out=True,
+                )
+            events = poller.poll(min(left, _SLICE) * 1000)
+            if not events and self._exited():
+                raise self._death()
+            for descriptor, _ in events:
+                if descriptor == self._stdin:
+                    unsent = self._send(unsent)
+                    if not unsent:
+                        poller.unregister(self._stdin)
+                elif (answer := self._receive()) is not None:
+                    return answer
+
+    def _send(self, data: memoryview) -> memoryview:
+        try:
+            return data[os.write(self._stdin, data[: 1 << 16]) :]
+        except BlockingIOError:
+            return data
+        except BrokenPipeError:
+            raise self._death() from None
+
+    def _receive(self) -> bytes | None:
+        try:
+            chunk = os.read(self._stdout, 1 << 18)
+        except BlockingIOError:
+            return None
+        if not chunk:
+            raise self._death()
+        self._received += chunk
+        if b"\n" in chunk:
+            line, _, rest = self._received.partition(b"\n")
+            self._received = rest
+            return bytes(line)
+        if len(self._received) > MAX_LINE_BYTES:
+            raise ProgramError("the program wrote an endless line" + self._words())
+        return None
+
+    def _exited(self) -> bool:
+        """Whether the program has ended; it stays to be reaped."""
+        if self._process.returncode is not None:
+            return True
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self._process.pid, flags) is not None
+
+    def _death(self) -> ProgramError:
+        alive = not _wait(self._exited, _LAST_WORDS)
+        self.end()
+        code = self._process.returncode
+        if alive:
+            what = "the program closed its input or output and went on"
+        elif code < 0:
+            what = f"the program was ended by {_signal_name(-code)}"
+        else:
+            what = f"the program ended with exit code {code}"
+        if self._memory_limit_mb is not None:
+            what += f" (its memory is limited to {self._memory_limit_mb} MB)"
+        self._tail.thread.join(_LAST_WORDS)
+        return ProgramError(what + self._words())
+
+    def _words(self) -> str:
+        text = self._tail.text()
+        return f"; it wrote to standard error: {text}" if text else ""
+
+    def close(self, grace: float = 0.5) -> None:
+        """Let the program end by itself at the end of its input, then end what is left."""
+        if self._end.alive and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
+            _wait(self._exited, grace)
+        self.end()
+
+    def end(self) -> None:
+        """End the program and all it started, now."""
+        self._end()
+
+
+def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    # A Python program that forgets to flush would look as if it hung.
+    environment = {"PYTHONUNBUFFERED": "1", **os.environ}
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env=environment,
+            start_new_session=True,
+        )
+    except FileNotFoundError:
+        if shutil.which(command[0]) is not None:
+            what, hint = "its interpreter does not exist", "look at the first line of the script"
+        else:
+            what, hint = (
+                "no such program",
+                "give its path, or its name if it is on PATH",
+            )
+    except PermissionError:
+        what, hint = "not executable", "chmod +x it, or name its interpreter: exec:python FILE"
+    except OSError as error:
+        what, hint = (
+            f"cannot be run: {error.strerror}",
+            "a script starts with a line such as #!/bin/sh",
+        )
+    raise ToolError(what, where=f"policy program {command[0]}", hint=hint) from None
+
+
+def _limit_memory(pid: int, size: int) -> None:
+    # From outside: a hook between fork and exec can deadlock in a program with threads.
+    with contextlib.suppress(ProcessLookupError):  # it has ended already
+        _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+        if hard != resource.RLIM_INFINITY:
+            size = min(size, hard)
+        resource.prlimit(pid, resource.RLIMIT_AS, (size, hard))
+
+
+def _end(process: subprocess.Popen[bytes], owner: int) -> None:
+    if os.getpid() != owner:  # a fork of the process that started the program
+        return
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def _wait(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = monotonic() + seconds
+    while not condition():
+        if monotonic() >= deadline:
+            return False
+        sleep(0.005)
+    return True
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _unasked(text: bytes) -> str:
+    return (
+        f"the program wrote more than its answer: {text[:80].decode(errors='replace')!r}; "
+        "standard output is for answers, one line each, remarks go to standard error"
+    )
+
+
+__all__ = ["Channel", "ProgramError"]

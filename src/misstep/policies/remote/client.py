@@ -1,0 +1,212 @@
+"""The policy behind a policy server."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import Iterator
+from time import monotonic
+from typing import Any
+
+import grpc
+import numpy as np
+
+from misstep.errors import (
+    InputFormatError,
+    MisstepError,
+    ToolError,
+    UnsupportedError,
+    UsageError,
+)
+from misstep.policies.options import split_options
+from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.remote import wire
+from misstep.policies.remote.loop import LoopThread
+from misstep.policies.remote.names import Matching
+from misstep.tasks.task import Task
+
+_CHANNEL_OPTIONS = (
+    ("grpc.max_receive_message_length", -1),  # the task may be large
+    ("grpc.enable_http_proxy", 0),  # a proxy for the web is not meant for a policy server
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 500),
+    ("grpc.max_reconnect_backoff_ms", 1000),
+)
+# How often a state may lose the connection: a state that ends the server each time is to blame.
+_ATTEMPTS = 3
+# After the server could not be reached, states fail at once for so many seconds.
+_PAUSE = 5.0
+
+
+class GrpcPolicy(Policy):
+    """A policy behind a server at `host:port` or `unix:path`.
+
+    `timeout` is for one call and `connect_timeout` for reaching the server, in seconds; `in_flight`
+    calls are under way at once.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        address: str,
+        *,
+        timeout: float = 60.0,
+        connect_timeout: float = 5.0,
+        in_flight: int = 10,
+    ) -> None:
+        super().__init__(task)
+        self.name = f"grpc:{address}"
+        self._timeout = timeout
+        self._connect_timeout = connect_timeout
+        self._in_flight = in_flight
+        self._down_until = 0.0
+        self._down_because = ""
+        self._connections = 0
+        self._thread = LoopThread("policy-client")
+        try:
+            self._sas = self._thread.call(self._connect(address))
+            self._matching = Matching(task, _read_task(self._sas, self.name), f"policy {self.name}")
+        except BaseException:
+            self.close()
+            raise
+        # All that can be seen of a server from outside.
+        self.digest = hashlib.sha256(self.name.encode() + b"\0" + self._sas).hexdigest()
+
+    async def _connect(self, address: str) -> bytes:
+        self._lock = asyncio.Lock()
+        self._channel = grpc.aio.insecure_channel(address, options=_CHANNEL_OPTIONS)
+        self._get_operator = self._channel.unary_unary(f"/{wire.SERVICE}/{wire.GET_OPERATOR}")
+        self._get_task = self._channel.unary_unary(f"/{wire.SERVICE}/{wire.GET_TASK}")
+        return await self._fetch_task()
+
+    async def _fetch_task(self) -> bytes:
+        try:
+            answer = await self._get_task(b"", timeout=self._connect_timeout, wait_for_ready=True)
+            return wire.decode_text(answer)
+        except grpc.RpcError as error:
+            if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
+                raise ToolError(
+                    f"no policy server answers within {self._connect_timeout:g} s",
+                    where=f"policy {self.name}",
+                    hint="is it running, and is the address right?",
+                ) from None
+            raise ToolError(
+                f"the server does not give its task: {_reason(error)}",
+                where=f"policy {self.name}",
+                expected=f"a server with the service {wire.SERVICE}",
+            ) from None
+        except ValueError as error:
+            raise InputFormatError(
+                f"the server's task cannot be read: {error}", where=f"policy {self.name}"
+            ) from None
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        if candidates is not None:
+            raise UnsupportedError(f"the policy {self.name} does not choose among candidates")
+        states = np.ascontiguousarray(states, dtype=np.int32)
+        self.task.check_batch(states)
+        answers = Answers(np.full(len(states), FAILED, dtype=np.int32), evaluations=len(states))
+        if len(states):
+            requests = wire.encode_state_requests(self._matching.states(states))
+            self._thread.call(self._decide(requests, answers))
+        return answers
+
+    async def _decide(self, requests: list[bytes], answers: Answers) -> None:
+        # All workers draw from one iterator, so `in_flight` calls are under way until the end.
+        rows = iter(range(len(requests)))
+        workers = min(self._in_flight, len(requests))
+        await asyncio.gather(*(self._work(rows, requests, answers) for _ in range(workers)))
+
+    async def _work(self, rows: Iterator[int], requests: list[bytes], answers: Answers) -> None:
+        for row in rows:
+            answer = await self._ask(requests[row])
+            if isinstance(answer, str):
+                answers.messages[row] = answer
+            else:
+                answers.operators[row] = answer
+
+    async def _ask(self, request: bytes) -> int | str:
+        """Our id of the operator, or why there is none."""
+        reason = ""
+        for _ in range(_ATTEMPTS):
+            if monotonic() < self._down_until:
+                return self._down_because
+            connection = self._connections
+            try:
+                answer = await self._get_operator(request, timeout=self._timeout)
+                return self._translate(wire.decode_operator(answer))
+            except grpc.RpcError as error:
+                reason = _reason(error)
+                if error.code() != grpc.StatusCode.UNAVAILABLE:
+                    break
+            except ValueError as error:
+                return f"the server's answer cannot be read: {error}"
+            await self._reconnect(connection)
+        return f"the server failed: {reason}"
+
+    def _translate(self, operator: int) -> int | str:
+        if operator == -1:
+            return NO_ACTION
+        known = self._matching.operators
+        if 0 <= operator < len(known):
+            return int(known[operator])
+        return f"the server chose operator {operator}, its task has 0 to {len(known) - 1}"
+
+    async def _reconnect(self, connection: int) -> None:
+        async with self._lock:
+            if connection != self._connections or monotonic() < self._down_until:
+                return  # another worker was here
+            try:
+                sas = await self._fetch_task()
+            except MisstepError as error:
+                self._down_because = f"the server is gone: {error.what}"
+                self._down_until = monotonic() + _PAUSE
+                return
+            if sas != self._sas:
+                self._down_because = "the server came back with another task"
+                self._down_until = float("inf")
+            self._connections += 1
+
+    def close(self) -> None:
+        if self._thread.loop.is_running():
+            if (channel := getattr(self, "_channel", None)) is not None:
+                self._thread.call(channel.close())
+            self._thread.stop()
+
+
+def _reason(error: Any) -> str:
+    details = " ".join((error.details() or "").split())[:400]
+    return f"{error.code().name}: {details}" if details else str(error.code().name)
+
+
+def _read_task(sas: bytes, name: str) -> Task:
+    try:
+        return Task(sas, name=name)
+    except MisstepError as error:
+        raise type(error)(
+            f"the server's task cannot be used: {error.what}",
+            where=f"policy {name}, SAS {error.where}" if error.where else f"policy {name}",
+            expected=error.expected,
+        ) from None
+
+
+def load_grpc(argument: str, task: Task) -> Policy:
+    names = ("timeout", "connect-timeout", "in-flight")
+    options, address = split_options(argument, "grpc", names)
+    if not re.fullmatch(r"unix:\S+|(\[[0-9a-fA-F:.%]+\]|[^\s:/]+):[0-9]{1,5}", address):
+        raise UsageError(
+            f"{address!r} is no address" if address else "no address",
+            where=f"policy grpc:{argument}",
+            expected="HOST:PORT or unix:PATH",
+        )
+    return GrpcPolicy(
+        task,
+        address,
+        timeout=options.get("timeout", 60.0),
+        connect_timeout=options.get("connect_timeout", 5.0),
+        in_flight=max(1, int(options.get("in_flight", 10))),
+    )
+
+
+__all__ = ["GrpcPolicy", "load_grpc"]

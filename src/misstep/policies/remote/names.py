@@ -1,0 +1,128 @@
+"""The server's task against ours: variables, values and operators matched by name.
+
+A translator is free to order them differently, and the names of variables mean nothing, so a
+variable is known by the atoms of its values. The server may have dropped what does not matter for
+the goal: it need not know all our variables, but all of its own must be ours, and the goals must be
+the same; a task that merely looks alike must not pass.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import InputFormatError
+from misstep.policies.policy import States
+from misstep.policies.process.protocol import spelling
+from misstep.tasks.task import Task
+
+_NONE = ""  # no atom of the variable is true
+
+
+class Matching:
+    """Translates states to the server's task and operators back to ours."""
+
+    def __init__(self, ours: Task, server: Task, where: str) -> None:
+        self._ours, self._server, self._where = ours, server, where
+        # For each variable of the server: which of ours it is, and our value -> its value.
+        self._sources: list[int] = []
+        self._tables: list[NDArray[np.int32]] = []
+        self._match_variables()
+        self._match_goals()
+        self.operators = self._match_operators()  # the server's id -> ours
+
+    def states(self, states: States) -> States:
+        """The states in the server's variables."""
+        result = np.empty((len(states), len(self._sources)), dtype=np.int32)
+        for variable, (source, table) in enumerate(zip(self._sources, self._tables, strict=True)):
+            result[:, variable] = table[states[:, source]]
+        return result
+
+    def _refuse(self, what: str) -> InputFormatError:
+        return InputFormatError(
+            what,
+            where=self._where,
+            expected=f"the task {self._ours.name}",
+            hint="start the server with the same domain and problem",
+        )
+
+    def _match_variables(self) -> None:
+        by_atoms: dict[frozenset[str], list[int]] = defaultdict(list)
+        for variable in reversed(range(self._ours.variable_count)):
+            by_atoms[frozenset(_atoms(self._ours, variable))].append(variable)
+        for variable in range(self._server.variable_count):
+            atoms = _atoms(self._server, variable)
+            fitting = by_atoms[frozenset(atoms)]
+            if not fitting:
+                raise self._refuse(self._strange_variable(variable, atoms))
+            source = fitting.pop()
+            values = {atom: value for value, atom in enumerate(atoms)}
+            self._sources.append(source)
+            table = [values[atom] for atom in _atoms(self._ours, source)]
+            self._tables.append(np.array(table, dtype=np.int32))
+
+    def _strange_variable(self, variable: int, atoms: list[str]) -> str:
+        known = {a for v in range(self._ours.variable_count) for a in _atoms(self._ours, v)}
+        names = self._server.value_names(variable)
+        for atom, name in zip(atoms, names, strict=True):
+            if atom not in known:
+                return f"the server's task has {name}, ours has not"
+        return f"no variable of ours has the same values as the server's with {names[0]}"
+
+    def _match_goals(self) -> None:
+        ours = {_atoms(self._ours, v)[x]: self._ours.value_names(v)[x] for v, x in self._ours.goal}
+        server = {
+            _atoms(self._server, v)[x]: self._server.value_names(v)[x] for v, x in self._server.goal
+        }
+        for atom in ours.keys() - server.keys():
+            raise self._refuse(f"the goal {ours[atom]} of ours is none of the server's")
+        for atom in server.keys() - ours.keys():
+            raise self._refuse(f"the goal {server[atom]} of the server is none of ours")
+
+    def _match_operators(self) -> NDArray[np.int32]:
+        by_name: dict[str, list[int]] = defaultdict(list)
+        for op, name in enumerate(self._ours.operator_names):
+            by_name[spelling(name)].append(op)
+        result = np.empty(self._server.operator_count, dtype=np.int32)
+        for op, name in enumerate(self._server.operator_names):
+            fitting = by_name.get(spelling(name))
+            if not fitting:
+                raise self._refuse(f"the server's task has operator ({name}), ours has not")
+            result[op] = fitting[0] if len(fitting) == 1 else self._same(op, fitting)
+        self._check_unknown(result)
+        return result
+
+    def _same(self, op: int, fitting: list[int]) -> int:
+        """Of our operators of one name, the one with the preconditions that the server sees."""
+        wanted = set(self._server.preconditions(op))
+        position = {source: variable for variable, source in enumerate(self._sources)}
+        for candidate in fitting:
+            facts = {
+                (position[v], int(self._tables[position[v]][x]))
+                for v, x in self._ours.preconditions(candidate)
+                if v in position
+            }
+            if facts == wanted:
+                return candidate
+        return fitting[0]
+
+    def _check_unknown(self, known: NDArray[np.int32]) -> None:
+        """An operator the server does not know may change only what the server does not see."""
+        seen = set(self._sources)
+        for op in sorted(set(range(self._ours.operator_count)) - set(known.tolist())):
+            if any(variable in seen for _, variable, _ in self._ours.effects(op)):
+                name = self._ours.operator_name(op)
+                raise self._refuse(f"the server's task has no operator ({name})")
+
+
+def _atoms(task: Task, variable: int) -> list[str]:
+    """The values of a variable, spelled alike: an atom, or that none is true."""
+    return [
+        "".join(name[5:].lower().split()) if name.startswith("Atom ") else _NONE
+        for name in task.value_names(variable)
+    ]
+
+
+__all__ = ["Matching"]
