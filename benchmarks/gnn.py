@@ -39,7 +39,7 @@ def measure(
     """Throughput on one task. A batch size counts evaluated states, up to whole decisions."""
     folder = policies / domain
     task = load_task(folder / "tasks" / "domain.pddl", folder / "tasks" / f"{TASKS[domain]}.pddl")
-    policy = load(f"{folder / 'model.ckpt'}?device={device}", task)
+    policy = load(f"--device={device} {folder / 'model.ckpt'}", task)
     parents = random_states(policy, 512 + max(batches) // 2)
     sizes = np.diff(task.applicable_batch(parents)[0])
     result: dict[str, Any] = {

@@ -5,16 +5,21 @@ python -m benchmarks.pairs
 
 from __future__ import annotations
 
+from functools import partial
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.common import TASKS, alternate, benchmark_task, remark, report
 from misstep._core import HFF, CounterRandom, PairFF
+from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
 
-RUNS = 5
+RUNS = 15
 STATES = 51
+
+Matrix = NDArray[np.float64]
 
 
 def trace(task: Task) -> list[State]:
@@ -26,36 +31,37 @@ def trace(task: Task) -> list[State]:
     return states
 
 
+def together(pair: PairFF, rows: States, out: dict[str, Matrix]) -> float:
+    began = perf_counter()
+    out["together"] = pair.all_pairs(rows)
+    return perf_counter() - began
+
+
+def apart(single: HFF, states: list[State], rows: States, out: dict[str, Matrix]) -> float:
+    """One exploration a pair, stopped as soon as the goal is reached."""
+    values = np.full((STATES, STATES), np.nan)
+    began = perf_counter()
+    for j, target in enumerate(states):
+        single.set_goal_state(target)
+        values[:j, j] = single.evaluate_batch(rows[:j])
+    out["apart"] = values
+    return perf_counter() - began
+
+
 def main() -> None:
     results = {}
     for name in TASKS:
         task = benchmark_task(name)
         states = trace(task)
         rows = np.array([state.values for state in states], dtype=np.int32)
-        pair, single = PairFF(task), HFF(task)
-        matrices = {}
-
-        def together(pair: PairFF = pair, rows: np.ndarray = rows, out: dict = matrices) -> float:  # type: ignore[type-arg]
-            began = perf_counter()
-            out["together"] = pair.all_pairs(rows)
-            return perf_counter() - began
-
-        def apart(
-            single: HFF = single, states: list[State] = states, out: dict = matrices
-        ) -> float:  # type: ignore[type-arg]
-            # Both sides pay for the goal once a target; what differs is the exploration.
-            values = np.full((STATES, STATES), np.nan)
-            began = perf_counter()
-            for j, target in enumerate(states):
-                single.set_goal_state(target)
-                values[:j, j] = single.evaluate_batch(rows_until[j])
-            out["apart"] = values
-            return perf_counter() - began
-
-        rows_until = [np.ascontiguousarray(rows[:j]) for j in range(STATES)]
-        fast, slow = alternate(RUNS, together, apart)
+        found: dict[str, Matrix] = {}
+        fast, slow = alternate(
+            RUNS,
+            partial(together, PairFF(task), rows, found),
+            partial(apart, HFF(task), states, rows, found),
+        )
         upper = np.triu_indices(STATES, 1)
-        assert (matrices["together"][upper] == matrices["apart"][upper]).all()
+        assert (found["together"][upper] == found["apart"][upper]).all()
         remark(
             f"{name:16} {1e3 * fast:8.3f} ms {1e3 * slow:9.3f} ms  {slow / fast:5.1f}x, values identical"
         )

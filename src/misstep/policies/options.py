@@ -3,40 +3,69 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from misstep.errors import UsageError
 
-
-def split_options(argument: str, spec: str, names: tuple[str, ...]) -> tuple[dict[str, float], str]:
-    """The leading words `--name=NUMBER` as positive numbers, and what follows them."""
-    options: dict[str, float] = {}
-    rest = argument.strip()
-    while rest.startswith("--"):
-        word, _, tail = rest.partition(" ")
-        name, _, text = word[2:].partition("=")
-        if name not in names:
-            raise UsageError(
-                f"there is no option --{name}",
-                where=f"policy {spec}:{argument}",
-                expected="one of " + ", ".join(f"--{known}=NUMBER" for known in names),
-            )
-        options[name.replace("-", "_")] = _positive(text, f"--{name}", f"{spec}:{argument}")
-        rest = tail.strip()
-    return options, rest
+Parser = Callable[[str], Any]  # raises ValueError with what was expected
 
 
-def _positive(text: str, option: str, spec: str) -> float:
+def positive(text: str) -> float:
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if not (number > 0 and math.isfinite(number)):
-        raise UsageError(
-            f"{option} is {text or 'empty'}",
-            where=f"policy {spec}",
-            expected=f"a positive number, as in {option}=10",
-        )
+        raise ValueError("a positive number, as in --{name}=10")
     return number
 
 
-__all__ = ["split_options"]
+def whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**64):
+        raise ValueError("a whole number, as in --{name}=10")
+    return int(text)
+
+
+def flag(text: str) -> bool:
+    if text:
+        raise ValueError("nothing behind it, just --{name}")
+    return True
+
+
+def word(text: str) -> str:
+    if not text:
+        raise ValueError("a word, as in --{name}=WORD")
+    return text
+
+
+def split_options(
+    argument: str, kind: str, parsers: Mapping[str, Parser]
+) -> tuple[dict[str, Any], str]:
+    """The leading words `--name=VALUE` (or `--name`), parsed, and what follows them."""
+    options: dict[str, Any] = {}
+    rest = argument.strip()
+    while rest.startswith("--"):
+        option, _, tail = rest.partition(" ")
+        name, _, text = option[2:].partition("=")
+        where = f"policy {kind}:{argument}"
+        if name not in parsers:
+            raise UsageError(
+                f"there is no option --{name}",
+                where=where,
+                expected="one of " + ", ".join(f"--{known}" for known in parsers),
+            )
+        key = name.replace("-", "_")
+        if key in options:
+            raise UsageError(f"--{name} is given twice", where=where)
+        try:
+            options[key] = parsers[name](text)
+        except ValueError as error:
+            raise UsageError(
+                f"--{name} is {text or 'empty'}", where=where, expected=str(error).format(name=name)
+            ) from None
+        rest = tail.strip()
+    return options, rest
+
+
+__all__ = ["flag", "positive", "split_options", "whole", "word"]

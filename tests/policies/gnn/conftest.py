@@ -32,10 +32,10 @@ def open_policy(published: Path) -> Open:
     """A published network on one of its tasks."""
 
     @cache
-    def opened(domain: str, problem: str, options: str = "ignore_unsolvable=1") -> GNNPolicy:
+    def opened(domain: str, problem: str, options: str = "--ignore-unsolvable") -> GNNPolicy:
         tasks = published / domain / "tasks"
         task = load_task(tasks / "domain.pddl", tasks / f"{problem}.pddl")
-        return load(f"{published / domain / 'model.ckpt'}?{options}", task)
+        return load(f"{options} {published / domain / 'model.ckpt'}", task)
 
     return opened
 

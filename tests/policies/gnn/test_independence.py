@@ -28,7 +28,7 @@ def test_batches_and_order(
     problem: str,
     count: int,
 ) -> None:
-    policy = open_policy(domain, problem, "ignore_unsolvable=0")
+    policy = open_policy(domain, problem, "")
     states, random = walk(policy, count), np.random.default_rng(0)
     together = policy.decide(states)
     order = random.permutation(count)

@@ -99,7 +99,7 @@ def test_agrees_with_the_definition(
     domain: str,
     problem: str,
 ) -> None:
-    policy = open_policy(domain, problem, "ignore_unsolvable=0")
+    policy = open_policy(domain, problem, "")
     naive = NaiveNetwork(published / domain / "model.ckpt", policy)
     states = walk(policy, 12)[::6]
     offsets, operators = policy.task.applicable_batch(states)

@@ -12,7 +12,6 @@ import pytest
 
 from misstep.errors import MissingDependencyError, UnsupportedError, UsageError
 from misstep.policies.gnn import GNNPolicy, load
-from misstep.policies.gnn.policy import Options
 from misstep.policies.policy import FAILED
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
@@ -127,7 +126,7 @@ def test_decides_and_values(policy: Callable[..., GNNPolicy], task: Task) -> Non
 def test_penalty(policy: Callable[..., GNNPolicy], task: Task) -> None:
     """What the network thinks unsolvable costs 100000 more, without loss of digits."""
     judged = policy(PREDICATES, solvable=True)
-    ignoring = policy(PREDICATES, "ignore_unsolvable=1", solvable=True)
+    ignoring = policy(PREDICATES, "--ignore-unsolvable", solvable=True)
     states = np.array([task.initial_state.values], dtype=np.int32)
     for logit, penalty in ((1000.0, 0.0), (-1000.0, 100_000.0)):
         judged._evaluator.network.solvable_readout3_bias.fill_(logit)
@@ -143,23 +142,23 @@ def test_value_that_is_no_number(policy: Callable[..., GNNPolicy], task: Task) -
 
 
 def test_digest(policy: Callable[..., GNNPolicy]) -> None:
-    assert policy(PREDICATES, "seed=3").name.endswith("model.ckpt?seed=3")
+    assert policy(PREDICATES, "--seed=3").name.startswith("gnn:--seed=3 ")
     one = policy(PREDICATES).digest
     assert one == policy(PREDICATES).digest
     others = {
-        policy(PREDICATES, "seed=1").digest,
-        policy(PREDICATES, "ignore_unsolvable=1").digest,
+        policy(PREDICATES, "--seed=1").digest,
+        policy(PREDICATES, "--ignore-unsolvable").digest,
         policy(PREDICATES, width=4).digest,
     }
     assert len(others | {one}) == 4
 
 
-def test_options() -> None:
-    assert Options.parse("") == Options("cpu", False, 0)
-    assert Options.parse("device=cuda&seed=7&ignore_unsolvable=1") == Options("cuda", True, 7)
-    for wrong in ("speed=3", "seed=-1", "seed=x", "seed=1&seed=2", "ignore_unsolvable=yes"):
-        with pytest.raises(UsageError):
-            Options.parse(wrong)
+@pytest.mark.parametrize(
+    "wrong", ["--speed=3", "--seed=-1", "--seed=x", "--seed=1 --seed=2", "--ignore-unsolvable=yes"]
+)
+def test_wrong_options(policy: Callable[..., GNNPolicy], wrong: str) -> None:
+    with pytest.raises(UsageError):
+        policy(PREDICATES, wrong)
 
 
 def test_bad_arguments(policy: Callable[..., GNNPolicy], task: Task) -> None:

@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import parse_qsl
 
 import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UsageError
 from misstep.policies.gnn.torch_extra import require_torch
+from misstep.policies.options import flag, split_options, whole, word
 from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
 from misstep.tasks.task import Task
 
@@ -29,34 +29,11 @@ UNSOLVABLE = 100_000.0
 
 @dataclass(frozen=True)
 class Options:
-    """What may follow the file: `gnn:FILE?seed=1&device=cuda`."""
+    """What may stand before the file: `gnn:--seed=1 --device=cuda FILE`."""
 
     device: str = "cpu"
     ignore_unsolvable: bool = False
     seed: int = 0
-
-    @staticmethod
-    def parse(text: str) -> Options:
-        chosen: dict[str, str] = {}
-        for key, value in parse_qsl(text, keep_blank_values=True):
-            if key not in Options.__dataclass_fields__ or key in chosen:
-                fault = "given twice" if key in chosen else "unknown"
-                raise UsageError(
-                    f"the option {key!r} of a gnn policy is {fault}",
-                    expected="FILE?device=cpu|cuda&ignore_unsolvable=0|1&seed=N",
-                )
-            chosen[key] = value
-        ignore, seed = chosen.get("ignore_unsolvable", "0"), chosen.get("seed", "0")
-        if ignore not in ("0", "1"):
-            raise UsageError(f"ignore_unsolvable={ignore}", expected="0 or 1")
-        if not (seed.isascii() and seed.isdigit() and int(seed) < 2**64):
-            raise UsageError(f"seed={seed}", expected="a number from 0 to 2^64 - 1")
-        return Options(chosen.get("device", "cpu"), ignore == "1", int(seed))
-
-    def __str__(self) -> str:
-        return (
-            f"device={self.device}&ignore_unsolvable={int(self.ignore_unsolvable)}&seed={self.seed}"
-        )
 
 
 class GNNPolicy(Policy):
@@ -150,13 +127,12 @@ def _choose(
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """The policy of the spec `gnn:ARGUMENT`; the argument is `FILE` or `FILE?OPTION=VALUE&...`."""
-    path, mark, options = argument.rpartition("?")
-    if not mark:
-        path, options = argument, ""
+    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable] [--seed=N] FILE`."""
+    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole}
+    options, path = split_options(argument, "gnn", parsers)
     if not path:
         raise UsageError("a gnn policy without a file", expected="gnn:FILE")
-    policy = GNNPolicy(task, Path(path), Options.parse(options))
+    policy = GNNPolicy(task, Path(path), Options(**options))
     policy.name = f"gnn:{argument}"
     return policy
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from misstep.errors import InputFormatError, ToolError, UnsupportedError, UsageError
-from misstep.policies.options import split_options
+from misstep.policies.options import positive, split_options
 from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
 from misstep.policies.process.channel import Channel, ProgramError
 from misstep.policies.process.protocol import (
@@ -230,7 +230,7 @@ def _digest(command: Sequence[str]) -> str:
 def load(argument: str, task: Task) -> Policy:
     """Loads `exec:[OPTION...] COMMAND`, with the options of the constructor as in `--timeout=5`."""
     names = ("timeout", "start-timeout", "memory-limit", "max-restarts")
-    options, command = split_options(argument, "exec", names)
+    options, command = split_options(argument, "exec", dict.fromkeys(names, positive))
     memory = options.get("memory_limit")
     return ProcessPolicy(
         task,

@@ -19,7 +19,7 @@ from misstep.errors import (
     UnsupportedError,
     UsageError,
 )
-from misstep.policies.options import split_options
+from misstep.policies.options import positive, split_options
 from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
@@ -192,8 +192,8 @@ def _read_task(sas: bytes, name: str) -> Task:
 
 
 def load_grpc(argument: str, task: Task) -> Policy:
-    names = ("timeout", "connect-timeout", "in-flight")
-    options, address = split_options(argument, "grpc", names)
+    parsers = {"timeout": positive, "connect-timeout": positive, "in-flight": positive}
+    options, address = split_options(argument, "grpc", parsers)
     if not re.fullmatch(r"unix:\S+|(\[[0-9a-fA-F:.%]+\]|[^\s:/]+):[0-9]{1,5}", address):
         raise UsageError(
             f"{address!r} is no address" if address else "no address",
