@@ -87,5 +87,6 @@ void define_fdr(nb::module_ &module);
 void define_state_space(nb::module_ &module);
 void define_heuristics(nb::module_ &module);
 void define_search(nb::module_ &module);
+void define_nets(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -8,4 +8,5 @@ NB_MODULE(_core, module) {
     define_state_space(module);
     define_heuristics(module);
     define_search(module);
+    define_nets(module);
 }
