@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from misstep._core import available_kernels
-from tests.policies.asnet.naive import NaiveASNet
 
+from misstep.policies.asnet.naive import NaiveASNet
 from misstep.policies.asnet.policy import ASNetPolicy, core_network
 from misstep.policies.asnet.structure import structure_of
 from misstep.policies.asnet.weights import Weights

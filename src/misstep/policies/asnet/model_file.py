@@ -1,4 +1,4 @@
-"""ASNets as files: safetensors whose header holds the shape of the domain and the sizes of the network.
+"""ASNets as files: safetensors that also hold the shape of the domain and the sizes of the network.
 
 A safetensors file is the length of a JSON header (8 bytes, little-endian), the header, and the raw
 numbers. It is simple enough to be read here with numpy alone, so that using a policy needs no

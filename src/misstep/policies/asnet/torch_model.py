@@ -154,7 +154,7 @@ class ASNet(nn.Module):  # type: ignore[misc]
         return GroundTask(task, structure_of(task, self.shape), device)
 
     def forward(self, ground: GroundTask, states: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of all operators (states x operators, as in the task), and which are applicable."""
+        """Logits (states x operators, in the order of the task), and which are applicable."""
         batch = len(states)
         states = states.to(device=ground.device, dtype=torch.int32)
         applicable = ground.applicable(states)
@@ -172,7 +172,7 @@ class ASNet(nn.Module):  # type: ignore[misc]
         return logits, applicable.index_select(0, ground.order).t()
 
     def decide(self, ground: GroundTask, states: Tensor) -> Tensor:
-        """The applicable operator with the highest logit, the first of equals; -1 if none applies."""
+        """The applicable operator with the highest logit, the first of equals; or -1."""
         with torch.no_grad():
             logits, applicable = self(ground, states)
             logits = logits.masked_fill(~applicable, float("-inf"))

@@ -1,4 +1,4 @@
-"""An ASNet straight from its definition, an operator and a fact at a time: slow and obviously right.
+"""An ASNet straight from its definition: slow and obviously right. The tests compare with it.
 
 It shares the shape of the domain and the weights with what it checks, and nothing else: relations
 are found anew from the names of operators and from sets of true atoms.
@@ -15,7 +15,6 @@ from misstep.tasks.pddl.names import parse_fact_name, parse_operator_name
 from misstep.tasks.task import State, Task
 
 Vector = NDArray[np.float64]
-Slot = tuple[int, str, int]
 
 
 def elu(x: Vector) -> Vector:
@@ -101,3 +100,6 @@ class NaiveASNet:
                 next_phi.append(y if layer + 1 == self.weights.layers else elu(y))
             phi = next_phi
         return np.array([y[0] for y in phi])
+
+
+__all__ = ["NaiveASNet"]
