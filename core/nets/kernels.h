@@ -10,8 +10,8 @@ namespace misstep {
 //
 // All versions give the same bits. Each lane of a result is computed by the same sequence of IEEE additions and
 // multiplications whatever the width of the registers; a multiplication and an addition are never fused
-// (-ffp-contract=off), because the oldest machines cannot. It costs about a quarter of the speed, and buys that a policy
-// decides alike on every machine.
+// (-ffp-contract=off), because the oldest machines cannot. Fusing them was measured and gained nothing beyond the noise; not
+// doing so buys that a policy decides alike on every machine.
 //
 // Rows of features are `width` floats, a multiple of PADDING; lanes beyond the hidden size hold numbers that no
 // weight looks at. Rows start at multiples of 64 bytes.
