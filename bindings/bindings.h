@@ -88,5 +88,6 @@ void define_state_space(nb::module_ &module);
 void define_heuristics(nb::module_ &module);
 void define_search(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
+void define_nets(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -10,4 +10,5 @@ NB_MODULE(_core, module) {
     define_heuristics(module);
     define_search(module);
     define_policygraph(module);
+    define_nets(module);
 }

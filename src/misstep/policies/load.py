@@ -38,6 +38,7 @@ BUILTIN: dict[str, Kind] = {
     "noisy": Kind("noisy:P:SEED+SPEC", "another policy that errs with probability P", "noisy:load"),
     "plan": Kind("plan:FILE", "follows a plan from the initial state", "native:load_plan"),
     "optimal": Kind("optimal", "a cheapest way to the goal, on small tasks", "native:load_optimal"),
+    "asnet": Kind("asnet:FILE", "an action schema network", "asnet.policy:load"),
     "gnn": Kind("gnn:FILE", "a relational graph network (checkpoint of torch)", "gnn.policy:load"),
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "remote:load"),

@@ -50,7 +50,7 @@ def policy(tmp_path: Path, task: Task, random_network: Build) -> Callable[..., G
 
     def make(predicates: list[tuple[str, int]], options: str = "seed=0", **shape: Any) -> GNNPolicy:
         torch.save(random_network(predicates, **shape), tmp_path / "model.ckpt")
-        return load(f"{tmp_path / 'model.ckpt'}?{options}", task)
+        return load(f"{options} {tmp_path / 'model.ckpt'}", task)
 
     return make
 

@@ -1,0 +1,5 @@
+"""Action Schema Networks: policies whose weights fit every task of a domain."""
+
+from misstep.policies.asnet.policy import ASNetPolicy, load
+
+__all__ = ["ASNetPolicy", "load"]

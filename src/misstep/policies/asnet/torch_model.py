@@ -1,0 +1,316 @@
+"""The PyTorch twin of the native ASNet: for training, and for large batches on a GPU.
+
+Importing this module needs PyTorch, so the rest of the package imports it only where it is used.
+
+Features are laid out as (operators or facts, states, hidden): a related item of all states is then
+one contiguous block, and the modules of a schema or predicate are one matrix product. Matrices are
+applied to the facts before operators gather them, wherever there are fewer facts than operators;
+outputs always are, since they are single numbers. Results agree with the native network to
+rounding, not to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from misstep.errors import MissingDependencyError
+from misstep.policies.asnet.shape import Shape
+from misstep.policies.asnet.structure import ALWAYS, MISSING, Structure, structure_of
+from misstep.policies.asnet.weights import Weights, random_weights, tensor_shapes
+from misstep.tasks.task import Task
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional as F  # noqa: N812
+except ImportError as error:  # pragma: no cover - depends on what is installed
+    raise MissingDependencyError(
+        "PyTorch is not installed", hint="pip install 'misstep[neural]'"
+    ) from error
+
+# mypy does not look into PyTorch, so that the types do not depend on whether it is installed.
+Tensor = Any
+
+
+class GroundTask:
+    """The index tensors of a task, on a device."""
+
+    def __init__(self, task: Task, structure: Structure, device: str = "cpu") -> None:
+        self.structure = structure
+        self.device = torch.device(device)
+        self.operator_count = task.operator_count
+        self.fact_count = len(structure.facts)
+        self.variable_count = task.variable_count
+
+        always = structure.fact_variable == ALWAYS
+        self.always = self._to_device(always[:, None])
+        self.variable = self._to_device(np.where(always, 0, structure.fact_variable))
+        self.value = self._to_device(structure.fact_value[:, None], torch.int32)
+
+        self.related = [
+            self._to_device(np.where(rows == MISSING, self.fact_count, rows))
+            for rows in structure.related
+        ]
+        goals = np.append(structure.fact_goal, -1).astype(np.float32)
+        self.goals = [
+            self._to_device(goals[np.where(rows == MISSING, -1, rows)], torch.float32)
+            for rows in structure.related
+        ]
+        self.pools = [
+            [self._pool(p, a, k) for a, k in relations]
+            for p, relations in enumerate(structure.shape.relations)
+        ]
+        self._build_preconditions(task)
+        order = np.empty(self.operator_count, np.int64)
+        order[structure.operators] = np.arange(self.operator_count)
+        self.order = self._to_device(order)  # from ids of the task to places
+        self.ids = self._to_device(np.arange(self.operator_count))
+
+    def _to_device(self, array: Any, dtype: Any = None) -> Tensor:
+        tensor = torch.as_tensor(np.ascontiguousarray(array))
+        if dtype is None and tensor.dtype != torch.bool:
+            dtype = torch.int64
+        return tensor.to(device=self.device, dtype=dtype)
+
+    def _pool(self, predicate: int, schema: int, slot: int) -> Tensor:
+        """The operators of each fact in a relation, padded with the row after the last one."""
+        s = self.structure
+        begin, end = s.predicate_begin[predicate], s.predicate_begin[predicate + 1]
+        rows = s.related[schema][:, slot]
+        members = [
+            np.flatnonzero(rows == fact) + int(s.schema_begin[schema]) for fact in range(begin, end)
+        ]
+        longest = max([1, *(len(m) for m in members)])
+        table = np.full((longest, end - begin), self.operator_count, np.int64)
+        for column, m in enumerate(members):
+            table[: len(m), column] = m
+        return self._to_device(table)
+
+    def _build_preconditions(self, task: Task) -> None:
+        """The distinct preconditions, and those of each operator, padded."""
+        wanted = [task.preconditions(int(op)) for op in self.structure.operators]
+        distinct = sorted({fact for facts in wanted for fact in facts})
+        number = {fact: i for i, fact in enumerate(distinct)}
+        longest = max([0, *(len(facts) for facts in wanted)])
+        table = np.full((longest, len(wanted)), len(distinct), np.int64)
+        for column, facts in enumerate(wanted):
+            table[: len(facts), column] = [number[fact] for fact in facts]
+        pairs = np.array(distinct, np.int32).reshape(len(distinct), 2)
+        self.precondition_variable = self._to_device(pairs[:, 0])
+        self.precondition_value = self._to_device(pairs[:, 1:], torch.int32)
+        self.preconditions = self._to_device(table)
+
+    def truths(self, states: Tensor) -> Tensor:
+        """Facts x states: 1 or 0, and a last row of -1 that stands for MISSING."""
+        columns = states.t()
+        holds = (columns.index_select(0, self.variable) == self.value) | self.always
+        missing = torch.full((1, len(states)), -1.0, device=self.device)
+        return torch.cat([holds.to(torch.float32), missing])
+
+    def applicable(self, states: Tensor) -> Tensor:
+        """Operators x states, in the order of the structure."""
+        columns = states.t()
+        holds = columns.index_select(0, self.precondition_variable) == self.precondition_value
+        padding = torch.ones((1, len(states)), dtype=torch.bool, device=self.device)
+        holds = torch.cat([holds, padding])
+        result = padding.expand(self.operator_count, -1)
+        for row in self.preconditions:
+            result = result & holds.index_select(0, row)
+        return result
+
+
+class ASNet(nn.Module):  # type: ignore[misc]
+    """The network: weights that fit every task of a domain. Call it with a task and states."""
+
+    def __init__(self, weights: Weights, *, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.shape: Shape = weights.shape
+        self.hidden = weights.hidden
+        self.layers = weights.layers
+        self.training_info = dict(weights.training)
+        self.dropout = dropout
+        self.names = list(tensor_shapes(weights.shape, weights.hidden, weights.layers))
+        self.tensors = nn.ParameterList(
+            nn.Parameter(torch.tensor(weights.tensors[name])) for name in self.names
+        )
+        self._place = {name: i for i, name in enumerate(self.names)}
+
+    @classmethod
+    def random(cls, shape: Shape, *, seed: int = 0, dropout: float = 0.0, **sizes: int) -> ASNet:
+        return cls(random_weights(shape, seed=seed, **sizes), dropout=dropout)
+
+    def to_weights(self, training: dict[str, Any] | None = None) -> Weights:
+        """A copy of the weights, to be written to a file or handed to the native network."""
+        tensors = {
+            name: tensor.detach().cpu().numpy().copy()
+            for name, tensor in zip(self.names, self.tensors, strict=True)
+        }
+        info = self.training_info if training is None else training
+        return Weights(self.shape, self.hidden, self.layers, tensors, info)
+
+    def ground(self, task: Task, device: str = "cpu") -> GroundTask:
+        return GroundTask(task, structure_of(task, self.shape), device)
+
+    def forward(self, ground: GroundTask, states: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits (states x operators, in the order of the task), and which are applicable."""
+        batch = len(states)
+        states = states.to(device=ground.device, dtype=torch.int32)
+        applicable = ground.applicable(states)
+        operators = self._inputs(ground, states, applicable)
+        facts: list[Tensor] = []
+        logits = operators
+        for layer in range(self.layers):
+            facts = self._propositions(ground, layer, operators, facts, batch)
+            if layer + 1 < self.layers:
+                hidden = self._actions(ground, layer + 1, operators, facts, batch)
+                operators = self._drop(F.elu(hidden))
+            else:
+                logits = self._actions(ground, layer + 1, operators, facts, batch)
+        logits = logits.squeeze(2).index_select(0, ground.order).t()
+        return logits, applicable.index_select(0, ground.order).t()
+
+    def decide(self, ground: GroundTask, states: Tensor) -> Tensor:
+        """The applicable operator with the highest logit, the first of equals; or -1."""
+        with torch.no_grad():
+            logits, applicable = self(ground, states)
+            logits = logits.masked_fill(~applicable, float("-inf"))
+            best = logits.amax(1, keepdim=True)
+            # Not argmax, which may return any of equals.
+            first = torch.where(logits == best, ground.ids, ground.operator_count).amin(1)
+            return torch.where(applicable.any(1), first, -1)
+
+    def compile_for(self, ground: GroundTask, batch_size: int, *, fuse: bool = False) -> Runner:
+        """Decisions for batches of a fixed size, with little overhead a call."""
+        return Runner(self, ground, batch_size, fuse=fuse)
+
+    def _drop(self, features: Tensor) -> Tensor:
+        if self.dropout > 0 and self.training:
+            return F.dropout(features, self.dropout)
+        return features
+
+    def _module(self, name: str) -> tuple[Tensor, Tensor]:
+        i = self._place[f"{name}.weight"]
+        return self.tensors[i], self.tensors[i + 1]
+
+    def _inputs(self, ground: GroundTask, states: Tensor, applicable: Tensor) -> Tensor:
+        """Action layer 0. What does not depend on the state is multiplied once for all."""
+        truths = ground.truths(states)
+        begins = ground.structure.schema_begin.tolist()
+        parts = []
+        for a, schema in enumerate(self.shape.schemas):
+            k = len(schema.slots)
+            weight, bias = self._module(f"action.0.{schema.name}")
+            constant = F.linear(ground.goals[a], weight[:, k : 2 * k], bias)
+            related = ground.related[a]
+            changing = truths.index_select(0, related.reshape(-1)).view(len(related), k, -1)
+            applies = applicable[begins[a] : begins[a + 1]].to(torch.float32)
+            x = torch.cat([changing, applies[:, None]], 1).transpose(1, 2)
+            columns = torch.cat([weight[:, :k], weight[:, 2 * k :]], 1)
+            parts.append(F.linear(x, columns) + constant[:, None])
+        return F.elu(torch.cat(parts))
+
+    def _propositions(
+        self, ground: GroundTask, layer: int, operators: Tensor, previous: list[Tensor], batch: int
+    ) -> list[Tensor]:
+        padding = operators.new_full((1, batch, self.hidden), -1.0)
+        padded = torch.cat([operators, padding])
+        result = []
+        for p, (name, _) in enumerate(self.shape.predicates):
+            weight, bias = self._module(f"proposition.{layer}.{name}")
+            x = []
+            for table in ground.pools[p]:
+                members = padded.index_select(0, table.view(-1))
+                if len(table) > 1:
+                    members = members.view(*table.shape, batch, self.hidden).amax(0)
+                x.append(members)
+            if layer > 0:
+                x.append(previous[p])
+            result.append(self._drop(F.elu(F.linear(torch.cat(x, 2), weight, bias))))
+        return result
+
+    def _actions(
+        self, ground: GroundTask, layer: int, operators: Tensor, facts: list[Tensor], batch: int
+    ) -> Tensor:
+        """Action layer `layer` before its ELU; one number an operator if it is the last."""
+        h = self.hidden
+        begins = ground.structure.schema_begin.tolist()
+        predicate_begins = ground.structure.predicate_begin.tolist()
+        missing = operators.new_full((1, batch, h), -1.0)
+        index = self.shape.predicate_index
+        parts = []
+        for a, schema in enumerate(self.shape.schemas):
+            weight, bias = self._module(f"action.{layer}.{schema.name}")
+            count = begins[a + 1] - begins[a]
+            last = len(schema.slots) * h
+            total = F.linear(operators[begins[a] : begins[a + 1]], weight[:, last:], bias)
+            for k, slot in enumerate(schema.slots):
+                p = index[slot.predicate]
+                rows = ground.related[a][:, k]
+                # MISSING comes after all facts; here it is the row after those of the predicate.
+                rows = torch.clamp(rows - predicate_begins[p], max=len(facts[p]))
+                candidates = torch.cat([facts[p], missing])
+                columns = weight[:, k * h : (k + 1) * h]
+                if len(candidates) <= count or layer == self.layers:
+                    total = total + F.linear(candidates, columns).index_select(0, rows)
+                else:
+                    total = total + F.linear(candidates.index_select(0, rows), columns)
+            parts.append(total)
+        return torch.cat(parts)
+
+
+class Runner:
+    """Decisions for a fixed batch size.
+
+    On a GPU the whole network is recorded once as a CUDA graph and replayed, which takes one launch
+    instead of hundreds: at small batches the launches are what costs. `fuse` also lets the compiler
+    of PyTorch merge the gathers with the arithmetic around them, which takes a minute first.
+    """
+
+    def __init__(
+        self, model: ASNet, ground: GroundTask, batch_size: int, *, fuse: bool = False
+    ) -> None:
+        self.batch_size = batch_size
+        self.device = ground.device
+        self._decide = torch.compile(model.decide, dynamic=False) if fuse else model.decide
+        self._model = model
+        self._ground = ground
+        self._states = torch.zeros(
+            (batch_size, ground.variable_count), dtype=torch.int32, device=ground.device
+        )
+        self._graph: Any = None
+        self._result: Tensor = None
+        model.eval()
+        if ground.device.type == "cuda":
+            self._capture()
+
+    def _capture(self) -> None:
+        # A few runs on a side stream first: what PyTorch sets up lazily must not be recorded.
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(3):
+                self._decide(self._ground, self._states)
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._result = self._decide(self._ground, self._states)
+
+    def run(self, states: Tensor) -> Tensor:
+        """Decisions of at most `batch_size` states, on the device, until the next call."""
+        count = len(states)
+        self._states[:count].copy_(states, non_blocking=True)
+        if self._graph is None:
+            self._result = self._decide(self._ground, self._states)
+        else:
+            self._graph.replay()
+        return self._result[:count]
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """Decisions of any number of states, on the CPU."""
+        parts = [self.run(part).to("cpu", copy=True) for part in states.split(self.batch_size)]
+        return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.int64)
+
+
+__all__ = ["ASNet", "GroundTask", "Runner"]

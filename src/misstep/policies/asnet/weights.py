@@ -1,0 +1,87 @@
+"""The weights of an ASNet and how they start: a matrix and a bias for each module."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import UsageError
+from misstep.policies.asnet.shape import Shape, modules
+
+Floats = NDArray[np.float32]
+
+# The network may have other sizes; these are what its authors use.
+HIDDEN = 16
+LAYERS = 2
+MAX_HIDDEN = 1024
+MAX_LAYERS = 64
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A network without a task. `tensors` maps `<module>.weight` and `<module>.bias` to arrays."""
+
+    shape: Shape
+    hidden: int
+    layers: int
+    tensors: dict[str, Floats]
+    training: dict[str, Any] = field(default_factory=dict)
+    """Free-form notes on where the weights come from."""
+
+    @property
+    def parameter_count(self) -> int:
+        return sum(tensor.size for tensor in self.tensors.values())
+
+    def flat(self) -> Floats:
+        """All numbers in the order of `modules`, each matrix followed by its bias."""
+        parts = [
+            self.tensors[f"{module.name}.{kind}"].ravel()
+            for module in modules(self.shape, self.hidden, self.layers)
+            for kind in ("weight", "bias")
+        ]
+        return np.ascontiguousarray(np.concatenate(parts), dtype=np.float32)
+
+
+def tensor_shapes(shape: Shape, hidden: int, layers: int) -> dict[str, tuple[int, ...]]:
+    """Names and sizes of all tensors of a network."""
+    sizes: dict[str, tuple[int, ...]] = {}
+    for module in modules(shape, hidden, layers):
+        sizes[f"{module.name}.weight"] = (module.outputs, module.inputs)
+        sizes[f"{module.name}.bias"] = (module.outputs,)
+    return sizes
+
+
+def check_sizes(hidden: int, layers: int) -> None:
+    if not 1 <= hidden <= MAX_HIDDEN:
+        raise UsageError(f"the hidden size is {hidden}", expected=f"from 1 to {MAX_HIDDEN}")
+    if not 1 <= layers <= MAX_LAYERS:
+        raise UsageError(f"the number of layers is {layers}", expected=f"from 1 to {MAX_LAYERS}")
+
+
+def random_weights(
+    shape: Shape, *, seed: int = 0, hidden: int = HIDDEN, layers: int = LAYERS, bias: float = 0.0
+) -> Weights:
+    """Xavier-uniform matrices and zero biases; a function of the arguments alone.
+
+    Each tensor draws from a stream keyed by its name, so that none depends on the others.
+    With `bias`, biases are uniform in [-bias, bias] instead: tests want no number to be special.
+    """
+    check_sizes(hidden, layers)
+    tensors: dict[str, Floats] = {}
+    for name, size in tensor_shapes(shape, hidden, layers).items():
+        key = hashlib.sha256(f"{seed} {name}".encode()).digest()
+        random = np.random.Generator(np.random.PCG64(int.from_bytes(key[:16], "little")))
+        bound = math.sqrt(6.0 / sum(size)) if len(size) == 2 else bias
+        # From raw integers: their mapping to floats is then ours, not that of a numpy version.
+        bits = random.bit_generator.random_raw(math.prod(size)) >> np.uint64(40)
+        unit = bits.astype(np.float64) / 2**24 * 2 - 1
+        tensors[name] = (unit * bound).astype(np.float32).reshape(size)
+    return Weights(shape, hidden, layers, tensors, {"origin": "random", "seed": seed})
+
+
+__all__ = ["HIDDEN", "LAYERS", "Weights", "check_sizes", "random_weights", "tensor_shapes"]
