@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from misstep._core import available_kernels
 
+from misstep._core import available_kernels
 from misstep.errors import MissingDependencyError
 from misstep.policies.asnet.policy import core_network
 from misstep.policies.asnet.structure import structure_of
@@ -88,7 +88,7 @@ def native(task: Task, batch_sizes: Sequence[int]) -> dict[str, Any]:
         "parameters": weights.parameter_count,
     }
     for kernels in available_kernels():
-        network = core_network(task, structure, weights, kernels=kernels)
+        network = core_network(task, structure, weights, kernels=kernels).policy()
         for size in batch_sizes:
             batches = np.split(random_states(task, max(size, 256)), max(1, 256 // size))
 

@@ -17,6 +17,7 @@
 #include "fdr/successors.h"
 #include "fdr/task.h"
 #include "heuristics/relaxed_task.h"
+#include "policygraph/policy.h"
 
 namespace nb = nanobind;
 
@@ -45,6 +46,12 @@ struct Owned {
     explicit Owned(TaskHandle &owner) : handle(owner) {}
     virtual ~Owned() = default;
     TaskHandle &handle;
+};
+
+// A native policy with its task, which must outlive it.
+struct PolicyHandle : Owned {
+    PolicyHandle(TaskHandle &task, std::shared_ptr<NativePolicy> native) : Owned(task), native(std::move(native)) {}
+    std::shared_ptr<NativePolicy> native;
 };
 
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;

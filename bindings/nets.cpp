@@ -20,14 +20,6 @@ struct BoundASNet : ASNet, Owned {
           Owned(owner) {}
 };
 
-std::vector<OperatorId> decide_batch(BoundASNet &net, const StateBatch &states) {
-    check_batch(net.handle, states);
-    std::vector<OperatorId> result(states.shape(0));
-    nb::gil_scoped_release unlock;
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = net.decide(states.data() + i * states.shape(1));
-    return result;
-}
-
 void check_candidates(const BoundASNet &net, const StateBatch &states, const Offsets &offsets,
                       const OperatorBatch &operators) {
     check_batch(net.handle, states);
@@ -42,16 +34,6 @@ void check_candidates(const BoundASNet &net, const StateBatch &states, const Off
 
 std::span<const OperatorId> candidates_of(std::size_t row, const Offsets &offsets, const OperatorBatch &operators) {
     return {operators.data() + offsets.data()[row], operators.data() + offsets.data()[row + 1]};
-}
-
-std::vector<OperatorId> decide_among(BoundASNet &net, const StateBatch &states, const Offsets &offsets,
-                                     const OperatorBatch &operators) {
-    check_candidates(net, states, offsets, operators);
-    std::vector<OperatorId> result(states.shape(0));
-    nb::gil_scoped_release unlock;
-    for (std::size_t i = 0; i < result.size(); ++i)
-        result[i] = net.decide(states.data() + i * states.shape(1), candidates_of(i, offsets, operators));
-    return result;
 }
 
 std::vector<float> logits(BoundASNet &net, const StateBatch &states, const Offsets &offsets,
@@ -83,12 +65,10 @@ void define_nets(nb::module_ &module) {
              nb::arg("fact_value"), nb::arg("fact_goal"), nb::arg("hidden"), nb::arg("layers"), nb::arg("weights"),
              nb::arg("kernels") = "", nb::arg("max_table_bits") = ASNetInputs::MAX_BITS, nb::keep_alive<1, 2>())
         .def_prop_ro("kernels", [](const BoundASNet &self) { return self.kernels(); }, "The instruction set in use.")
-        .def("decide_batch", [](BoundASNet &self, const StateBatch &states) { return to_numpy(decide_batch(self, states)); },
-             nb::arg("states"), "The best applicable operator of each state; -1: none applies, -2: no finite numbers.")
-        .def("decide_among", [](BoundASNet &self, const StateBatch &states, const Offsets &offsets,
-                                const OperatorBatch &operators) {
-            return to_numpy(decide_among(self, states, offsets, operators));
-        }, nb::arg("states"), nb::arg("offsets"), nb::arg("operators"), "The best candidate of each state.")
+        .def("policy", [](BoundASNet &self) {
+            // The Python object owns the network; the policy keeps that object alive.
+            return new PolicyHandle(self.handle, std::shared_ptr<NativePolicy>(&self, [](NativePolicy *) {}));
+        }, nb::keep_alive<0, 1>(), "The network as a policy.")
         .def("logits", [](BoundASNet &self, const StateBatch &states, const Offsets &offsets,
                           const OperatorBatch &operators) {
             return to_numpy(logits(self, states, offsets, operators));

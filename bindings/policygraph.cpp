@@ -11,12 +11,6 @@ namespace misstep::bindings {
 
 namespace {
 
-// A native policy with its task, which must outlive it.
-struct PolicyHandle : Owned {
-    PolicyHandle(TaskHandle &task, std::shared_ptr<NativePolicy> native) : Owned(task), native(std::move(native)) {}
-    std::shared_ptr<NativePolicy> native;
-};
-
 struct GraphHandle : Owned, PolicyGraph {
     explicit GraphHandle(TaskHandle &task) : Owned(task), PolicyGraph(task.generator) {}
     void check_id(StateId id) const {
@@ -98,7 +92,8 @@ void define_policies(nb::module_ &module) {
         if (inner != nullptr && &inner->handle != &task) throw nb::value_error("the policy belongs to another task");
         const Noise noise(task.task.variable_count(), probability, seed);
         return new PolicyHandle(task, std::make_shared<NoisyPolicy>(noise, inner ? inner->native : nullptr));
-    }, nb::arg("task"), nb::arg("probability"), nb::arg("seed"), nb::arg("inner").none(), nb::keep_alive<0, 1>());
+    }, nb::arg("task"), nb::arg("probability"), nb::arg("seed"), nb::arg("inner").none(), nb::keep_alive<0, 1>(),
+       nb::keep_alive<0, 4>());
     module.def("table_policy", [](TaskHandle &task, const StateBatch &states, const OperatorBatch &operators) {
         check_batch(task, states);
         if (states.shape(0) != operators.shape(0)) throw nb::value_error("as many operators as states are needed");

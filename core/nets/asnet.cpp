@@ -294,24 +294,20 @@ void ASNet::evaluate(const int *values, std::span<const OperatorId> candidates, 
     for (std::size_t i = 0; i < candidates.size(); ++i) numbers[i] = output(candidates[i], features, rows);
 }
 
-OperatorId ASNet::decide(const int *values, std::span<const OperatorId> candidates) {
+OperatorId ASNet::choose(const int *values, std::span<const OperatorId> candidates) {
+    ++evaluations_;
     numbers_.resize(candidates.size());
     evaluate(values, candidates, numbers_.data());
-    OperatorId best = NO_OPERATOR;
+    OperatorId best = NO_ACTION;
     float highest = 0;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
         if (!std::isfinite(numbers_[i])) return FAILED;
-        if (best == NO_OPERATOR || numbers_[i] > highest || (numbers_[i] == highest && candidates[i] < best)) {
+        if (best == NO_ACTION || numbers_[i] > highest || (numbers_[i] == highest && candidates[i] < best)) {
             best = candidates[i];
             highest = numbers_[i];
         }
     }
     return best;
-}
-
-OperatorId ASNet::decide(const int *values) {
-    generator_.applicable(values, applicable_);
-    return decide(values, applicable_);
 }
 
 }  // namespace misstep

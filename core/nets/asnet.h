@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "nets/asnet_inputs.h"
+#include "policygraph/policy.h"
 
 namespace misstep {
 
@@ -28,10 +29,8 @@ namespace misstep {
 //
 // Everything is one thread, and an object serves one thread at a time: it owns the memory it works in. Results do not depend
 // on the machine, on the batch, or on earlier states.
-class ASNet {
+class ASNet : public NativePolicy {
    public:
-    static constexpr OperatorId FAILED = -2;  // in place of an operator: a number is infinite or undefined
-
     // `kernels` names an instruction set; empty: the best of this machine. `max_table_bits` bounds the tables of layer 0.
     // Throws std::invalid_argument if the arguments contradict each other. The generator must outlive the object.
     ASNet(ASNetStructure structure, const SuccessorGenerator &generator, int hidden, int layers,
@@ -42,10 +41,9 @@ class ASNet {
 
     // The numbers of the candidates (any operators of the task).
     void evaluate(const int *values, std::span<const OperatorId> candidates, float *numbers);
-    // The best candidate; NO_OPERATOR if there is none, FAILED if the numbers cannot be compared.
-    OperatorId decide(const int *values, std::span<const OperatorId> candidates);
-    // The best applicable operator.
-    OperatorId decide(const int *values);
+    // The best candidate; NO_ACTION if there is none, FAILED if a number is infinite or undefined.
+    OperatorId choose(const int *values, std::span<const OperatorId> candidates) override;
+    std::uint64_t evaluations() const override { return evaluations_; }
 
    private:
     // What a slot of a schema sends to a hidden layer: the products of its matrix with its distinct facts.
@@ -116,6 +114,7 @@ class ASNet {
     std::vector<int> needed_facts_;
     std::vector<int> needed_row_;  // of each fact
     std::vector<char> marked_;
+    std::uint64_t evaluations_ = 0;
     std::vector<OperatorId> applicable_;
     std::vector<float> numbers_;
     Floats lanes_;

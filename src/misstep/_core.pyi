@@ -247,3 +247,32 @@ class PolicyGraph:
 class LockstepRuns:
     def __init__(self, graph: PolicyGraph, ids: _Ids, max_steps: int | None = None) -> None: ...
     def advance(self) -> _Ids: ...
+
+class ASNet:
+    def __init__(
+        self,
+        task: Task,
+        *,
+        slots: list[list[int]],
+        predicate_count: int,
+        schema_begin: NDArray[np.int32],
+        operators: NDArray[np.int32],
+        related: NDArray[np.int32],
+        predicate_begin: NDArray[np.int32],
+        fact_variable: NDArray[np.int32],
+        fact_value: NDArray[np.int32],
+        fact_goal: NDArray[np.int32],
+        hidden: int,
+        layers: int,
+        weights: NDArray[np.float32],
+        kernels: str = "",
+        max_table_bits: int = 12,
+    ) -> None: ...
+    @property
+    def kernels(self) -> str: ...
+    def policy(self) -> NativePolicy: ...
+    def logits(
+        self, states: _States, offsets: NDArray[np.int64], operators: NDArray[np.int32]
+    ) -> NDArray[np.float32]: ...
+
+def available_kernels() -> list[str]: ...

@@ -15,7 +15,7 @@ from misstep import _core
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.files import read_bytes
 from misstep.planning import HEURISTICS
-from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
 from misstep.tasks.census import state_space
 from misstep.tasks.task import Task
 
@@ -26,6 +26,8 @@ MAX_OPTIMAL_STATES = 2_000_000
 
 class NativePolicy(Policy):
     """A policy of the native core. The policy graph runs it without coming back to Python."""
+
+    failure = "the policy failed"  # what to say of states where it does
 
     def __init__(
         self, task: Task, native: _core.NativePolicy, *, chooses: bool = True, valued: bool = False
@@ -43,6 +45,7 @@ class NativePolicy(Policy):
             operators, values = self.native.decide_batch(states, *candidates)
         return Answers(
             operators,
+            dict.fromkeys(np.flatnonzero(operators == FAILED).tolist(), self.failure),
             values=values if self.valued else None,
             evaluations=self.native.evaluations - before,
         )

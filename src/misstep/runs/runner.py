@@ -94,6 +94,12 @@ class PolicyRunner:
                     self._ask(pending[first : first + self.batch_size])
         return RunEnds(ids, *self.graph.ends(ids, max_steps))
 
+    def message(self, id: int) -> str | None:
+        """Why the policy failed in a state, if it did."""
+        if isinstance(self.policy, NativePolicy) and self.graph.decisions(_ids([id]))[0] == FAILED:
+            return self.policy.failure
+        return self.messages.get(id)
+
     def trace(self, state: State, max_steps: int | None = DEFAULT_MAX_STEPS) -> Trace:
         """The run from one state, with all its states."""
         ends = self.run(np.array([state.values], dtype=np.int32), max_steps)
@@ -103,7 +109,7 @@ class PolicyRunner:
             states=[State(row) for row in self.graph.states(ids).tolist()],
             operators=operators.tolist(),
             cost=int(ends.costs[0]),
-            message=self.messages.get(int(ids[-1])),
+            message=self.message(int(ids[-1])),
         )
 
     def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
@@ -117,7 +123,7 @@ class PolicyRunner:
             if len(asked)
             else []
         )
-        ids = np.array(chosen, dtype=np.uint32)
+        ids = _ids(chosen)
         for first in range(0, len(ids), self.batch_size):
             self._ask(ids[first : first + self.batch_size])
         return self.contradictions
@@ -135,6 +141,10 @@ class PolicyRunner:
 
 
 _UNASKED = -3
+
+
+def _ids(ids: list[int]) -> NDArray[np.uint32]:
+    return np.array(ids, dtype=np.uint32)
 
 
 def ask(policy: Policy, states: States) -> Answers:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from misstep._core import available_kernels
 
+from misstep._core import available_kernels
 from misstep.policies.asnet.naive import NaiveASNet
 from misstep.policies.asnet.policy import ASNetPolicy, core_network
 from misstep.policies.asnet.structure import structure_of
@@ -190,7 +190,7 @@ def test_bad_arguments(make_task: MakeTask, weigh: Weigh) -> None:
         policy.decide(state[:, 1:].copy())
     with pytest.raises(ValueError, match="no value"):
         policy.decide(state + 100)
-    with pytest.raises(ValueError, match="not an operator"):
+    with pytest.raises(ValueError, match="does not apply"):
         policy.decide(state, Candidates(np.array([0, 1]), np.array([10**6], np.int32)))
     with pytest.raises(ValueError, match="offsets"):
         policy.decide(state, Candidates(np.array([0, 2]), np.array([0], np.int32)))

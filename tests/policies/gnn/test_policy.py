@@ -48,7 +48,7 @@ def task(tmp_path: Path) -> Task:
 def policy(tmp_path: Path, task: Task, random_network: Build) -> Callable[..., GNNPolicy]:
     import torch
 
-    def make(predicates: list[tuple[str, int]], options: str = "seed=0", **shape: Any) -> GNNPolicy:
+    def make(predicates: list[tuple[str, int]], options: str = "--seed=0", **shape: Any) -> GNNPolicy:
         torch.save(random_network(predicates, **shape), tmp_path / "model.ckpt")
         return load(f"{options} {tmp_path / 'model.ckpt'}", task)
 
@@ -163,7 +163,7 @@ def test_wrong_options(policy: Callable[..., GNNPolicy], wrong: str) -> None:
 
 def test_bad_arguments(policy: Callable[..., GNNPolicy], task: Task) -> None:
     with pytest.raises(UsageError, match="no device"):
-        policy(PREDICATES, "device=abacus")
+        policy(PREDICATES, "--device=abacus")
     with pytest.raises(UsageError, match="without a file"):
         load("", task)
 

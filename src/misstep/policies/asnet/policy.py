@@ -13,38 +13,29 @@ from misstep.policies.asnet.model_file import read_model, require_shape
 from misstep.policies.asnet.shape import shape_of
 from misstep.policies.asnet.structure import Structure, structure_of
 from misstep.policies.asnet.weights import Weights
-from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import Candidates, Policy, States
 from misstep.tasks.task import Task
 
 
-class ASNetPolicy(Policy):
+class ASNetPolicy(NativePolicy):
     """Takes the applicable operator with the highest number, the first one if several have it."""
 
-    chooses = True
+    # Finite weights can still be so large that sums overflow.
+    failure = "the network gives infinite or undefined numbers"
 
     def __init__(
         self, task: Task, weights: Weights, *, name: str = "asnet", digest: str = ""
     ) -> None:
-        super().__init__(task)
-        self.name = name
-        self.digest = digest
         self.weights = weights
         self.core = core_network(task, structure_of(task, weights.shape), weights)
-
-    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        if candidates is None:
-            operators = self.core.decide_batch(states)
-        else:
-            operators = self.core.decide_among(states, *candidates)
-        # Finite weights can still be so large that sums overflow.
-        failed = np.flatnonzero(operators == FAILED).tolist()
-        why = "the network gives infinite or undefined numbers"
-        return Answers(operators, dict.fromkeys(failed, why), evaluations=len(states))
+        super().__init__(task, self.core.policy())
+        self.name = name
+        self.digest = digest
 
     def logits(self, states: States, candidates: Candidates) -> NDArray[np.float32]:
         """The number of each candidate; the policy takes the highest."""
-        numbers: NDArray[np.float32] = self.core.logits(states, *candidates)
-        return numbers
+        return self.core.logits(states, *candidates)
 
 
 def core_network(
