@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.common import TASKS, alternate, benchmark_task, remark, report
 from misstep._core import HFF, CounterRandom, PairFF
+from misstep.policies.load import load_policy
 from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
 
@@ -23,11 +24,16 @@ Matrix = NDArray[np.float64]
 
 
 def trace(task: Task) -> list[State]:
+    """A run as the fuzzing biases see it: a policy that errs now and then."""
+    policy = load_policy("noisy:0.3:1+heuristic:ff", task)
     random = CounterRandom(1)
     states = [task.initial_state]
     while len(states) < STATES:
+        operator = int(policy.decide(np.array([states[-1].values], dtype=np.int32)).operators[0])
         operators = task.applicable(states[-1])
-        states.append(task.apply(states[-1], operators[random.below(len(operators))]))
+        if operator < 0 or states[-1] in states[:-1]:  # stuck or in a loop: a step aside
+            operator = operators[random.below(len(operators))]
+        states.append(task.apply(states[-1], operator))
     return states
 
 

@@ -22,10 +22,12 @@ Exploration<COMBINE>::Exploration(std::shared_ptr<const RelaxedTask> relaxed)
 template <Combine COMBINE>
 void Exploration<COMBINE>::set_goal(std::span<const std::int32_t> facts) {
     for (const std::int32_t fact : goal_) flags_[fact] &= ~GOAL;
-    goal_.assign(facts.begin(), facts.end());
-    std::sort(goal_.begin(), goal_.end());
-    goal_.erase(std::unique(goal_.begin(), goal_.end()), goal_.end());
-    for (const std::int32_t fact : goal_) flags_[fact] |= GOAL;
+    goal_.clear();
+    for (const std::int32_t fact : facts) {
+        if (is_goal(fact)) continue;
+        flags_[fact] |= GOAL;
+        goal_.push_back(fact);
+    }
 }
 
 template <Combine COMBINE>

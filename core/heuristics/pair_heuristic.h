@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heuristics/exploration.h"
-#include "heuristics/relaxed_plan.h"
+#include "heuristics/relaxed_plan_sets.h"
 
 namespace misstep {
 
@@ -27,11 +27,16 @@ class PairFF {
     // i to j: 0 on the diagonal, NOT_ASKED for pairs of the other direction.
     void all_pairs(std::span<const int> states, int count, Direction direction, std::vector<Cost> &result);
 
-    std::size_t bytes() const { return exploration_.bytes() + plan_.bytes(); }
+    std::size_t bytes() const { return exploration_.bytes() + plans_.bytes(); }
 
    private:
+    void extend_goal(const int *state);
+
     AddExploration exploration_;
-    RelaxedPlan plan_;
+    RelaxedPlanSets plans_;
+    std::vector<int> source_;
+    std::vector<std::int32_t> goal_;
+    std::vector<char> in_goal_;
 };
 
 }  // namespace misstep

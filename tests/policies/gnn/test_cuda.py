@@ -30,8 +30,8 @@ def test_agrees_with_the_processor(
 ) -> None:
     if not torch.cuda.is_available():
         pytest.skip("PyTorch finds no CUDA device")
-    slow = open_policy(domain, problem, "device=cpu")
-    fast = open_policy(domain, problem, "device=cuda")
+    slow = open_policy(domain, problem, "--device=cpu")
+    fast = open_policy(domain, problem, "--device=cuda")
     states = walk(slow, 300)
     # The first sizes are recorded and replayed, the last is too large for that.
     for count in (1, 7, 7, 20, 20, 300):

@@ -48,7 +48,9 @@ def task(tmp_path: Path) -> Task:
 def policy(tmp_path: Path, task: Task, random_network: Build) -> Callable[..., GNNPolicy]:
     import torch
 
-    def make(predicates: list[tuple[str, int]], options: str = "--seed=0", **shape: Any) -> GNNPolicy:
+    def make(
+        predicates: list[tuple[str, int]], options: str = "--seed=0", **shape: Any
+    ) -> GNNPolicy:
         torch.save(random_network(predicates, **shape), tmp_path / "model.ckpt")
         return load(f"{options} {tmp_path / 'model.ckpt'}", task)
 
