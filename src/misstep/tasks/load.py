@@ -7,7 +7,8 @@ from pathlib import Path
 
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.files import read_bytes
-from misstep.tasks.pddl.translate import translate
+from misstep.tasks.pddl.text import Source, read_source
+from misstep.tasks.pddl.translate import translate_sources
 from misstep.tasks.task import Task
 
 # A SAS file is read in one pass, so it may be larger than what is sensible for PDDL.
@@ -30,15 +31,15 @@ def load_task(
     if len(files) == 1:
         return _load_sas(files[0])
     domain, problem = files
-    sas = translate(
-        domain,
-        problem,
+    pddl = (read_source(domain), read_source(problem))
+    sas = translate_sources(
+        pddl,
         keep_unimportant=keep_unimportant,
         time_limit=time_limit,
         memory_limit_mb=memory_limit_mb,
         use_cache=use_cache,
     )
-    return _build(sas, problem, domain=domain.absolute(), problem=problem.absolute())
+    return _build(sas, problem, pddl)
 
 
 def _resolve(paths: list[Path]) -> list[Path]:
@@ -73,9 +74,9 @@ def _load_sas(path: Path) -> Task:
     return _build(read_bytes(path, MAX_SAS_BYTES, "a SAS file"), path)
 
 
-def _build(sas: bytes, path: Path, **pddl: Path) -> Task:
+def _build(sas: bytes, path: Path, pddl: tuple[Source, Source] | None = None) -> Task:
     try:
-        return Task(sas, name=path.stem, **pddl)
+        return Task(sas, name=path.stem, pddl=pddl)
     except InputFormatError as error:
         line = (error.where or "").removeprefix("line ")
         raise InputFormatError(

@@ -13,9 +13,8 @@ from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.pddl.names import NONE_OF_THOSE
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from misstep.tasks.pddl.lifted import LiftedTask
+    from misstep.tasks.pddl.text import Source
 
 
 class Task(CoreTask):
@@ -30,8 +29,7 @@ class Task(CoreTask):
         sas: bytes,
         *,
         name: str = "task",
-        domain: Path | None = None,
-        problem: Path | None = None,
+        pddl: tuple[Source, Source] | None = None,
     ) -> None:
         try:
             sas.decode()
@@ -43,10 +41,11 @@ class Task(CoreTask):
         super().__init__(sas)
         self.sas = sas
         self.name = name
-        self._pddl = (domain, problem) if domain and problem else None
+        # The text itself and not only its path: the files may change or go while the task is in use.
+        self.pddl = pddl
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self.sas, self.name, self._pddl)
+        return _rebuild, (self.sas, self.name, self.pddl)
 
     def __repr__(self) -> str:
         return (
@@ -61,20 +60,15 @@ class Task(CoreTask):
     @cached_property
     def lifted(self) -> LiftedTask:
         """Schemas, predicates, types, objects and static facts, read from the PDDL files."""
-        from misstep.tasks.pddl.lifted import read_lifted
+        from misstep.tasks.pddl.lifted import lift
 
-        if self._pddl is None:
+        if self.pddl is None:
             raise UnsupportedError(
                 "a SAS file has no schemas and predicates",
                 where=self.name,
                 hint="load the task from its PDDL files",
             )
-        return read_lifted(*self._pddl)
-
-    @property
-    def pddl_files(self) -> tuple[Path, Path] | None:
-        """Domain and problem, if the task was loaded from PDDL."""
-        return self._pddl
+        return lift(*self.pddl)
 
     # -- names ------------------------------------------------------------------------------------
 
@@ -158,9 +152,8 @@ def _spelling(atom: str) -> str:
     return re.sub(r"\s+", "", atom).lower()
 
 
-def _rebuild(sas: bytes, name: str, pddl: tuple[Path, Path] | None) -> Task:
-    domain, problem = pddl or (None, None)
-    return Task(sas, name=name, domain=domain, problem=problem)
+def _rebuild(sas: bytes, name: str, pddl: tuple[Source, Source] | None) -> Task:
+    return Task(sas, name=name, pddl=pddl)
 
 
 __all__ = ["State", "Task"]

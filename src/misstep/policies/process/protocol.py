@@ -44,15 +44,15 @@ def _line(content: dict[str, Any]) -> bytes:
 
 def hello(task: Task, sas_file: Path) -> bytes:
     """The first line, which describes the task."""
-    pddl = task.pddl_files
+    pddl = task.pddl
     return _line(
         {
             "protocol": VERSION,
             "task": task.name,
             "digest": task.digest,
             "sas": str(sas_file),
-            "domain": None if pddl is None else str(pddl[0]),
-            "problem": None if pddl is None else str(pddl[1]),
+            "domain": None if pddl is None else str(Path(pddl[0].path).absolute()),
+            "problem": None if pddl is None else str(Path(pddl[1].path).absolute()),
             "variables": task.fact_names,
             "operators": task.operator_names,
             "preconditions": [task.preconditions(op) for op in range(task.operator_count)],

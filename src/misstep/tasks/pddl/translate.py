@@ -76,6 +76,25 @@ def translate(
     `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
     An unsolvable task is a task like any other, also when the translator already notices.
     """
+    sources = (read_source(Path(domain)), read_source(Path(problem)))
+    return translate_sources(
+        sources,
+        keep_unimportant=keep_unimportant,
+        time_limit=time_limit,
+        memory_limit_mb=memory_limit_mb,
+        use_cache=use_cache,
+    )
+
+
+def translate_sources(
+    sources: tuple[Source, Source],
+    *,
+    keep_unimportant: bool = True,
+    time_limit: float = 300,
+    memory_limit_mb: int | None = 4096,
+    use_cache: bool = True,
+) -> bytes:
+    """The same for a domain and a problem that have been read already."""
     if not time_limit > 0:
         raise UsageError(f"the time limit is {time_limit}", expected="a positive number of seconds")
     if memory_limit_mb is not None and memory_limit_mb < 1:
@@ -83,7 +102,6 @@ def translate(
             f"the memory limit is {memory_limit_mb} MB", expected="a positive number or none"
         )
     version = translator_version()
-    sources = (read_source(Path(domain)), read_source(Path(problem)))
     options = _options(keep_unimportant)
     cache = TranslationCache() if use_cache else None
     key = cache_key(*(s.content for s in sources), version.encode(), " ".join(options).encode())
