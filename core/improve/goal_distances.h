@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/open_list.h"
 #include "improve/plan.h"
 #include "improve/transition_cache.h"
 
@@ -27,7 +28,7 @@ class GoalDistances {
     Plan plan(StateId id) const;                     // the way has to be known
     void path(StateId id, std::vector<StateId> &states) const;  // the states on it, goal included
 
-    std::size_t bytes() const { return distances_.capacity() * sizeof(Distance) + queue_.capacity() * sizeof(Entry); }
+    std::size_t bytes() const { return distances_.capacity() * sizeof(Distance) + queue_.bytes(); }
 
    private:
     struct Distance {
@@ -35,17 +36,11 @@ class GoalDistances {
         std::uint32_t steps = 0;
         TransitionId by = NO_TRANSITION;
     };
-    struct Entry {
-        Cost cost;
-        std::uint32_t steps;
-        StateId id;
-        friend auto operator<=>(const Entry &, const Entry &) = default;
-    };
-    void relax(TransitionId transition);
+    void relax(TransitionId id, const TransitionCache::Transition &transition);
 
     const TransitionCache &graph_;
     std::vector<Distance> distances_;
-    std::vector<Entry> queue_;
+    OpenList<Ties::first_in> queue_;
     TransitionId taken_in_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #include "improve/plan_graph.h"
 
-#include <functional>
+#include "base/open_list.h"
 
 namespace misstep {
 
@@ -12,8 +12,7 @@ PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generat
 }
 
 std::size_t PlanGraph::bytes() const {
-    return transitions_.bytes() + distances_.bytes() + local_.capacity() * sizeof(Local) +
-           queue_.capacity() * sizeof(Entry);
+    return transitions_.bytes() + distances_.bytes() + local_.capacity() * sizeof(Local);
 }
 
 void PlanGraph::expand(StateId id) {
@@ -37,44 +36,38 @@ void PlanGraph::add_plan(StateId start, std::span<const OperatorId> plan, Budget
     }
 }
 
-// Lowest g + b first, where b bounds the cost of the next step from below (0 at goals); goals first among equals.
-std::uint64_t PlanGraph::key(StateId id, Cost g) const {
-    const bool is_goal = transitions_.is_goal(id);
-    return 2 * static_cast<std::uint64_t>(g + (is_goal ? 0 : least_adjusted_cost_)) + !is_goal;
-}
-
-void PlanGraph::push(StateId id, Cost g) {
-    local_[id] = {g, search_};
-    queue_.push_back({key(id, g), pushed_++, id});
-    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
-}
-
 bool PlanGraph::grow(StateId root, std::uint64_t n, Budget &budget) {
     if (++search_ == 0) {  // the counter has come round: forget all numbers
         std::fill(local_.begin(), local_.end(), Local{});
         search_ = 1;
     }
     local_.resize(std::max<std::size_t>(local_.size(), transitions_.size()));
-    queue_.clear();
-    pushed_ = 0;
-    push(root, 0);
+    // Bounds the cost of the next step from below.
+    const auto next_cost = [&](StateId id) { return transitions_.is_goal(id) ? 0 : least_adjusted_cost_; };
+    OpenList<Ties::first_in> open;
+    const auto reach = [&](StateId id, Cost g) {
+        local_[id] = {g, search_};
+        const Cost next = next_cost(id);
+        open.push(g + next, next, id);
+    };
+    reach(root, 0);
     std::uint64_t walked = 0;
-    while (!queue_.empty()) {
+    while (!open.empty()) {
         if (walked >= n || !budget.allows(*this)) return false;
-        std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-        const Entry entry = queue_.back();
-        queue_.pop_back();
-        const Cost g = local_[entry.id].g;
-        if (entry.key != key(entry.id, g) || transitions_.is_goal(entry.id)) continue;
-        if (!transitions_.is_expanded(entry.id)) expand(entry.id);
-        const auto successors = transitions_.successors(entry.id);
+        const Cost f = open.lowest();
+        const StateId id = open.pop();
+        const Cost g = local_[id].g;
+        if (f != g + next_cost(id) || transitions_.is_goal(id)) continue;
+        if (!transitions_.is_expanded(id)) expand(id);
+        const auto successors = transitions_.successors(id);
         walked += successors.size();
         ++budget.progress.expansions;
         budget.progress.generated += successors.size();
-        for (const auto &[op, target] : successors) __builtin_prefetch(&local_[target]);
-        for (const auto &[op, target] : successors) {
-            const Cost new_g = g + adjusted_costs_[op];
-            if (local_[target].search != search_ || new_g < local_[target].g) push(target, new_g);
+        for (const auto &transition : successors) __builtin_prefetch(&local_[transition.target]);
+        for (const auto &transition : successors) {
+            const StateId target = transition.target;
+            const Cost new_g = g + adjusted_costs_[transition.op];
+            if (local_[target].search != search_ || new_g < local_[target].g) reach(target, new_g);
         }
     }
     return true;

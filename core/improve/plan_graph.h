@@ -86,14 +86,6 @@ class PlanGraph {
         Cost g = 0;
         std::uint32_t search = 0;
     };
-    struct Entry {
-        std::uint64_t key;
-        std::uint32_t order;
-        StateId id;
-        friend auto operator<=>(const Entry &, const Entry &) = default;
-    };
-    std::uint64_t key(StateId id, Cost g) const;
-    void push(StateId id, Cost g);
     void expand(StateId id);
 
     TransitionCache transitions_;
@@ -102,9 +94,7 @@ class PlanGraph {
     Cost least_adjusted_cost_ = 1;
 
     std::vector<Local> local_;
-    std::vector<Entry> queue_;
     std::uint32_t search_ = 0;
-    std::uint32_t pushed_ = 0;
 };
 
 }  // namespace misstep

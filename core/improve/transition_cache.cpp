@@ -55,8 +55,7 @@ void TransitionCache::expand(StateId id) {
     for (std::size_t i = 0; i < count; ++i, successor += words) {
         const StateId target = intern(successor, hashes_[i]);
         const TransitionId transition = transition_count();
-        transitions_.push_back({operators_[i], target});
-        back_.push_back({id, nodes_[target].last_incoming});
+        transitions_.push_back({operators_[i], target, id, nodes_[target].last_incoming});
         nodes_[target].last_incoming = transition;
     }
     nodes_[id].first = first;
@@ -65,8 +64,7 @@ void TransitionCache::expand(StateId id) {
 }
 
 std::size_t TransitionCache::bytes() const {
-    return registry_.bytes() + nodes_.capacity() * sizeof(Node) + transitions_.capacity() * sizeof(Transition) +
-           back_.capacity() * sizeof(Back);
+    return registry_.bytes() + nodes_.capacity() * sizeof(Node) + transitions_.capacity() * sizeof(Transition);
 }
 
 }  // namespace misstep

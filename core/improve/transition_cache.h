@@ -21,6 +21,8 @@ class TransitionCache {
     struct Transition {
         OperatorId op;
         StateId target;
+        StateId source;
+        TransitionId next_incoming;  // the one to the same target that was generated before
     };
 
     explicit TransitionCache(const SuccessorGenerator &generator);
@@ -46,9 +48,7 @@ class TransitionCache {
     }
 
     const Transition &transition(TransitionId id) const { return transitions_[id]; }
-    StateId source(TransitionId id) const { return back_[id].source; }
     TransitionId last_incoming(StateId id) const { return nodes_[id].last_incoming; }
-    TransitionId next_incoming(TransitionId id) const { return back_[id].next; }
 
     std::size_t bytes() const;
 
@@ -59,17 +59,12 @@ class TransitionCache {
         TransitionId last_incoming = NO_TRANSITION;
         bool is_goal = false;
     };
-    struct Back {
-        StateId source;
-        TransitionId next;  // the transition to the same target that was generated before
-    };
     StateId intern(const std::uint64_t *state, std::uint64_t hash);
 
     const SuccessorGenerator &generator_;
     StateRegistry registry_;
     std::vector<Node> nodes_;
     std::vector<Transition> transitions_;
-    std::vector<Back> back_;
     StateId open_count_ = 0;
 
     std::vector<OperatorId> operators_;
