@@ -26,7 +26,7 @@ Plan run_elimination(const TaskHandle &task, const State &state, const Plan &pla
     return eliminate(start, limits);
 }
 
-// std::optional arguments of the two ways to call it.
+// What the two ways to call it have in common.
 struct Request {
     std::optional<Cost> stop_below;
     std::uint64_t growth;
@@ -54,6 +54,12 @@ ArasResult run_aras(PlanGraph &graph, const TaskHandle &task, const State &state
 }
 
 }  // namespace
+
+// There is nothing to be evaluated here, so these are not MISSTEP_LIMIT_ARGUMENTS.
+#define MISSTEP_ARAS_ARGUMENTS                                                                              \
+    nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),        \
+        nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
+        nb::arg("progress") = nb::none()
 
 void define_improve(nb::module_ &module) {
     module.def("eliminate", [](const TaskHandle &task, const State &state, const Plan &plan, bool greedy,
@@ -122,23 +128,21 @@ void define_improve(nb::module_ &module) {
                            bool eliminate, std::uint64_t growth, std::optional<std::uint64_t> iterations,
                            std::optional<std::uint64_t> generated, std::optional<double> seconds,
                            std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
-                           std::optional<std::uint64_t> evaluations, nb::object progress) {
+                           nb::object progress) {
             return run_aras(self, self.handle, state, plan, {stop_below, growth, iterations, generated, eliminate},
-                            make_limits(seconds, bytes, expansions, evaluations, progress));
-        }, nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::arg("eliminate") = false,
-             nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),
-             MISSTEP_LIMIT_ARGUMENTS);
+                            make_limits(seconds, bytes, expansions, {}, progress));
+        }, nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+             nb::arg("eliminate") = false, MISSTEP_ARAS_ARGUMENTS, "Looks for a cheaper plan around the given one.");
     module.def("aras", [](TaskHandle &task, const State &state, const Plan &plan, std::optional<Cost> stop_below,
                           std::uint64_t growth, std::optional<std::uint64_t> iterations,
                           std::optional<std::uint64_t> generated, std::optional<double> seconds,
                           std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
-                          std::optional<std::uint64_t> evaluations, nb::object progress) {
+                          nb::object progress) {
         PlanGraph graph(task.generator);
         return run_aras(graph, task, state, plan, {stop_below, growth, iterations, generated, true},
-                        make_limits(seconds, bytes, expansions, evaluations, progress));
-    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(),
-               nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),
-               MISSTEP_LIMIT_ARGUMENTS);
+                        make_limits(seconds, bytes, expansions, {}, progress));
+    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+               MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");
 }
 
 }  // namespace misstep::bindings

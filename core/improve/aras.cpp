@@ -66,16 +66,16 @@ class Aras {
         }
     }
 
-    // One iteration: looks around every state of the cheapest path.
+    // One iteration: looks around every state of the cheapest path. Distances are brought up to date after each state: it
+    // costs the same in the end, shows at once that a plan is cheap enough, and leaves little to do once a limit bites.
     void grow(std::uint64_t n) {
         ++result_.iterations;
-        const bool hurry = options_.stop_below > 0;
         graph_.distances().path(root_, path_);
         for (StateId state : path_) {
             const bool exhausted = graph_.grow(state, n, budget_);
             if (state == root_ && exhausted) closed_ = true;
             if (closed_ || budget_.limit != Limit::none) return;
-            if (hurry && graph_.distances().cost(root_) < options_.stop_below) return;
+            if (graph_.distances().cost(root_) < options_.stop_below) return;
         }
     }
 

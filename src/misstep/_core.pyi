@@ -249,15 +249,14 @@ class PlanGraph:
         state: State,
         plan: Sequence[int],
         stop_below: int | None = None,
+        *,
         eliminate: bool = False,
         growth: int = 1000,
         iterations: int | None = None,
         generated: int | None = None,
-        *,
         seconds: float | None = None,
         bytes: int | None = None,
         expansions: int | None = None,
-        evaluations: int | None = None,
         progress: _Progress | None = None,
     ) -> ArasResult: ...
 
@@ -266,14 +265,13 @@ def aras(
     state: State,
     plan: Sequence[int],
     stop_below: int | None = None,
+    *,
     growth: int = 1000,
     iterations: int | None = None,
     generated: int | None = None,
-    *,
     seconds: float | None = None,
     bytes: int | None = None,
     expansions: int | None = None,
-    evaluations: int | None = None,
     progress: _Progress | None = None,
 ) -> ArasResult: ...
 
