@@ -94,6 +94,7 @@ void define_fdr(nb::module_ &module);
 void define_state_space(nb::module_ &module);
 void define_heuristics(nb::module_ &module);
 void define_search(nb::module_ &module);
+void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
 void define_nets(nb::module_ &module);
 

@@ -9,6 +9,7 @@ NB_MODULE(_core, module) {
     define_state_space(module);
     define_heuristics(module);
     define_search(module);
+    define_improve(module);
     define_policygraph(module);
     define_nets(module);
 }

@@ -40,6 +40,7 @@ CORE_LIBRARIES = {
     "fdr": ["base"],
     "heuristics": ["base", "fdr"],
     "search": ["base", "fdr", "heuristics"],
+    "improve": ["base", "fdr"],
 }
 
 

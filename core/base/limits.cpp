@@ -11,6 +11,8 @@ const char *name(Limit limit) {
         case Limit::memory: return "memory";
         case Limit::expansions: return "expansions";
         case Limit::evaluations: return "evaluations";
+        case Limit::generated: return "generated";
+        case Limit::iterations: return "iterations";
         case Limit::interrupted: return "interrupted";
     }
     return "none";

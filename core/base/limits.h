@@ -9,7 +9,7 @@
 namespace misstep {
 
 // Which limit ended the work. `interrupted` is the user's Ctrl-C, noticed by the poll callback.
-enum class Limit { none, time, memory, expansions, evaluations, interrupted };
+enum class Limit { none, time, memory, expansions, evaluations, generated, iterations, interrupted };
 
 const char *name(Limit limit);
 

@@ -4,7 +4,7 @@
 
 #include "heuristics/heuristic.h"
 #include "search/node_table.h"
-#include "search/open_list.h"
+#include "base/open_list.h"
 #include "search/result.h"
 
 namespace misstep {

@@ -197,6 +197,84 @@ class EnforcedHillClimbing(_Search):
         by_cost: bool = False,
     ) -> None: ...
 
+def eliminate(
+    task: Task,
+    state: State,
+    plan: Sequence[int],
+    greedy: bool = False,
+    *,
+    seconds: float | None = None,
+) -> list[int]: ...
+def best_elimination(
+    task: Task, state: State, plan: Sequence[int], *, seconds: float | None = None
+) -> list[int]: ...
+
+class ArasResult:
+    @property
+    def status(self) -> str: ...
+    @property
+    def closed(self) -> bool: ...
+    @property
+    def limit(self) -> str: ...
+    @property
+    def plan(self) -> list[int]: ...
+    @property
+    def cost(self) -> int: ...
+    @property
+    def initial_cost(self) -> int: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def expansions(self) -> int: ...
+    @property
+    def generated(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+
+class PlanGraph:
+    def __init__(self, task: Task) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def transition_count(self) -> int: ...
+    @property
+    def complete(self) -> bool: ...
+    @property
+    def bytes(self) -> int: ...
+    def states(self) -> _States: ...
+    def upper_bound(self, state: State) -> int | float: ...
+    def upper_bounds(self, states: _States) -> NDArray[np.float64]: ...
+    def witness(self, state: State) -> list[int] | None: ...
+    def improve(
+        self,
+        state: State,
+        plan: Sequence[int],
+        stop_below: int | None = None,
+        *,
+        eliminate: bool = False,
+        growth: int = 1000,
+        iterations: int | None = None,
+        generated: int | None = None,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        expansions: int | None = None,
+        progress: _Progress | None = None,
+    ) -> ArasResult: ...
+
+def aras(
+    task: Task,
+    state: State,
+    plan: Sequence[int],
+    stop_below: int | None = None,
+    *,
+    growth: int = 1000,
+    iterations: int | None = None,
+    generated: int | None = None,
+    seconds: float | None = None,
+    bytes: int | None = None,
+    expansions: int | None = None,
+    progress: _Progress | None = None,
+) -> ArasResult: ...
+
 OUTCOMES: tuple[str, ...]
 
 _Ids: TypeAlias = NDArray[np.uint32]

@@ -1,0 +1,148 @@
+#include "bindings.h"
+#include "improve/action_elimination.h"
+#include "improve/aras.h"
+
+namespace misstep::bindings {
+
+namespace {
+
+struct PlanGraphHandle : Owned, PlanGraph {
+    explicit PlanGraphHandle(TaskHandle &task) : Owned(task), PlanGraph(task.generator) {}
+
+    StateId find(const State &state) const {
+        handle.check(state);
+        return transitions().find(state.values().data());
+    }
+};
+
+template <class Eliminate>
+Plan run_elimination(const TaskHandle &task, const State &state, const Plan &plan, std::optional<double> seconds,
+                     Eliminate &&eliminate) {
+    task.check(state);
+    const int *start = state.values().data();
+    const Limits limits = make_limits(seconds, {}, {}, {}, nb::none());
+    nb::gil_scoped_release unlock;
+    replay(task.task, start, plan);
+    return eliminate(start, limits);
+}
+
+// What the two ways to call it have in common.
+struct Request {
+    std::optional<Cost> stop_below;
+    std::uint64_t growth;
+    std::optional<std::uint64_t> iterations, generated;
+    bool eliminate;
+
+    ArasOptions options() const {
+        ArasOptions result;
+        if (growth == 0) throw nb::value_error("growth: at least one state has to be generated");
+        result.growth = growth;
+        if (stop_below) result.stop_below = *stop_below;
+        if (iterations) result.iterations = *iterations;
+        if (generated) result.generated = *generated;
+        result.eliminate = eliminate;
+        return result;
+    }
+};
+
+ArasResult run_aras(PlanGraph &graph, const TaskHandle &task, const State &state, const Plan &plan,
+                    const Request &request, const Limits &limits) {
+    task.check(state);
+    const ArasOptions options = request.options();
+    nb::gil_scoped_release unlock;
+    return aras(graph, state.values().data(), plan, options, limits);
+}
+
+}  // namespace
+
+// There is nothing to be evaluated here, so these are not MISSTEP_LIMIT_ARGUMENTS.
+#define MISSTEP_ARAS_ARGUMENTS                                                                              \
+    nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),        \
+        nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
+        nb::arg("progress") = nb::none()
+
+void define_improve(nb::module_ &module) {
+    module.def("eliminate", [](const TaskHandle &task, const State &state, const Plan &plan, bool greedy,
+                               std::optional<double> seconds) {
+        return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
+            return eliminate(task.generator, start, plan, greedy ? Elimination::greedy : Elimination::first, limits);
+        });
+    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("greedy") = false, nb::kw_only(),
+               nb::arg("seconds") = nb::none(), "A subsequence of the plan that is a plan.");
+    module.def("best_elimination", [](const TaskHandle &task, const State &state, const Plan &plan,
+                                      std::optional<double> seconds) {
+        return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
+            return best_elimination(task.generator, start, plan, limits);
+        });
+    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::kw_only(), nb::arg("seconds") = nb::none(),
+               "The cheaper of plain and greedy elimination.");
+
+    nb::class_<ArasResult>(module, "ArasResult")
+        .def_prop_ro("status", [](const ArasResult &self) { return name(self.status); })
+        .def_prop_ro("closed", [](const ArasResult &self) { return self.status == ArasStatus::closed; },
+                     "No plan is cheaper.")
+        .def_prop_ro("limit", [](const ArasResult &self) { return name(self.limit); })
+        .def_ro("plan", &ArasResult::plan)
+        .def_ro("cost", &ArasResult::cost)
+        .def_ro("initial_cost", &ArasResult::initial_cost)
+        .def_ro("iterations", &ArasResult::iterations)
+        .def_prop_ro("expansions", [](const ArasResult &self) { return self.progress.expansions; })
+        .def_prop_ro("generated", [](const ArasResult &self) { return self.progress.generated; })
+        .def_prop_ro("bytes", [](const ArasResult &self) { return self.progress.bytes; });
+
+    nb::class_<PlanGraphHandle>(module, "PlanGraph", "What was seen around the plans of a task, and the bounds it gives.")
+        .def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
+        .def("__len__", [](const PlanGraphHandle &self) { return self.transitions().size(); })
+        .def_prop_ro("transition_count", [](const PlanGraphHandle &self) { return self.transitions().transition_count(); })
+        .def_prop_ro("complete", [](const PlanGraphHandle &self) { return self.complete(); },
+                     "Nothing is left to be expanded: all bounds are exact.")
+        .def_prop_ro("bytes", [](const PlanGraphHandle &self) { return self.bytes(); })
+        .def("states", [](const PlanGraphHandle &self) {
+            const std::size_t width = self.handle.task.variable_count();
+            std::vector<std::int32_t> values(self.transitions().size() * width);
+            for (StateId id = 0; id < self.transitions().size(); ++id)
+                self.transitions().values(id, values.data() + id * width);
+            const std::vector<std::size_t> shape{self.transitions().size(), width};
+            return to_numpy(std::move(values), shape);
+        }, "All states of the graph, one a row.")
+        .def("upper_bound", [](PlanGraphHandle &self, const State &state) {
+            const StateId id = self.find(state);
+            return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
+        }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
+        .def("upper_bounds", [](PlanGraphHandle &self, const StateBatch &states) {
+            check_batch(self.handle, states);
+            const GoalDistances &distances = self.distances();
+            std::vector<Cost> costs;
+            for (std::size_t i = 0; i < states.shape(0); ++i) {
+                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
+            }
+            return costs_to_numpy(costs);
+        }, nb::arg("states"))
+        .def("witness", [](PlanGraphHandle &self, const State &state) -> std::optional<Plan> {
+            const StateId id = self.find(state);
+            if (id == NO_STATE || self.distances().cost(id) >= INFINITE_COST) return std::nullopt;
+            return self.distances().plan(id);
+        }, nb::arg("state"), "The cheapest known plan.")
+        .def("improve", [](PlanGraphHandle &self, const State &state, const Plan &plan, std::optional<Cost> stop_below,
+                           bool eliminate, std::uint64_t growth, std::optional<std::uint64_t> iterations,
+                           std::optional<std::uint64_t> generated, std::optional<double> seconds,
+                           std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
+                           nb::object progress) {
+            return run_aras(self, self.handle, state, plan, {stop_below, growth, iterations, generated, eliminate},
+                            make_limits(seconds, bytes, expansions, {}, progress));
+        }, nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+             nb::arg("eliminate") = false, MISSTEP_ARAS_ARGUMENTS, "Looks for a cheaper plan around the given one.");
+    module.def("aras", [](TaskHandle &task, const State &state, const Plan &plan, std::optional<Cost> stop_below,
+                          std::uint64_t growth, std::optional<std::uint64_t> iterations,
+                          std::optional<std::uint64_t> generated, std::optional<double> seconds,
+                          std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
+                          nb::object progress) {
+        PlanGraph graph(task.generator);
+        return run_aras(graph, task, state, plan, {stop_below, growth, iterations, generated, true},
+                        make_limits(seconds, bytes, expansions, {}, progress));
+    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+               MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");
+}
+
+}  // namespace misstep::bindings

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "base/limits.h"
+#include "improve/plan.h"
+
+namespace misstep {
+
+// Finds operators that a plan can do without.
+//
+// Leaving out one operator may make later ones inapplicable; they are left out with it, and if the rest still ends in a
+// goal, all of them were superfluous together. Everything is decided by executing what is left, so conditional
+// effects need no special care. The result is a subsequence of the plan and again a plan.
+//
+// `first` commits to the first removable set it meets, from left to right: O(n^2) operator applications. `greedy` looks at
+// the removable set of every operator and takes the most expensive one, until there is none: O(n^3), often
+// better, not always. Finding the cheapest subsequence is NP-complete.
+enum class Elimination { first, greedy };
+
+// `plan` must be valid (see replay). If a limit bites, what was removed so far stays removed.
+Plan eliminate(const SuccessorGenerator &generator, const int *start, std::span<const OperatorId> plan,
+               Elimination kind, const Limits &limits = {});
+
+// The cheaper result of both kinds; the shorter if they cost the same.
+Plan best_elimination(const SuccessorGenerator &generator, const int *start, std::span<const OperatorId> plan,
+                      const Limits &limits = {});
+
+}  // namespace misstep

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <limits>
+
+#include "improve/plan_graph.h"
+
+namespace misstep {
+
+struct ArasOptions {
+    std::uint64_t growth = 1000;  // generated states around each state of the plan, doubled in each iteration
+    std::uint64_t iterations = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t generated = std::numeric_limits<std::uint64_t>::max();
+    Cost stop_below = 0;    // any plan cheaper than this will do
+    bool eliminate = true;  // false: plan neighbourhood graph search alone
+};
+
+// closed: the plan is a cheapest one, as everything that is reachable from its start is known. below: it is
+// cheaper than `stop_below`. limit: a limit ended it.
+enum class ArasStatus { closed, below, limit };
+
+inline const char *name(ArasStatus status) {
+    return status == ArasStatus::closed ? "closed" : status == ArasStatus::below ? "below" : "limit";
+}
+
+struct ArasResult {
+    ArasStatus status = ArasStatus::limit;
+    Limit limit = Limit::none;  // which one, if status is `limit`
+    Plan plan;
+    Cost cost = 0;
+    Cost initial_cost = 0;
+    std::uint64_t iterations = 0;
+    Progress progress;
+};
+
+// Aras: action elimination and plan neighbourhood graph search by turns. Each starts from what the other has found.
+//
+// Whatever ends it, the result is a plan from `start` that has been executed and costs at most what the given one
+// costs. The graph keeps all that was seen. Throws InvalidPlan if `plan` is none.
+ArasResult aras(PlanGraph &graph, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
+                const Limits &limits);
+
+}  // namespace misstep

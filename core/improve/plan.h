@@ -1,0 +1,24 @@
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "fdr/successors.h"
+
+namespace misstep {
+
+using Plan = std::vector<OperatorId>;
+
+// A sequence of operators that is no plan: the message names the step, the first one being 1.
+struct InvalidPlan : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+// Executes the plan and returns its cost. Throws InvalidPlan if an operator does not exist or does not apply when
+// its turn comes, or if the last state is no goal.
+Cost replay(const Task &task, const int *start, std::span<const OperatorId> plan);
+
+Cost cost_of(const Task &task, std::span<const OperatorId> plan);
+
+}  // namespace misstep

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/limits.h"
+#include "improve/goal_distances.h"
+#include "improve/transition_cache.h"
+
+namespace misstep {
+
+// The neighbourhood of plans: all states seen around them, all transitions between these states, and the cheapest known
+// way from each of them to a goal.
+//
+// A bad plan is rarely bad everywhere. It takes detours, and a detour is undone by a short cut between two states that
+// both lie close to the plan. So instead of searching for another plan from the start, plan neighbourhood
+// graph search (Nakhost and Mueller, the second half of Aras) looks around each state of the plan a little, keeps every
+// transition it sees, and asks for the cheapest path through what it has seen. Then it looks around
+// the new plan twice as far, and so on, until the neighbourhood is the whole reachable part of the task or a limit
+// bites. The old plan is itself a path of the graph, so the cost never increases.
+//
+// Looking around a state is a uniform-cost search that stops after n generated states. It counts every operator as one
+// dearer than it is (unless all cost 1): costs of zero would otherwise let it run away along free
+// operators. These adjusted costs only steer the growth; paths are compared by true costs.
+//
+// One graph serves all plans of a task. Three things make that cheap:
+//   - A state is expanded once. Every later search around it, and that is most of them, as neighbourhoods overlap
+//     and n doubles, walks over the stored transitions.
+//   - Distances to the goal are kept up to date instead of computed (goal_distances.h), so a question about a state that
+//     an earlier plan has passed by costs next to nothing.
+//   - If no state of the graph is left to be expanded, all distances are exact, and the next plan is answered at once.
+//
+// What differs from the published algorithm:
+//   - Only forward growth: the states met backwards may be unreachable, and conditional effects have no regression.
+//   - Goals are not expanded. No cheapest plan goes on behind a goal.
+//   - "This iteration found no new state" ends the published algorithm, but proves nothing: the n states around each
+//     plan state may all lie in what was seen around another. Here `exhausted` is reported by a search that ran out of
+//     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact.
+//
+// Order: successors by operator, equal keys first in first out. What a search around a state walks over is therefore a
+// function of the state and n, whatever the graph contained before; the history of the graph decides only which
+// other states are known beside it.
+class PlanGraph {
+   public:
+    // What a call may spend, and what it has spent. States that are walked over again count like new ones.
+    struct Budget {
+        explicit Budget(const Limits &limits, std::uint64_t max_generated)
+            : watch(limits), max_generated(max_generated) {}
+        LimitWatch watch;
+        std::uint64_t max_generated;
+        Progress progress;
+        Limit limit = Limit::none;  // the one that has bitten
+
+        // False once a limit has bitten.
+        bool allows(const PlanGraph &graph) {
+            if (limit == Limit::none && progress.generated >= max_generated) limit = Limit::generated;
+            if (limit == Limit::none) limit = watch.check(progress, [&] { return graph.bytes(); });
+            return limit == Limit::none;
+        }
+    };
+
+    explicit PlanGraph(const SuccessorGenerator &generator);
+    PlanGraph(const PlanGraph &) = delete;  // the distances refer to the transitions beside them
+    PlanGraph &operator=(const PlanGraph &) = delete;
+
+    StateId add(const int *values) { return transitions_.add(values); }
+    // Takes the transitions of a valid plan in, by expanding its states up to the first goal or until a limit bites.
+    void add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget);
+    // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran out
+    // of states before.
+    bool grow(StateId root, std::uint64_t n, Budget &budget);
+
+    // True if every distance is exact, as nothing is left to be expanded.
+    bool complete() const { return transitions_.open_count() == 0; }
+    // The distances as of now.
+    const GoalDistances &distances() {
+        distances_.update();
+        return distances_;
+    }
+    const TransitionCache &transitions() const { return transitions_; }
+    std::size_t bytes() const;
+
+   private:
+    // How a state stands in the search of that number.
+    struct Local {
+        Cost g = 0;
+        std::uint32_t search = 0;
+    };
+    void expand(StateId id);
+
+    TransitionCache transitions_;
+    GoalDistances distances_;
+    std::vector<Cost> adjusted_costs_;
+    Cost least_adjusted_cost_ = 1;
+
+    std::vector<Local> local_;
+    std::uint32_t search_ = 0;
+};
+
+}  // namespace misstep

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/registry.h"
+#include "fdr/successors.h"
+
+namespace misstep {
+
+using TransitionId = std::uint32_t;
+inline constexpr TransitionId NO_TRANSITION = std::numeric_limits<TransitionId>::max();
+
+// States and the transitions between them that were generated so far; nothing is ever generated twice.
+//
+// The successors of a state are generated all at once or not at all, so they lie side by side in one array, sorted by
+// operator. The way back, which only improvements of a bound take, is a linked list through the same array:
+// it can grow one transition at a time, which the transposed array of a finished graph cannot.
+class TransitionCache {
+   public:
+    struct Transition {
+        OperatorId op;
+        StateId target;
+        StateId source;
+        TransitionId next_incoming;  // the one to the same target that was generated before
+    };
+
+    explicit TransitionCache(const SuccessorGenerator &generator);
+
+    StateId add(const int *values);
+    StateId find(const int *values) const;  // NO_STATE if it is not known
+    void values(StateId id, int *result) const { generator_.packer().unpack(registry_[id], result); }
+
+    StateId size() const { return registry_.size(); }
+    TransitionId transition_count() const { return static_cast<TransitionId>(transitions_.size()); }
+    const SuccessorGenerator &generator() const { return generator_; }
+    const Task &task() const { return generator_.task(); }
+
+    bool is_goal(StateId id) const { return nodes_[id].is_goal; }
+    bool is_expanded(StateId id) const { return nodes_[id].first != NO_TRANSITION; }
+    // States that are neither goals nor expanded.
+    StateId open_count() const { return open_count_; }
+
+    // Generates the successors of a state that is not expanded.
+    void expand(StateId id);
+    std::span<const Transition> successors(StateId id) const {
+        return {transitions_.data() + nodes_[id].first, nodes_[id].count};
+    }
+
+    const Transition &transition(TransitionId id) const { return transitions_[id]; }
+    TransitionId last_incoming(StateId id) const { return nodes_[id].last_incoming; }
+
+    std::size_t bytes() const;
+
+   private:
+    struct Node {
+        TransitionId first = NO_TRANSITION;
+        std::uint32_t count = 0;
+        TransitionId last_incoming = NO_TRANSITION;
+        bool is_goal = false;
+    };
+    StateId intern(const std::uint64_t *state, std::uint64_t hash);
+
+    const SuccessorGenerator &generator_;
+    StateRegistry registry_;
+    std::vector<Node> nodes_;
+    std::vector<Transition> transitions_;
+    StateId open_count_ = 0;
+
+    std::vector<OperatorId> operators_;
+    std::vector<std::uint64_t> packed_;
+    std::vector<std::uint64_t> hashes_;
+};
+
+}  // namespace misstep
