@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint unit alone sanitize soundness bench clean
+.PHONY: help setup demo test neural lint unit alone sanitize soundness bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -28,10 +28,14 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	    --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR) --editable '.[dev]'
 	@touch $@
 
-demo: setup  ## generate a task, plan it, check the plan
+demo: setup  ## generate a task, plan it, run a policy on it
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup lint alone unit  ## all tests
+
+neural: setup  ## install PyTorch and run the tests that need it
+	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies
 
 lint: setup
 	$(BIN)/ruff check .
@@ -52,7 +56,7 @@ soundness: setup  ## the large campaigns against exhaustive ground truth
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soundness tests/soundness
 
 bench: setup  ## the benchmarks, with the peers they are compared with
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[bench]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[bench]' torch==2.13.0
 	$(BIN)/python -m benchmarks.all
 
 clean:  ## remove what was built

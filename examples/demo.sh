@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The main job in miniature: generate a task, look at it, plan it, and let the independent checker judge.
+# From nothing to a judged policy: generate a task, look at it, plan it, run a policy on it.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -9,4 +9,6 @@ say misstep generate gripper --balls 4 -o "$folder"
 say misstep census "$folder"
 say misstep plan "$folder" --search astar-lmcut
 say misstep plan "$folder" --search gbfs-ff -o "$folder/plan"
-echo "done: both plans were validated by the independent checker"
+say misstep check-policy "$folder" --policy heuristic:ff
+say misstep run "$folder" --policy heuristic:ff
+printf '\nThe policy reaches the goal, but its cost is above that of the cheapest plan: a detour.\n'

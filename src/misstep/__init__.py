@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from misstep.errors import MisstepError
     from misstep.planning import PlanResult, make_heuristic, plan
+    from misstep.policies.conformance import check_policy
+    from misstep.policies.function import StateView, policy
+    from misstep.policies.load import load_policy
+    from misstep.policies.policy import Policy
+    from misstep.runs.runner import PolicyRunner, Trace
     from misstep.tasks.census import Census, census
     from misstep.tasks.domains import generate
     from misstep.tasks.load import load_task
@@ -21,26 +26,40 @@ _HOMES = {
     "Census": "misstep.tasks.census",
     "MisstepError": "misstep.errors",
     "PlanResult": "misstep.planning",
+    "Policy": "misstep.policies.policy",
+    "PolicyRunner": "misstep.runs.runner",
     "State": "misstep.tasks.task",
+    "StateView": "misstep.policies.function",
     "Task": "misstep.tasks.task",
+    "Trace": "misstep.runs.runner",
     "census": "misstep.tasks.census",
+    "check_policy": "misstep.policies.conformance",
     "generate": "misstep.tasks.domains",
+    "load_policy": "misstep.policies.load",
     "load_task": "misstep.tasks.load",
     "make_heuristic": "misstep.planning",
     "plan": "misstep.planning",
+    "policy": "misstep.policies.function",
 }
 
 __all__ = [
     "Census",
     "MisstepError",
     "PlanResult",
+    "Policy",
+    "PolicyRunner",
     "State",
+    "StateView",
     "Task",
+    "Trace",
     "census",
+    "check_policy",
     "generate",
+    "load_policy",
     "load_task",
     "make_heuristic",
     "plan",
+    "policy",
 ]
 
 

@@ -14,9 +14,8 @@ from misstep.errors import MisstepError, ToolError
 REQUIRED = ("numpy", "plado", "fast-downward-translate", "nanobind-backend", "typer", "rich")
 # Extra of this package -> what it brings.
 OPTIONAL = {
-    "neural": (("torch", "safetensors"), "neural policies and their training"),
+    "neural": (("torch",), "graph networks, and training"),
     "remote": (("grpcio",), "policies behind a policy server"),
-    "cluster": (("distributed",), "campaigns on many machines"),
 }
 
 

@@ -1,0 +1,35 @@
+"""Runs every benchmark, one after the other, and writes its JSON to a folder.
+
+python -m benchmarks.all [FOLDER]
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("planner", "walks", "pairs", "memory", "improve", "asnet", "gnn", "processes")
+
+
+def main() -> None:
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "build/benchmarks")
+    folder.mkdir(parents=True, exist_ok=True)
+    failed = []
+    for name in NAMES:
+        sys.stderr.write(f"== {name}\n")
+        target = folder / f"{name}.json"
+        with target.open("w") as out:
+            code = subprocess.run(
+                [sys.executable, "-m", f"benchmarks.{name}"], stdout=out
+            ).returncode
+        if code != 0:
+            failed.append(name)
+            target.unlink()
+    sys.stderr.write(f"results are in {folder}; compare two of them with benchmarks.compare\n")
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()
