@@ -33,6 +33,8 @@ _CHANNEL_OPTIONS = (
     ("grpc.min_reconnect_backoff_ms", 500),
     ("grpc.max_reconnect_backoff_ms", 1000),
 )
+# Servers that gather what arrives together gain from many calls under way; for the others the rest waits in line.
+IN_FLIGHT = 64
 # How often a state may lose the connection: a state that ends the server each time is to blame.
 _ATTEMPTS = 3
 # After the server could not be reached, states fail at once for so many seconds.
@@ -53,7 +55,7 @@ class GrpcPolicy(Policy):
         *,
         timeout: float = 60.0,
         connect_timeout: float = 5.0,
-        in_flight: int = 10,
+        in_flight: int = IN_FLIGHT,
     ) -> None:
         super().__init__(task)
         self.name = f"grpc:{address}"
@@ -205,7 +207,7 @@ def load_grpc(argument: str, task: Task) -> Policy:
         address,
         timeout=options.get("timeout", 60.0),
         connect_timeout=options.get("connect_timeout", 5.0),
-        in_flight=max(1, int(options.get("in_flight", 10))),
+        in_flight=max(1, int(options.get("in_flight", IN_FLIGHT))),
     )
 
 
