@@ -224,3 +224,21 @@ def test_the_kit_lists_every_finding() -> None:
 
 def test_every_kind_is_listed() -> None:
     assert all(kind.spec.startswith(name) for name, kind in BUILTIN.items())
+
+
+class Raising(Policy):
+    """Raises on every second call."""
+
+    calls = 0
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:  # noqa: ARG002
+        self.calls += 1
+        if self.calls % 2:
+            raise KeyError("lost")
+        return Answers(np.full(len(states), -1, dtype=np.int32))
+
+
+def test_a_policy_that_raises_is_a_finding_not_a_crash() -> None:
+    task = small_task("gripper-4")
+    _, findings = check_policy(lambda: Raising(task), states=10)
+    assert any("KeyError: 'lost'" in finding.example for finding in findings)

@@ -13,7 +13,7 @@ import numpy as np
 
 from misstep._core import CounterRandom
 from misstep.errors import MisstepError
-from misstep.policies.policy import FAILED, NO_ACTION, Operators, Policy, States
+from misstep.policies.policy import FAILED, NO_ACTION, Answers, Operators, Policy, States
 from misstep.tasks.task import State, Task
 
 WALK_STEPS = 20
@@ -44,7 +44,7 @@ def sample_states(task: Task, policy: Policy, count: int, seed: int) -> States:
             continue
         operator = operators[random.below(len(operators))]
         if random.below(2):  # half of the steps follow the policy
-            answer = int(policy.decide(_rows([state])).operators[0])
+            answer = int(_decide(policy, _rows([state])).operators[0])
             operator = answer if answer in operators else operator
         state = task.apply(state, operator)
     return _rows(list(found))
@@ -75,7 +75,7 @@ def _examine(
             findings.append(Finding(rule, len(rows), describe(rows[0])))
 
     copy = states.copy()
-    answers = policy.decide(states)
+    answers = _decide(policy, states)
     if not np.array_equal(copy, states):
         findings.append(Finding("leaves the states it is given alone", 1, "the array was changed"))
         states = copy.copy()
@@ -129,25 +129,37 @@ def _examine(
             lambda row: f"{shown(int(first[row]))}, then {shown(int(second[row]))}, {where(row)}",
         )
 
-    compare("says the same when asked twice", lambda: policy.decide(states).operators)
+    compare("says the same when asked twice", lambda: _decide(policy, states).operators)
     compare(
         "says the same alone and in a batch",
         lambda: np.concatenate(
-            [policy.decide(states[i : i + 1]).operators for i in range(len(states))]
+            [_decide(policy, states[i : i + 1]).operators for i in range(len(states))]
         ),
     )
     compare(
         "says the same in another order",
-        lambda: policy.decide(np.ascontiguousarray(states[::-1])).operators[::-1],
+        lambda: _decide(policy, np.ascontiguousarray(states[::-1])).operators[::-1],
     )
     compare("says the same after it is loaded again", lambda: _reloaded(load, states))
     return len(states), findings
 
 
+def _decide(policy: Policy, states: States) -> Answers:
+    """What the policy says; if it raises instead, a failure in every state."""
+    try:
+        return policy.decide(states)
+    except MisstepError:
+        raise
+    except Exception as error:
+        why = f"it raises {type(error).__name__}: {error}"
+        failed = np.full(len(states), FAILED, dtype=np.int32)
+        return Answers(failed, dict.fromkeys(range(len(states)), why))
+
+
 def _reloaded(load: Callable[[], Policy], states: States) -> Operators:
     policy = load()
     try:
-        return policy.decide(states).operators
+        return _decide(policy, states).operators
     finally:
         policy.close()
 
