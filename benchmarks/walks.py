@@ -22,7 +22,7 @@ from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
 
 RUNS = 5
-ROWS = 1000
+ROWS = 4096
 
 
 def one_at_a_time(task: Task, steps: int) -> float:

@@ -1,6 +1,6 @@
 #include "fdr/batch.h"
 
-#include <algorithm>
+#include "fdr/sort_few.h"
 
 namespace misstep {
 
@@ -25,9 +25,13 @@ void applicable_batch(const SuccessorGenerator &generator, const std::int32_t *s
     offsets.assign(1, 0);
     offsets.reserve(count + 1);
     operators.clear();
+    // All operators fit, so that the inner loop need not ask.
+    std::vector<OperatorId> found(generator.task().operator_count());
     for (std::size_t i = 0; i < count; ++i) {
-        generator.for_each_applicable(PlainValues{states + i * width}, [&](OperatorId op) { operators.push_back(op); });
-        std::sort(operators.begin() + offsets.back(), operators.end());
+        OperatorId *end = found.data();
+        generator.for_each_applicable(PlainValues{states + i * width}, [&](OperatorId op) { *end++ = op; });
+        sort_few(found.data(), end);
+        operators.insert(operators.end(), found.data(), end);
         offsets.push_back(static_cast<std::int64_t>(operators.size()));
     }
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fdr/sort_few.h"
+
 namespace misstep {
 
 namespace {
@@ -55,7 +57,7 @@ void SuccessorGenerator::apply_conditional(OperatorId op, const std::uint64_t *f
 void SuccessorGenerator::applicable(const int *values, std::vector<OperatorId> &result) const {
     result.clear();
     for_each_applicable(PlainValues{values}, [&](OperatorId op) { result.push_back(op); });
-    std::sort(result.begin(), result.end());
+    sort_few(result.data(), result.data() + result.size());
 }
 
 }  // namespace misstep
