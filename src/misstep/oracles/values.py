@@ -51,6 +51,8 @@ class PolicyCost:
         """Whether this is the smaller cost; None if that depends on what is unknown."""
         if self.is_exact and self.lower_bound < other.lower_bound:
             return True
+        if math.isinf(self.lower_bound):
+            return False
         if other.is_exact and other.lower_bound <= self.lower_bound:
             return False
         return None
