@@ -96,6 +96,7 @@ void define_heuristics(nb::module_ &module);
 void define_search(nb::module_ &module);
 void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
+void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
 
 }  // namespace misstep::bindings

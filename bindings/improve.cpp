@@ -1,19 +1,10 @@
-#include "bindings.h"
+#include "graphs.h"
 #include "improve/action_elimination.h"
 #include "improve/aras.h"
 
 namespace misstep::bindings {
 
 namespace {
-
-struct PlanGraphHandle : Owned, PlanGraph {
-    explicit PlanGraphHandle(TaskHandle &task) : Owned(task), PlanGraph(task.generator) {}
-
-    StateId find(const State &state) const {
-        handle.check(state);
-        return transitions().find(state.values().data());
-    }
-};
 
 template <class Eliminate>
 Plan run_elimination(const TaskHandle &task, const State &state, const Plan &plan, std::optional<double> seconds,
@@ -90,8 +81,10 @@ void define_improve(nb::module_ &module) {
         .def_prop_ro("generated", [](const ArasResult &self) { return self.progress.generated; })
         .def_prop_ro("bytes", [](const ArasResult &self) { return self.progress.bytes; });
 
-    nb::class_<PlanGraphHandle>(module, "PlanGraph", "What was seen around the plans of a task, and the bounds it gives.")
-        .def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
+    nb::class_<PlanGraphHandle> graph(module, "PlanGraph",
+                                      "What was seen around the plans of a task, and the bounds it gives.");
+    define_bounds(graph);
+    graph.def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
         .def("__len__", [](const PlanGraphHandle &self) { return self.transitions().size(); })
         .def_prop_ro("transition_count", [](const PlanGraphHandle &self) { return self.transitions().transition_count(); })
         .def_prop_ro("complete", [](const PlanGraphHandle &self) { return self.complete(); },

@@ -11,5 +11,6 @@ NB_MODULE(_core, module) {
     define_search(module);
     define_improve(module);
     define_policygraph(module);
+    define_run_feeder(module);
     define_nets(module);
 }

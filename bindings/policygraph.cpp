@@ -1,6 +1,6 @@
 #include <nanobind/stl/shared_ptr.h>
 
-#include "bindings.h"
+#include "graphs.h"
 #include "fdr/state_space.h"
 #include "heuristics/lmcut.h"
 #include "heuristics/relaxation_heuristics.h"
@@ -10,21 +10,6 @@
 namespace misstep::bindings {
 
 namespace {
-
-struct GraphHandle : Owned, PolicyGraph {
-    explicit GraphHandle(TaskHandle &task) : Owned(task), PolicyGraph(task.generator) {}
-    void check_id(StateId id) const {
-        if (id >= size()) throw nb::index_error("the policy graph has no such state");
-    }
-};
-
-using Ids = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-std::vector<StateId> checked_ids(const GraphHandle &graph, const Ids &ids) {
-    std::vector<StateId> result(ids.data(), ids.data() + ids.shape(0));
-    for (StateId id : result) graph.check_id(id);
-    return result;
-}
 
 std::uint32_t steps_of(std::optional<std::uint32_t> max_steps) {
     return max_steps ? *max_steps : std::numeric_limits<std::uint32_t>::max() - 1;
@@ -105,20 +90,20 @@ void define_policies(nb::module_ &module) {
 }
 
 void define_graph(nb::module_ &module) {
-    nb::class_<GraphHandle>(module, "PolicyGraph", "The decisions of a policy, and how its runs end.")
-        .def("__init__", [](GraphHandle *self, TaskHandle &task) { new (self) GraphHandle(task); }, nb::arg("task"),
+    nb::class_<PolicyGraphHandle>(module, "PolicyGraph", "The decisions of a policy, and how its runs end.")
+        .def("__init__", [](PolicyGraphHandle *self, TaskHandle &task) { new (self) PolicyGraphHandle(task); }, nb::arg("task"),
              nb::keep_alive<1, 2>())
-        .def("__len__", &GraphHandle::size)
-        .def_prop_ro("decided", &GraphHandle::decided)
-        .def_prop_ro("bytes", &GraphHandle::bytes)
-        .def("add", [](GraphHandle &self, const StateBatch &states) {
+        .def("__len__", &PolicyGraphHandle::size)
+        .def_prop_ro("decided", &PolicyGraphHandle::decided)
+        .def_prop_ro("bytes", &PolicyGraphHandle::bytes)
+        .def("add", [](PolicyGraphHandle &self, const StateBatch &states) {
             check_batch(self.handle, states);
             std::vector<StateId> ids;
             ids.reserve(states.shape(0));
             for (std::size_t i = 0; i < states.shape(0); ++i) ids.push_back(self.add(states.data() + i * states.shape(1)));
             return to_numpy(std::move(ids));
         }, nb::arg("states"), "Ids of the states, new ones where needed.")
-        .def("states", [](const GraphHandle &self, const Ids &ids) {
+        .def("states", [](const PolicyGraphHandle &self, const Ids &ids) {
             const std::size_t width = self.task().variable_count();
             const std::vector<StateId> checked = checked_ids(self, ids);
             std::vector<std::int32_t> values(checked.size() * width);
@@ -126,7 +111,7 @@ void define_graph(nb::module_ &module) {
             const std::vector<std::size_t> shape{checked.size(), width};
             return to_numpy(std::move(values), shape);
         }, nb::arg("ids"))
-        .def("decide", [](GraphHandle &self, const Ids &ids, const OperatorBatch &operators) {
+        .def("decide", [](PolicyGraphHandle &self, const Ids &ids, const OperatorBatch &operators) {
             const std::vector<StateId> checked = checked_ids(self, ids);
             if (operators.shape(0) != checked.size()) throw nb::value_error("as many operators as states are needed");
             std::vector<std::uint32_t> contradicted;
@@ -134,23 +119,23 @@ void define_graph(nb::module_ &module) {
                 if (!self.decide(checked[i], operators.data()[i])) contradicted.push_back(static_cast<std::uint32_t>(i));
             return contradicted;
         }, nb::arg("ids"), nb::arg("operators"), "Stores answers; returns the rows that contradict an earlier answer.")
-        .def("decisions", [](const GraphHandle &self, const Ids &ids) {
+        .def("decisions", [](const PolicyGraphHandle &self, const Ids &ids) {
             std::vector<OperatorId> result;
             for (StateId id : checked_ids(self, ids)) result.push_back(self.decision(id));
             return to_numpy(std::move(result));
         }, nb::arg("ids"), "Operator, -1 no action, -2 failed, -3 not asked.")
-        .def("successor", [](const GraphHandle &self, StateId id) -> std::optional<StateId> {
+        .def("successor", [](const PolicyGraphHandle &self, StateId id) -> std::optional<StateId> {
             self.check_id(id);
             const StateId successor = self.successor(id);
             return successor == NO_STATE ? std::nullopt : std::optional(successor);
         }, nb::arg("id"))
-        .def("predecessors", [](const GraphHandle &self, StateId id) {
+        .def("predecessors", [](const PolicyGraphHandle &self, StateId id) {
             self.check_id(id);
             std::vector<StateId> result;
             self.predecessors(id, result);
             return result;
         }, nb::arg("id"), "States whose decision leads to this one.")
-        .def("ends", [](GraphHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
+        .def("ends", [](PolicyGraphHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
             const std::vector<StateId> checked = checked_ids(self, ids);
             std::vector<std::uint8_t> outcomes;
             std::vector<std::int64_t> steps, costs;
@@ -165,7 +150,7 @@ void define_graph(nb::module_ &module) {
             }
             return nb::make_tuple(to_numpy(std::move(outcomes)), to_numpy(std::move(steps)), to_numpy(std::move(costs)));
         }, nb::arg("ids"), nb::arg("max_steps") = nb::none(), "Arrays of outcomes, steps and costs.")
-        .def("trace", [](GraphHandle &self, StateId id, std::optional<std::uint32_t> max_steps) {
+        .def("trace", [](PolicyGraphHandle &self, StateId id, std::optional<std::uint32_t> max_steps) {
             self.check_id(id);
             const RunEnd end = self.end(id, steps_of(max_steps));
             std::vector<StateId> states{id};
@@ -176,7 +161,7 @@ void define_graph(nb::module_ &module) {
             }
             return nb::make_tuple(to_numpy(std::move(states)), to_numpy(std::move(operators)));
         }, nb::arg("id"), nb::arg("max_steps") = nb::none(), "State ids and operators along the run.")
-        .def("run_native", [](GraphHandle &self, PolicyHandle &policy, const Ids &ids, std::optional<std::uint32_t> max_steps,
+        .def("run_native", [](PolicyGraphHandle &self, PolicyHandle &policy, const Ids &ids, std::optional<std::uint32_t> max_steps,
                               nb::object progress) {
             if (&policy.handle != &self.handle) throw nb::value_error("the policy belongs to another task");
             const std::vector<StateId> starts = checked_ids(self, ids);
@@ -186,7 +171,7 @@ void define_graph(nb::module_ &module) {
         }, nb::arg("policy"), nb::arg("ids"), nb::arg("max_steps") = nb::none(), nb::arg("progress") = nb::none());
 
     nb::class_<LockstepRuns>(module, "LockstepRuns")
-        .def("__init__", [](LockstepRuns *self, GraphHandle &graph, const Ids &ids, std::optional<std::uint32_t> max_steps) {
+        .def("__init__", [](LockstepRuns *self, PolicyGraphHandle &graph, const Ids &ids, std::optional<std::uint32_t> max_steps) {
             new (self) LockstepRuns(graph, checked_ids(graph, ids), steps_of(max_steps));
         }, nb::arg("graph"), nb::arg("ids"), nb::arg("max_steps") = nb::none(), nb::keep_alive<1, 2>())
         .def("advance", [](LockstepRuns &self) { return to_numpy(std::vector<StateId>(self.advance())); },

@@ -1,10 +1,12 @@
 #include "improve/plan_graph.h"
 
+#include <unordered_map>
+
 #include "base/open_list.h"
 
 namespace misstep {
 
-PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generator), distances_(transitions_) {
+PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generator), distances_(transitions_), lower_bounds_(transitions_) {
     const Task &task = generator.task();
     const bool unit = task.min_cost() == 1 && task.max_cost() == 1;
     for (Cost cost : task.costs()) adjusted_costs_.push_back(unit ? 1 : cost + 1);
@@ -12,12 +14,66 @@ PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generat
 }
 
 std::size_t PlanGraph::bytes() const {
-    return transitions_.bytes() + distances_.bytes() + local_.capacity() * sizeof(Local);
+    return transitions_.bytes() + distances_.bytes() + lower_bounds_.bytes() + local_.capacity() * sizeof(Local) +
+           reached_.capacity() * sizeof(StateId);
 }
 
 void PlanGraph::expand(StateId id) {
     transitions_.expand(id);
     if (local_.size() < transitions_.size()) local_.resize(transitions_.size());
+}
+
+void PlanGraph::expand_within(StateId id, Budget &budget) {
+    if (!transitions_.is_expanded(id)) expand(id);
+    ++budget.progress.expansions;
+    budget.progress.generated += transitions_.successors(id).size();
+}
+
+// All that can be reached has been seen, so no way to a goal is missing.
+void PlanGraph::settle_reached() {
+    const GoalDistances &exact = distances();
+    for (StateId id : reached_) lower_bounds_.raise(id, exact.cost(id));
+}
+
+void PlanGraph::add_path(StateId start, std::span<const OperatorId> operators) {
+    StateId state = start;
+    for (OperatorId op : operators) {
+        if (transitions_.is_goal(state)) return;
+        state = transitions_.add_transition(state, op);
+    }
+}
+
+std::vector<PlanGraph::Leaf> PlanGraph::look_ahead(StateId root, int depth, Cost bound, Budget &budget) {
+    std::unordered_map<StateId, Cost> cheapest{{root, 0}};
+    std::vector<StateId> layer{root}, next;
+    // A cheaper way to a state of the same layer may come later, so costs are read when the layer is complete.
+    for (int d = 0; d < depth; ++d, layer.swap(next)) {
+        next.clear();
+        std::unordered_map<StateId, Cost> costs;
+        for (StateId id : layer) {
+            if (transitions_.is_goal(id)) continue;
+            if (!budget.allows(*this)) {  // a leaf before its time
+                if (costs.try_emplace(id, cheapest[id]).second) next.push_back(id);
+                costs[id] = std::min(costs[id], cheapest[id]);
+                continue;
+            }
+            expand_within(id, budget);
+            for (const auto &transition : transitions_.successors(id)) {
+                const Cost cost = cheapest[id] + transitions_.task().cost(transition.op);
+                if (cost >= bound) continue;
+                if (const auto known = cheapest.find(transition.target); known != cheapest.end() && known->second <= cost)
+                    continue;
+                const auto [entry, is_new] = costs.try_emplace(transition.target, cost);
+                if (is_new) next.push_back(transition.target);
+                entry->second = std::min(entry->second, cost);
+            }
+        }
+        for (StateId id : next) cheapest[id] = costs[id];
+    }
+    std::vector<Leaf> leaves;
+    for (StateId id : layer)
+        if (!transitions_.is_goal(id)) leaves.push_back({id, cheapest[id]});
+    return leaves;
 }
 
 void PlanGraph::add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget) {
@@ -26,13 +82,9 @@ void PlanGraph::add_plan(StateId start, std::span<const OperatorId> plan, Budget
         if (transitions_.is_goal(state)) return;
         if (!transitions_.is_expanded(state)) {
             if (!budget.allows(*this)) return;
-            expand(state);
-            ++budget.progress.expansions;
-            budget.progress.generated += transitions_.successors(state).size();
+            expand_within(state, budget);
         }
-        const auto successors = transitions_.successors(state);
-        state = std::lower_bound(successors.begin(), successors.end(), op,
-                                 [](const TransitionCache::Transition &t, OperatorId o) { return t.op < o; })->target;
+        state = transitions_.add_transition(state, op);
     }
 }
 
@@ -45,8 +97,10 @@ bool PlanGraph::grow(StateId root, std::uint64_t n, Budget &budget) {
     // Bounds the cost of the next step from below.
     const auto next_cost = [&](StateId id) { return transitions_.is_goal(id) ? 0 : least_adjusted_cost_; };
     OpenList<Ties::first_in> open;
+    reached_.clear();
     const auto reach = [&](StateId id, Cost g) {
         local_[id] = {g, search_};
+        reached_.push_back(id);
         const Cost next = next_cost(id);
         open.push(g + next, next, id);
     };
@@ -58,11 +112,9 @@ bool PlanGraph::grow(StateId root, std::uint64_t n, Budget &budget) {
         const StateId id = open.pop();
         const Cost g = local_[id].g;
         if (f != g + next_cost(id) || transitions_.is_goal(id)) continue;
-        if (!transitions_.is_expanded(id)) expand(id);
+        expand_within(id, budget);
         const auto successors = transitions_.successors(id);
         walked += successors.size();
-        ++budget.progress.expansions;
-        budget.progress.generated += successors.size();
         for (const auto &transition : successors) __builtin_prefetch(&local_[transition.target]);
         for (const auto &transition : successors) {
             const StateId target = transition.target;
@@ -70,6 +122,7 @@ bool PlanGraph::grow(StateId root, std::uint64_t n, Budget &budget) {
             if (local_[target].search != search_ || new_g < local_[target].g) reach(target, new_g);
         }
     }
+    settle_reached();
     return true;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "improve/goal_distances.h"
+#include "improve/lower_bounds.h"
 #include "improve/transition_cache.h"
 
 namespace misstep {
@@ -36,6 +37,9 @@ namespace misstep {
 //   - "This iteration found no new state" ends the published algorithm, but proves nothing: the n states around each
 //     plan state may all lie in what was seen around another. Here `exhausted` is reported by a search that ran out of
 //     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact.
+//
+// Beside the upper bounds that the distances are, the graph keeps lower bounds (lower_bounds.h): what others prove, and
+// what a search that ran out of states has proven, namely that the distances of all states it has reached are exact.
 //
 // Order: successors by operator, equal keys first in first out. What a search around a state walks over is therefore a
 // function of the state and n, whatever the graph contained before; the history of the graph decides only which
@@ -69,6 +73,20 @@ class PlanGraph {
     // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran out
     // of states before.
     bool grow(StateId root, std::uint64_t n, Budget &budget);
+    // Takes in one transition, or those of a path, without expanding anything. Each operator must apply when its turn
+    // comes.
+    StateId add_transition(StateId source, OperatorId op) { return transitions_.add_transition(source, op); }
+    void add_path(StateId start, std::span<const OperatorId> operators);
+
+    // States at a distance of `depth` steps from a state, with the cost of the cheapest way there that is cheaper than
+    // `bound`. Goals, and states that an at most as expensive and shorter way leads to, are left out, and so is what lies
+    // behind them: the transitions that are taken in on the way tell all about them. States that a limit keeps from being
+    // expanded are leaves too.
+    struct Leaf {
+        StateId state;
+        Cost cost;
+    };
+    std::vector<Leaf> look_ahead(StateId root, int depth, Cost bound, Budget &budget);
 
     // True if every distance is exact, as nothing is left to be expanded.
     bool complete() const { return transitions_.open_count() == 0; }
@@ -77,6 +95,13 @@ class PlanGraph {
         distances_.update();
         return distances_;
     }
+    // No plan is cheaper than these, as of now.
+    const LowerBounds &lower_bounds() {
+        lower_bounds_.update();
+        return lower_bounds_;
+    }
+    // Somebody has proven that no plan from this state is cheaper.
+    void raise_lower_bound(StateId id, Cost bound) { lower_bounds_.raise(id, bound); }
     const TransitionCache &transitions() const { return transitions_; }
     std::size_t bytes() const;
 
@@ -87,14 +112,18 @@ class PlanGraph {
         std::uint32_t search = 0;
     };
     void expand(StateId id);
+    void expand_within(StateId id, Budget &budget);
+    void settle_reached();
 
     TransitionCache transitions_;
     GoalDistances distances_;
+    LowerBounds lower_bounds_;
     std::vector<Cost> adjusted_costs_;
     Cost least_adjusted_cost_ = 1;
 
     std::vector<Local> local_;
     std::uint32_t search_ = 0;
+    std::vector<StateId> reached_;  // by the last search, some of them twice
 };
 
 }  // namespace misstep

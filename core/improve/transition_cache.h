@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/registry.h"
@@ -13,9 +14,12 @@ inline constexpr TransitionId NO_TRANSITION = std::numeric_limits<TransitionId>:
 
 // States and the transitions between them that were generated so far; nothing is ever generated twice.
 //
-// The successors of a state are generated all at once or not at all, so they lie side by side in one array, sorted by
+// A state that is expanded gets all its successors at once, so they lie side by side in one array, sorted by
 // operator. The way back, which only improvements of a bound take, is a linked list through the same array:
 // it can grow one transition at a time, which the transposed array of a finished graph cannot.
+//
+// A path, such as a run of a policy, may be taken in without expanding its states: thousands of states on long runs
+// would otherwise bring all their neighbours along. These single transitions lie in the same array, beside the others.
 class TransitionCache {
    public:
     struct Transition {
@@ -47,6 +51,18 @@ class TransitionCache {
         return {transitions_.data() + nodes_[id].first, nodes_[id].count};
     }
 
+    // Takes in one transition; the operator must apply. Returns its target.
+    StateId add_transition(StateId source, OperatorId op);
+    // Calls visit(transition) for all that are known to leave the state.
+    template <class Visit>
+    void for_each_outgoing(StateId id, Visit &&visit) const {
+        if (is_expanded(id)) {
+            for (const Transition &transition : successors(id)) visit(transition);
+        } else if (const auto found = single_.find(id); found != single_.end()) {
+            for (TransitionId t : found->second) visit(transitions_[t]);
+        }
+    }
+
     const Transition &transition(TransitionId id) const { return transitions_[id]; }
     TransitionId last_incoming(StateId id) const { return nodes_[id].last_incoming; }
 
@@ -60,11 +76,13 @@ class TransitionCache {
         bool is_goal = false;
     };
     StateId intern(const std::uint64_t *state, std::uint64_t hash);
+    StateId append(StateId source, OperatorId op, const std::uint64_t *successor, std::uint64_t hash);
 
     const SuccessorGenerator &generator_;
     StateRegistry registry_;
     std::vector<Node> nodes_;
     std::vector<Transition> transitions_;
+    std::unordered_map<StateId, std::vector<TransitionId>> single_;  // of states that are not expanded
     StateId open_count_ = 0;
 
     std::vector<OperatorId> operators_;

@@ -16,20 +16,23 @@ Three rules keep it trustworthy:
   task with a feature whose meaning is not implemented here (axioms) is unsupported; neither
   ever becomes VALID or INVALID.
 
-`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, and
+`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, and
 `python -m misstep.checking TASK.sas PLAN` does all three with nothing but Python installed.
 """
 
 from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
+from misstep.checking.run import RunReport, validate_run
 from misstep.checking.sas import SasTask, parse_sas, read_sas
 
 __all__ = [
     "Failure",
     "PlanReport",
+    "RunReport",
     "SasTask",
     "parse_plan",
     "parse_sas",
     "read_plan",
     "read_sas",
     "validate_plan",
+    "validate_run",
 ]

@@ -71,7 +71,7 @@ def parse_plan(text: str, source: str = "<plan>") -> list[str]:
         step = line.partition(";")[0].strip()
         if not step:
             continue
-        name = _normalise(step)
+        name = normalise(step)
         bare = not (step.startswith("(") and step.endswith(")"))
         if bare or not name or "(" in name or ")" in name:
             shown = ascii(step if len(step) <= 40 else step[:37] + "...")
@@ -97,11 +97,11 @@ def validate_plan(
     """
     refuse_axioms(task)
     current = task.initial_state if state is None else check_state(task, state)
-    candidates = _operators_by_name(task, plan)
+    candidates = operators_by_name(task, plan)
     cost = 0
     ambiguous: list[int] = []
     for step, text in enumerate(plan, 1):
-        name = _normalise(text)
+        name = normalise(text)
         same_name = candidates.get(name, [])
         choices = [operator for operator in same_name if is_applicable(current, operator)]
         if not choices:
@@ -149,7 +149,7 @@ def validate_plan(
     )
 
 
-def _normalise(name: str) -> str:
+def normalise(name: str) -> str:
     """PDDL names ignore case; spaces and the outer parentheses carry no meaning."""
     name = name.strip()
     if name.startswith("(") and name.endswith(")"):
@@ -157,11 +157,11 @@ def _normalise(name: str) -> str:
     return " ".join(name.lower().split())
 
 
-def _operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Operator]]:
+def operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Operator]]:
     # Only the names the plan uses: a plan is short and a task may have many operators.
-    candidates: dict[str, list[Operator]] = {_normalise(name): [] for name in plan}
+    candidates: dict[str, list[Operator]] = {normalise(name): [] for name in plan}
     for operator in task.operators:
-        same_name = candidates.get(_normalise(operator.name))
+        same_name = candidates.get(normalise(operator.name))
         if same_name is not None:
             same_name.append(operator)
     return candidates

@@ -1,0 +1,103 @@
+#include "graphs.h"
+#include "policygraph/run_feeder.h"
+
+namespace misstep::bindings {
+
+namespace {
+
+struct RunFeederHandle : RunFeeder {
+    RunFeederHandle(PolicyGraphHandle &policy, PlanGraphHandle &plans) : RunFeeder(policy, plans), policy(policy) {
+        if (&policy.handle != &plans.handle) throw nb::value_error("the graphs belong to different tasks");
+    }
+    const PolicyGraphHandle &policy;
+};
+
+// Executes the path before anything of it gets into the graph.
+void check_path(const Task &task, const State &start, const Plan &operators) {
+    std::vector<int> values(start.values());
+    for (std::size_t i = 0; i < operators.size(); ++i) {
+        const OperatorId op = operators[i];
+        if (op < 0 || op >= task.operator_count() || !task.applicable(op, values.data()))
+            throw InvalidPlan("step " + std::to_string(i + 1) + ": operator " + std::to_string(op) + " does not apply");
+        task.apply(op, values.data(), values.data());
+    }
+}
+
+nb::tuple look_ahead(PlanGraphHandle &self, const State &state, int depth, std::optional<Cost> bound,
+                     std::optional<double> seconds, std::optional<std::uint64_t> expansions) {
+    const Limits limits = make_limits(seconds, {}, expansions, {}, nb::none());
+    PlanGraph::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
+    const StateId root = self.intern(state);
+    std::vector<PlanGraph::Leaf> leaves;
+    {
+        nb::gil_scoped_release unlock;
+        leaves = self.look_ahead(root, depth, bound.value_or(INFINITE_COST), budget);
+    }
+    const std::size_t width = self.handle.task.variable_count();
+    std::vector<std::int32_t> values(leaves.size() * width);
+    std::vector<std::int64_t> costs;
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        self.transitions().values(leaves[i].state, values.data() + i * width);
+        costs.push_back(leaves[i].cost);
+    }
+    const std::vector<std::size_t> shape{leaves.size(), width};
+    return nb::make_tuple(to_numpy(std::move(values), shape), to_numpy(std::move(costs)), budget.progress.expansions,
+                          name(budget.limit));
+}
+
+nb::tuple close(PlanGraphHandle &self, const State &state, std::optional<double> seconds,
+                std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions, nb::object progress) {
+    const Limits limits = make_limits(seconds, bytes, expansions, {}, progress);
+    PlanGraph::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
+    const StateId root = self.intern(state);
+    bool closed = false;
+    {
+        nb::gil_scoped_release unlock;
+        closed = self.grow(root, std::numeric_limits<std::uint64_t>::max(), budget);
+    }
+    return nb::make_tuple(closed, budget.progress.expansions, name(budget.limit));
+}
+
+}  // namespace
+
+void define_bounds(nb::class_<PlanGraphHandle> &type) {
+    type.def("add_path", [](PlanGraphHandle &self, const State &state, const Plan &operators) {
+            self.handle.check(state);
+            check_path(self.handle.task, state, operators);
+            self.add_path(self.intern(state), operators);
+        }, nb::arg("state"), nb::arg("operators"), "Takes in the transitions along a path.")
+        .def("look_ahead", &look_ahead, nb::arg("state"), nb::arg("depth"), nb::arg("bound") = nb::none(), nb::kw_only(),
+             nb::arg("seconds") = nb::none(), nb::arg("expansions") = nb::none(),
+             "Leaves of a lookahead with their costs, expansions, and the limit that ended it.")
+        .def("close", &close, nb::arg("state"), nb::kw_only(), nb::arg("seconds") = nb::none(),
+             nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), nb::arg("progress") = nb::none(),
+             "Expands all that can be reached, which makes all bounds of it exact.")
+        .def("raise_lower_bound", [](PlanGraphHandle &self, const State &state, std::optional<Cost> bound) {
+            self.raise_lower_bound(self.intern(state), bound.value_or(INFINITE_COST));
+        }, nb::arg("state"), nb::arg("bound").none(), "No plan is cheaper; None: there is no plan.")
+        .def("bounds", [](PlanGraphHandle &self, const State &state) {
+            const StateId id = self.intern(state);
+            return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)), cost_to_python(self.distances().cost(id)));
+        }, nb::arg("state"), "Lower and upper bound.")
+        .def("all_bounds", [](PlanGraphHandle &self) {
+            const GoalDistances &distances = self.distances();
+            const LowerBounds &lower_bounds = self.lower_bounds();
+            std::vector<Cost> lower, upper;
+            for (StateId id = 0; id < self.transitions().size(); ++id) {
+                lower.push_back(lower_bounds.cost(id));
+                upper.push_back(distances.cost(id));
+            }
+            return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
+        }, "Lower and upper bounds of all states, in the order of `states`.");
+}
+
+void define_run_feeder(nb::module_ &module) {
+    nb::class_<RunFeederHandle>(module, "RunFeeder", "Brings runs of a policy into a plan graph.")
+        .def(nb::init<PolicyGraphHandle &, PlanGraphHandle &>(), nb::arg("policy"), nb::arg("plans"),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("feed", [](RunFeederHandle &self, const Ids &ids) {
+            for (StateId id : checked_ids(self.policy, ids)) self.feed(id);
+        }, nb::arg("ids"), "Takes in the runs from these states of the policy graph.");
+}
+
+}  // namespace misstep::bindings

@@ -1,0 +1,76 @@
+"""Validate runs of a policy: the states it passed, the operators it chose, and how it is said to have ended.
+
+What the policy would answer if asked again is not checked here, only that its answers lead where it is claimed. A run
+that ends in a loop, gets stuck or names an operator that does not apply has failed for good; a run that
+was cut, or in which the policy crashed, may have gone on either way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from misstep.checking.plan import normalise, operators_by_name
+from misstep.checking.sas import SasTask, State
+from misstep.checking.semantics import apply, check_state, is_applicable, is_goal, refuse_axioms
+
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut")
+FAILURES = ("loop", "stuck", "inapplicable")
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """Whether everything is as claimed, what the run costs, and otherwise the first thing that is not."""
+
+    valid: bool
+    cost: int
+    reason: str = ""
+
+
+def validate_run(
+    task: SasTask,
+    states: Sequence[Sequence[int]],
+    operators: Sequence[str],
+    outcome: str,
+    named: str | None = None,
+) -> RunReport:
+    """Follow a run step by step. `named` is the operator that the policy chose where it did not apply."""
+    refuse_axioms(task)
+    path = [check_state(task, state) for state in states]
+    if outcome not in OUTCOMES or len(path) != len(operators) + 1:
+        return RunReport(
+            False, 0, f"no run: {len(path)} states, {len(operators)} operators, outcome {outcome}"
+        )
+    candidates = operators_by_name(task, [*operators, *([] if named is None else [named])])
+    cost = 0
+    seen: set[State] = set()
+    for step, (text, here, there) in enumerate(zip(operators, path, path[1:], strict=False), 1):
+        seen.add(here)
+        if is_goal(here, task):
+            return RunReport(False, cost, f"step {step} leaves a goal state")
+        # Names need not be unique; the one that was chosen leads to the next state.
+        costs = [
+            operator.cost
+            for operator in candidates[normalise(text)]
+            if is_applicable(here, operator) and apply(here, operator) == there
+        ]
+        if not costs:
+            return RunReport(False, cost, f"step {step} ({text}) does not lead to the next state")
+        cost += costs[0]
+        if there in seen and not (outcome == "loop" and step == len(operators)):
+            return RunReport(False, cost, f"step {step} comes back to a state seen before")
+
+    last = path[-1]
+    if is_goal(last, task) != (outcome == "goal"):
+        return RunReport(False, cost, f"the outcome is {outcome}, the last state {last}")
+    if outcome == "loop" and last not in seen:
+        return RunReport(False, cost, "the last state of the loop was not seen before")
+    if outcome == "inapplicable":
+        if named is None:
+            return RunReport(False, cost, "the operator that did not apply is not given")
+        if any(is_applicable(last, operator) for operator in candidates[normalise(named)]):
+            return RunReport(False, cost, f"({named}) applies in the last state")
+    return RunReport(True, cost)
+
+
+__all__ = ["FAILURES", "RunReport", "validate_run"]

@@ -1,0 +1,167 @@
+"""The bound store: what is known about the cheapest plan of every state ever seen.
+
+An oracle that says "bug" or "no bug" forgets how it came to know. The next state is a step away from this one, and the
+next oracle begins from nothing. So oracles here do not give verdicts. They find bounds on h*, the cost of the cheapest
+plan, and put them into one store; verdicts are read off the store (`verdict.judge`).
+
+Upper bounds u(s) >= h*(s) are plans. The store never keeps a plan as such: it keeps transitions, all that anybody has
+come across, and for every state the cheapest way to a goal through them. A plan is taken in as its transitions, and so
+is a run of the policy, whether it reaches the goal or not, and what a lookahead or a search around a plan expands.
+Two half-known plans that cross give a third that nobody has found. A new transition that makes one state better makes
+better whatever leads to that state, and that is worked out backwards, at once, only where something changes.
+The rules that papers state one by one are all this rule: policy-predecessors of a bug are bugs with at least its gap;
+the states of a run are tested with its first; the plan of one pool state serves another by the walk between them. The
+witness of a bound is the way through the transitions, so that each bound can be replayed.
+
+Lower bounds l(s) <= h*(s) are proofs: an admissible heuristic, a search that was exhausted, the fact that nothing that
+can be reached from s is left to be expanded. They travel forwards: l(t) >= l(s) - c if s leads to t at cost c. One
+run that is proven optimal proves every state along it optimal.
+
+Both are about the task and not about the policy, so one store can serve all policies that are compared on a task.
+
+The two kinds come from different code: transitions and Dijkstra's algorithm there, LM-cut and A* here. Where
+l(s) > u(s), one of them is wrong, and no verdict that rests on either can be trusted. That is checked whenever a
+bound is read or raised, and is an error that stops everything.
+
+Plans found by searches with a state table of their own (A*, EHC, greedy search) come in as plans; the rest of
+those tables is dropped, as copying it would double the memory of every search to improve bounds of states nobody asks
+about.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep import _core
+from misstep.errors import MisstepError
+from misstep.oracles.values import Cost
+from misstep.policies.policy import States
+from misstep.tasks.task import State, Task
+
+
+class Bounds(NamedTuple):
+    """The cheapest plan costs at least `lower` and at most `upper`; both infinite: there is none."""
+
+    lower: Cost
+    upper: Cost
+
+
+class Leaves(NamedTuple):
+    """Where a lookahead ends: states, a row each, what it costs to get there, and what it took."""
+
+    states: States
+    costs: NDArray[np.int64]
+    expansions: int
+    limit: str | None
+
+
+class BoundStore:
+    """Bounds on the cost of the cheapest plan of every state of a task, with a witness for each upper bound."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.graph = _core.PlanGraph(task)
+        self._feeders: dict[int, _core.RunFeeder] = {}
+
+    def __len__(self) -> int:
+        return len(self.graph)
+
+    # -- reading ----------------------------------------------------------------------------------
+
+    def bounds(self, state: State) -> Bounds:
+        bounds = Bounds(*self.graph.bounds(state))
+        if bounds.lower > bounds.upper:
+            raise self._contradiction(state, bounds)
+        return bounds
+
+    def witness(self, state: State) -> tuple[int, ...] | None:
+        """The cheapest known plan; None if there is none."""
+        plan = self.graph.witness(state)
+        return None if plan is None else tuple(plan)
+
+    def check(self) -> None:
+        """Compares both bounds of all states."""
+        lower, upper = self.graph.all_bounds()
+        wrong = np.flatnonzero(lower > upper)
+        if len(wrong):
+            state = State(self.graph.states()[wrong[0]].tolist())
+            raise self._contradiction(state, Bounds(lower[wrong[0]], upper[wrong[0]]))
+
+    # -- upper bounds -----------------------------------------------------------------------------
+
+    def add_path(self, state: State, operators: Sequence[int]) -> None:
+        """Take in the transitions along a path; where it leads does not matter."""
+        self.graph.add_path(state, operators)
+
+    def add_plan(self, state: State, plan: Sequence[int], cost: int) -> None:
+        """Take in a plan that somebody claims to have found at that cost."""
+        try:
+            self.graph.add_path(state, plan)
+        except ValueError as error:
+            raise MisstepError(
+                f"internal error: an oracle found a plan that is none: {error}; state {state}, plan {list(plan)}"
+            ) from error
+        upper = self.bounds(state).upper
+        if upper > cost:
+            raise MisstepError(
+                f"internal error: an oracle found a plan of cost {cost}, but its transitions give {upper}; "
+                f"state {state}, plan {list(plan)}"
+            )
+
+    def add_runs(self, policy: _core.PolicyGraph, ids: NDArray[np.uint32]) -> None:
+        """Take in the runs from these states of a policy graph, as far as the policy was asked."""
+        if (
+            id(policy) not in self._feeders
+        ):  # the feeder keeps the policy graph alive, and with it the key
+            self._feeders[id(policy)] = _core.RunFeeder(policy, self.graph)
+        self._feeders[id(policy)].feed(ids)
+
+    def look_ahead(
+        self,
+        state: State,
+        depth: int,
+        bound: Cost,
+        *,
+        expansions: int | None = None,
+        seconds: float | None = None,
+    ) -> Leaves:
+        """Expand all that is fewer than `depth` steps away and cheaper than `bound`; returns where that ends."""
+        states, costs, expanded, limit = self.graph.look_ahead(
+            state, depth, finite_or_none(bound), expansions=expansions, seconds=seconds
+        )
+        return Leaves(states, costs, expanded, None if limit == "none" else limit)
+
+    # -- lower bounds -----------------------------------------------------------------------------
+
+    def raise_lower_bound(self, state: State, bound: Cost) -> None:
+        """Somebody has proven that no plan is cheaper than `bound`; infinite: that there is none."""
+        self.graph.raise_lower_bound(state, finite_or_none(bound))
+        self.bounds(state)
+
+    def close(
+        self, state: State, *, expansions: int | None = None, seconds: float | None = None
+    ) -> tuple[int, str | None]:
+        """Expand all that can be reached. Returns the number of expansions, and the limit that ended it, if any."""
+        closed, expanded, limit = self.graph.close(state, expansions=expansions, seconds=seconds)
+        return expanded, None if closed else limit
+
+    def _contradiction(self, state: State, bounds: Bounds) -> MisstepError:
+        plan = self.graph.witness(state)
+        names = None if plan is None else [self.task.operator_name(op) for op in plan]
+        return MisstepError(
+            f"internal error: no plan is said to be cheaper than {bounds.lower}, but one costs {bounds.upper}; "
+            f"state {state} ({', '.join(self.task.facts(state))}), plan {names}",
+            where=self.task.name,
+        )
+
+
+def finite_or_none(bound: Cost) -> int | None:
+    return None if math.isinf(bound) else int(bound)
+
+
+__all__ = ["BoundStore", "Bounds", "Leaves", "finite_or_none"]

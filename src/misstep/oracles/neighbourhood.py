@@ -1,0 +1,140 @@
+"""Oracles that look around what is there already: the policy's run, the cheapest known plan, the states nearby."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.oracles.bounds import finite_or_none
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
+from misstep.oracles.values import Cost
+from misstep.oracles.workbench import Workbench
+
+# Greedy elimination is cubic in the length of the plan.
+LONGEST_GREEDY = 300
+
+
+class Elimination(Source):
+    """Action elimination: operators of the run that it can do without."""
+
+    name = "elimination"
+
+    def search(self, question: Question) -> Report:
+        plan = question.plan()
+        if plan is None:
+            return Report()
+        task, state = self.bench.task, question.state
+        shortest = _core.best_elimination if len(plan) <= LONGEST_GREEDY else _core.eliminate
+        rest = shortest(task, state, plan, seconds=self.seconds)
+        self.bench.bounds.add_plan(state, rest, sum(task.cost(op) for op in rest))
+        return Report()
+
+
+class Aras(Source):
+    """Aras: elimination, and search around the plan in the graph that all plans share."""
+
+    name = "aras"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        generated: int = 100_000,
+        *,
+        growth: int = 1_000,
+        first: bool = True,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, seconds)
+        if growth < 1:
+            raise UsageError(f"aras: growth is {growth}", expected="at least 1")
+        self.generated = generated
+        self.growth = growth
+        self.first = first  # any cheaper plan will do
+
+    def search(self, question: Question) -> Report:
+        plan = self.bench.bounds.witness(question.state)
+        if plan is None:
+            return Report()
+        result = self.bench.bounds.graph.improve(
+            question.state,
+            plan,
+            stop_below=finite_or_none(question.policy_cost.lower_bound) if self.first else None,
+            eliminate=True,
+            growth=self.growth,
+            generated=self.generated,
+            seconds=self.seconds,
+        )
+        self.bench.bounds.add_plan(question.state, result.plan, result.cost)
+        if result.closed:
+            self.bench.bounds.raise_lower_bound(question.state, result.cost)
+        return Report(result.expansions, limit=result.limit if result.status == "limit" else None)
+
+
+class Lookahead(Source):
+    """Lookahead: what the policy does after every sequence of a few operators."""
+
+    name = "lookahead"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        depth: int = 2,
+        *,
+        leaves: int = 2_000,
+        expansions: int = 10_000,
+        first: bool = False,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, seconds)
+        self.depth = depth
+        self.leaves = leaves
+        self.expansions = expansions
+        self.first = first  # stop at the first leaf, or batch of them, that shows a bug
+
+    def search(self, question: Question) -> Report:
+        bound = question.policy_cost.lower_bound
+        found = self.bench.bounds.look_ahead(
+            question.state, self.depth, bound, expansions=self.expansions, seconds=self.seconds
+        )
+        limit = found.limit
+        # Cheapest first: these have most to gain, and the order must not depend on anything else.
+        order = np.argsort(found.costs, kind="stable")
+        if len(order) > self.leaves:
+            order, limit = order[: self.leaves], limit or "leaves"
+        batch = self.bench.runner.batch_size if self.first else max(1, len(order))
+        for begin in range(0, len(order), batch):
+            rows = order[begin : begin + batch]
+            steps = self._steps_worth_taking(bound - int(found.costs[rows[0]]))
+            self.bench.run(found.states[rows], steps)
+            if self.first and question.verdict.is_bug:
+                break
+        return Report(found.expansions, limit=limit)
+
+    def _steps_worth_taking(self, cost: Cost) -> int | None:
+        """Steps after which a run has surely spent that much, and cannot be better any more."""
+        least = self.bench.least_cost
+        return None if math.isinf(cost) or least == 0 else int(-(-cost // least))
+
+
+class Exact(Source):
+    """All that can be reached: the truth about a task that is small enough."""
+
+    name = "exact"
+
+    def __init__(
+        self, bench: Workbench, states: int = 1_000_000, *, seconds: float = DEFAULT_SECONDS
+    ) -> None:
+        super().__init__(bench, seconds)
+        self.states = states
+
+    def search(self, question: Question) -> Report:
+        expansions, limit = self.bench.bounds.close(
+            question.state, expansions=self.states, seconds=self.seconds
+        )
+        return Report(expansions, limit="states" if limit == "expansions" else limit)
+
+
+__all__ = ["Aras", "Elimination", "Exact", "Lookahead"]

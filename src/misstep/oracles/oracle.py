@@ -1,0 +1,204 @@
+"""What an oracle is, and how oracles combine.
+
+An oracle gets a question, a state and how the policy runs from it, and looks for bounds that answer it. What it finds
+it puts into the bound store; the verdict is read off the store afterwards, whoever has put it there. Combinations are
+oracles too: `Sequence` asks one after the other until the question is decided, `Union` asks all of them, `Route`
+chooses by how the policy's run ended.
+
+An oracle that runs into a limit, or crashes, has found nothing. What it had put into the store until then is
+as good as everything else there.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from misstep.errors import MisstepError
+from misstep.oracles.values import Cost, PolicyCost
+from misstep.oracles.verdict import Effort, Objective, Verdict
+from misstep.oracles.workbench import Workbench
+from misstep.tasks.task import State
+
+DEFAULT_SECONDS = (
+    60.0  # a safety net for each call of an oracle; the budgets should end it long before
+)
+
+
+class Walk(NamedTuple):
+    """How a state was found: from where, and by which operators."""
+
+    start: State
+    operators: tuple[int, ...]
+
+
+@dataclass
+class Question:
+    """Is the policy as good as possible in this state? With the answers so far."""
+
+    bench: Workbench
+    state: State
+    walk: Walk | None
+    policy_cost: PolicyCost
+    oracle: str | None = None  # whose answer counts
+    effort: Effort = field(default_factory=Effort)
+    limits: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict:
+        """As of now."""
+        return replace(
+            self.bench.verdict_of(self.state),
+            oracle=self.oracle,
+            effort=self.effort,
+            limits=tuple(self.limits),
+            problems=tuple(self.problems),
+        )
+
+    @property
+    def bound(self) -> Cost:
+        """Only plans cheaper than this say anything new.
+
+        For the cost they have to be cheaper than what the policy has spent. For reaching the goal any plan will do,
+        and where the policy's run is unknown only the proof that there is none.
+        """
+        upper = self.bench.bounds.bounds(self.state).upper
+        if self.bench.objective is Objective.GOAL:
+            return upper
+        return min(upper, self.policy_cost.lower_bound)
+
+    def plan(self) -> list[int] | None:
+        """The policy's run if it reaches the goal, or else the cheapest known plan."""
+        if self.policy_cost.reaches_goal:
+            return self.bench.trace(self.state).operators
+        witness = self.bench.bounds.witness(self.state)
+        return None if witness is None else list(witness)
+
+
+class Report(NamedTuple):
+    """What an oracle has spent, and the limit that ended it before it was done."""
+
+    expansions: int = 0
+    evaluations: int = 0
+    limit: str | None = None
+
+
+class Oracle(ABC):
+    """A source of verdicts on a policy."""
+
+    def __init__(self, bench: Workbench) -> None:
+        self.bench = bench
+
+    def test(self, state: State, *, walk: Walk | None = None) -> Verdict:
+        """The verdict on a state; `walk` says how it was found, for oracles that go back that way."""
+        question = Question(self.bench, state, walk, self.bench.policy_cost(state))
+        self.answer(question)
+        return question.verdict
+
+    def test_all(self, states: Iterable[State]) -> Iterator[Verdict]:
+        """Verdicts on many states, whose runs are done together."""
+        states = list(states)
+        self.bench.verdicts_of(states)
+        return (self.test(state) for state in states)
+
+    @abstractmethod
+    def answer(self, question: Question) -> None:
+        """Look for an answer and note down what it took."""
+
+
+class Source(Oracle):
+    """An oracle that looks for bounds itself."""
+
+    name = "oracle"  # in specs
+
+    def __init__(self, bench: Workbench, seconds: float = DEFAULT_SECONDS) -> None:
+        super().__init__(bench)
+        self.seconds = seconds
+
+    def answer(self, question: Question) -> None:
+        before = question.verdict
+        if before.gap.is_exact:
+            return  # nothing is left to be found out
+        start = time.perf_counter()
+        calls = self.bench.runner.policy_calls
+        report = Report()
+        try:
+            report = self.search(question)
+        except MisstepError:
+            raise  # a contradiction, or a policy or task that cannot be worked with
+        except Exception as error:
+            question.problems.append(f"{self.name}: {type(error).__name__}: {error}")
+        if report.limit is not None:
+            question.limits.append(f"{self.name}: {report.limit}")
+        question.effort += Effort(
+            time.perf_counter() - start,
+            report.expansions,
+            report.evaluations,
+            self.bench.runner.policy_calls - calls,
+        )
+        after = question.verdict
+        if after.is_decided and (after.status, after.gap) != (before.status, before.gap):
+            question.oracle = self.name
+
+    @abstractmethod
+    def search(self, question: Question) -> Report:
+        """Put bounds for the state into the store."""
+
+    def __repr__(self) -> str:
+        return f"<oracle {self.name}>"
+
+
+class Sequence(Oracle):
+    """One after the other, until one has decided."""
+
+    def __init__(self, bench: Workbench, parts: list[Oracle]) -> None:
+        super().__init__(bench)
+        self.parts = parts
+
+    def answer(self, question: Question) -> None:
+        for part in self.parts:
+            if question.verdict.is_decided:
+                return
+            part.answer(question)
+
+
+class Union(Oracle):
+    """All of them; the best bound counts."""
+
+    def __init__(self, bench: Workbench, parts: list[Oracle]) -> None:
+        super().__init__(bench)
+        self.parts = parts
+
+    def answer(self, question: Question) -> None:
+        for part in self.parts:
+            part.answer(question)
+
+
+class Route(Oracle):
+    """One where the policy reaches the goal, another where it does not, or not yet."""
+
+    def __init__(self, bench: Workbench, reached: Oracle, otherwise: Oracle) -> None:
+        super().__init__(bench)
+        self.reached = reached
+        self.otherwise = otherwise
+
+    def answer(self, question: Question) -> None:
+        # An unknown run goes the second way too; what kind of bug comes of it is up to the verdict.
+        (self.reached if question.policy_cost.reaches_goal else self.otherwise).answer(question)
+
+
+__all__ = [
+    "DEFAULT_SECONDS",
+    "Oracle",
+    "Question",
+    "Report",
+    "Route",
+    "Sequence",
+    "Source",
+    "Union",
+    "Walk",
+]

@@ -1,0 +1,155 @@
+"""Oracles that search from the state: A*, enforced hill-climbing, greedy search, and the plain lower bound."""
+
+from __future__ import annotations
+
+import math
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.oracles.bounds import finite_or_none
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
+from misstep.oracles.values import Cost
+from misstep.oracles.workbench import Workbench
+from misstep.planning import HEURISTICS
+from misstep.tasks.task import State
+
+_Search = _core.AStar | _core.GreedyBestFirst | _core.EnforcedHillClimbing
+
+
+class SearchOracle(Source):
+    """Searches for a plan that is cheaper than the best known one and than what the policy has spent."""
+
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        expansions: int | None = None,
+        evaluations: int | None = None,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, seconds)
+        self.expansions = expansions
+        self.evaluations = evaluations
+
+    def engine(self, state: State, bound: int | None) -> _Search:
+        raise NotImplementedError
+
+    def search(self, question: Question) -> Report:
+        bound = question.bound
+        if bound <= 0:
+            return Report()  # nothing is cheaper than nothing
+        state = question.state
+        result = self.engine(state, finite_or_none(bound)).run(
+            expansions=self.expansions, evaluations=self.evaluations, seconds=self.seconds
+        )
+        store = self.bench.bounds
+        if result.cost is not None:
+            store.add_plan(state, result.plan, result.cost)
+        # With a limit, an exhausted search or a plan: what every search says of itself, None being infinity.
+        lower: Cost = math.inf if result.lower_bound is None else result.lower_bound
+        store.raise_lower_bound(state, lower)
+        limit = result.limit if result.status == "limit" else None
+        return Report(result.expansions, result.evaluations, limit)
+
+
+class AStar(SearchOracle):
+    """A*: the cheapest plan, or the proof that none is cheaper than the policy's."""
+
+    name = "astar"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        heuristic: str = "auto",
+        expansions: int | None = None,
+        evaluations: int | None = 5_000,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        choices = ["auto", "lmcut", "max", "blind"]
+        if heuristic not in choices:
+            raise UsageError(
+                f"astar cannot use the heuristic {heuristic!r}", expected=", ".join(choices)
+            )
+        name = bench.admissible if heuristic == "auto" else heuristic
+        self.heuristic = None if name == "blind" else bench.heuristic(name)
+
+    def engine(self, state: State, bound: int | None) -> _Search:
+        return _core.AStar(self.bench.task, self.heuristic, state, bound)
+
+
+class EnforcedHillClimbing(SearchOracle):
+    """Enforced hill-climbing: some plan, quickly, or none."""
+
+    name = "ehc"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        *,
+        heuristic: str = "ff",
+        helpful: bool = True,
+        by_cost: bool = False,
+        expansions: int | None = None,
+        evaluations: int | None = 10_000,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        self.heuristic = bench.heuristic(_known(heuristic))
+        self.helpful = helpful
+        self.by_cost = by_cost
+
+    def engine(self, state: State, bound: int | None) -> _Search:
+        return _core.EnforcedHillClimbing(
+            self.bench.task,
+            self.heuristic,
+            state,
+            bound,
+            helpful=self.helpful,
+            by_cost=self.by_cost,
+        )
+
+
+class GreedyBestFirst(SearchOracle):
+    """Greedy best-first search: some plan within n expansions."""
+
+    name = "gbfs"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        expansions: int = 1_000,
+        *,
+        heuristic: str = "ff",
+        evaluations: int | None = None,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        self.heuristic = bench.heuristic(_known(heuristic))
+
+    def engine(self, state: State, bound: int | None) -> _Search:
+        return _core.GreedyBestFirst(self.bench.task, self.heuristic, state, bound)
+
+
+class LMCut(Source):
+    """The LM-cut heuristic: proves cheap runs optimal and dead ends dead. Never finds a bug."""
+
+    name = "lmcut"
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
+        self.heuristic = bench.heuristic(bench.admissible)
+
+    def search(self, question: Question) -> Report:
+        self.bench.bounds.raise_lower_bound(question.state, self.heuristic(question.state))
+        return Report(evaluations=1)
+
+
+def _known(heuristic: str) -> str:
+    if heuristic not in HEURISTICS:
+        raise UsageError(f"no heuristic {heuristic!r}", expected=", ".join(HEURISTICS))
+    return heuristic
+
+
+__all__ = ["AStar", "EnforcedHillClimbing", "GreedyBestFirst", "LMCut", "SearchOracle"]

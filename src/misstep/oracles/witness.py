@@ -1,0 +1,121 @@
+"""Before a bug is reported: the independent checker replays it.
+
+Three things are checked again from the text of the task. The policy's run: that its decisions lead where the policy
+graph says, and end as it says. The cheaper plan: that it is one, at the cost of the upper bound. The arithmetic:
+that the two together make the bug, of that kind and with a gap of at least that much. If anything differs, something
+in here is wrong, and nothing is reported at all.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from misstep.checking import SasTask, parse_sas, validate_plan, validate_run
+from misstep.errors import MisstepError
+from misstep.oracles.values import Cost
+from misstep.oracles.verdict import Kind, Objective, Status, Verdict
+from misstep.policies.policy import States
+from misstep.runs.runner import PolicyRunner, Trace
+from misstep.tasks.task import State, Task
+
+
+def check_witness(task: Task, run: Trace, verdict: Verdict, named: int | None = None) -> None:
+    """Replay what a verdict rests on; an error if anything is not as claimed.
+
+    `run` is the policy's run from the state, `named` the operator that it chose where that did not apply. Of verdicts
+    other than bugs, the run and the upper bound are checked: lower bounds have no witness to be replayed.
+    """
+    twin = _twin(task.sas, task.name)
+    spent = _check_run(twin, task, run, verdict, named)
+    plan_cost = _check_plan(twin, task, run, verdict)
+    _check_arithmetic(run, verdict, spent, plan_cost)
+
+
+def named_operator(runner: PolicyRunner, run: Trace) -> int | None:
+    """The operator that the policy chose at the end of a run where it did not apply."""
+    if run.outcome != "inapplicable":
+        return None
+    ids = runner.graph.add(_row(run.states[-1]))
+    return int(runner.graph.decisions(ids)[0])
+
+
+def _check_run(
+    twin: SasTask, task: Task, run: Trace, verdict: Verdict, named: int | None
+) -> tuple[int, bool, bool]:
+    """What the run spent, whether it reached the goal, and whether it failed for good."""
+    report = validate_run(
+        twin,
+        [state.values for state in run.states],
+        _names(task, run.operators),
+        run.outcome,
+        None if named is None else task.operator_name(named),
+    )
+    _require(report.valid, f"the run is not as claimed: {report.reason}", run, verdict, report)
+    _require(report.cost == run.cost, "the run costs something else", run, verdict, report)
+    _require(run.states[0] == verdict.state, "the run begins elsewhere", run, verdict, report)
+    return report.cost, run.outcome == "goal", run.outcome in ("loop", "stuck", "inapplicable")
+
+
+def _check_plan(twin: SasTask, task: Task, run: Trace, verdict: Verdict) -> Cost:
+    if verdict.witness is None:
+        _require(math.isinf(verdict.upper_bound), "an upper bound without a plan", run, verdict)
+        return math.inf
+    report = validate_plan(
+        twin,
+        _names(task, verdict.witness),
+        state=verdict.state.values,
+        claimed_cost=None if math.isinf(verdict.upper_bound) else int(verdict.upper_bound),
+    )
+    _require(report.valid, f"the plan is not as claimed: {report.reason}", run, verdict, report)
+    _require(report.cost == verdict.upper_bound, "the plan costs something else", run, verdict)
+    return report.cost
+
+
+def _check_arithmetic(
+    run: Trace, verdict: Verdict, spent: tuple[int, bool, bool], plan_cost: Cost
+) -> None:
+    cost, reached, failed = spent
+    least = math.inf if failed else cost
+    _require(verdict.policy_cost.lower_bound == least, "the policy's cost differs", run, verdict)
+    _require(
+        verdict.policy_cost.is_exact == (reached or failed), "the outcome differs", run, verdict
+    )
+    _require(verdict.lower_bound <= plan_cost, "a plan below the lower bound", run, verdict)
+    if verdict.status is not Status.BUG:
+        return
+    _require(plan_cost < least, "the plan is not better than the policy", run, verdict)
+    kind = Kind.COSTLY if reached else Kind.FAILS if failed else Kind.UNCLASSIFIED
+    _require(verdict.kind is kind, f"the kind of the bug is {kind.value}", run, verdict)
+    loss: Cost = least - plan_cost
+    if verdict.objective is Objective.GOAL:
+        _require(failed, "the policy is not known to fail", run, verdict)
+        loss = 1
+    _require(verdict.gap.low == loss, f"the policy loses {loss} at least", run, verdict)
+
+
+def _require(fact: bool, what: str, run: Trace, verdict: Verdict, report: Any = None) -> None:
+    if not fact:
+        checker = "" if report is None else f"; checker: {report}"
+        raise MisstepError(f"internal error: {what}; run: {run}; verdict: {verdict}{checker}")
+
+
+def _names(task: Task, operators: list[int] | tuple[int, ...]) -> list[str]:
+    return [task.operator_name(op) for op in operators]
+
+
+@lru_cache(
+    maxsize=8
+)  # reading the task again for each witness would take longer than finding it did
+def _twin(sas: bytes, name: str) -> SasTask:
+    return parse_sas(sas.decode(), name)
+
+
+def _row(state: State) -> States:
+    return np.array([state.values], dtype=np.int32)
+
+
+__all__ = ["check_witness", "named_operator"]

@@ -1,0 +1,99 @@
+"""A policy on the workbench: its runs, the bounds, and the verdicts that follow from the two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+import numpy as np
+
+from misstep import _core
+from misstep.oracles.bounds import BoundStore
+from misstep.oracles.values import PolicyCost, cost_of_run
+from misstep.oracles.verdict import Objective, Verdict, judge
+from misstep.oracles.witness import check_witness, named_operator
+from misstep.planning import make_heuristic
+from misstep.policies.policy import States
+from misstep.runs.runner import DEFAULT_MAX_STEPS, OUTCOMES, PolicyRunner, RunEnds, Trace
+from misstep.tasks.task import State
+
+
+class Workbench:
+    """What all oracles of a test share: the policy's decisions, the bound store, the heuristics of the task."""
+
+    def __init__(
+        self,
+        runner: PolicyRunner,
+        *,
+        objective: Objective = Objective.COST,
+        max_steps: int | None = DEFAULT_MAX_STEPS,
+        bounds: BoundStore | None = None,
+    ) -> None:
+        self.runner = runner
+        self.task = runner.task
+        self.objective = objective
+        self.max_steps = max_steps
+        self.bounds = BoundStore(self.task) if bounds is None else bounds
+        self._heuristics: dict[str, _core.Heuristic] = {}
+
+    def heuristic(self, name: str) -> _core.Heuristic:
+        """A heuristic of the task, built once."""
+        if name not in self._heuristics:
+            self._heuristics[name] = make_heuristic(name, self.task)
+        return self._heuristics[name]
+
+    @cached_property
+    def admissible(self) -> str:
+        """The best admissible heuristic that the task allows."""
+        return "max" if self.task.has_conditional_effects else "lmcut"
+
+    @cached_property
+    def least_cost(self) -> int:
+        """No operator is cheaper."""
+        return min((self.task.cost(op) for op in range(self.task.operator_count)), default=0)
+
+    def run(self, states: States, max_steps: int | None = None) -> RunEnds:
+        """Run the policy from each state, in batches, and take the runs in."""
+        limits = [limit for limit in (self.max_steps, max_steps) if limit is not None]
+        ends = self.runner.run(states, min(limits, default=None))
+        self.bounds.add_runs(self.runner.graph, ends.ids)
+        return ends
+
+    def policy_cost(self, state: State) -> PolicyCost:
+        ends = self.run(_rows([state]))
+        return cost_of_run(OUTCOMES[ends.outcomes[0]], int(ends.costs[0]))
+
+    def trace(self, state: State) -> Trace:
+        """The run that the verdict on a state speaks of."""
+        return self.runner.trace(state, self.max_steps)
+
+    def verdict_of(self, state: State) -> Verdict:
+        """What is known about a state by now. Runs the policy if it was not run there; searches for nothing."""
+        cost = self.policy_cost(state)
+        bounds = self.bounds.bounds(state)
+        return judge(state, cost, *bounds, self.bounds.witness(state), self.objective)
+
+    def check(self, verdict: Verdict) -> None:
+        """Have the independent checker replay a verdict; an error if anything is not as claimed."""
+        run = self.trace(verdict.state)
+        check_witness(self.task, run, verdict, named_operator(self.runner, run))
+
+    def verdicts_along(self, state: State) -> list[Verdict]:
+        """Verdicts on all states of the run from a state. The gap never grows along a run."""
+        trace = self.trace(state)
+        last = -1 if trace.outcome == "loop" else None  # seen before
+        return self.verdicts_of(trace.states[:last])
+
+    def verdicts_of(self, states: Iterable[State]) -> list[Verdict]:
+        """`verdict_of` for many states, which run together."""
+        states = list(states)
+        if states:
+            self.run(_rows(states))
+        return [self.verdict_of(state) for state in states]
+
+
+def _rows(states: list[State]) -> States:
+    return np.array([state.values for state in states], dtype=np.int32)
+
+
+__all__ = ["Workbench"]

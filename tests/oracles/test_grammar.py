@@ -1,0 +1,141 @@
+"""Specs of oracles: what they mean, and what is said about wrong ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from misstep.errors import UsageError
+from misstep.oracles import DEFAULT_ORACLE, Oracle, Workbench, parse_oracle
+from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
+from misstep.oracles.registry import BUILTIN, known_oracles, oracle_kind, parameters, register
+from support.oracles import variant, workbench
+
+
+@pytest.fixture(scope="module")
+def bench() -> Workbench:
+    return workbench(variant("gripper-4", ())[0], "first")
+
+
+def shape(oracle: Oracle) -> str:
+    if isinstance(oracle, Route):
+        return f"[{shape(oracle.reached)} / {shape(oracle.otherwise)}]"
+    if isinstance(oracle, (Sequence, Union)):
+        sign = " , " if isinstance(oracle, Sequence) else " | "
+        return f"[{sign.join(shape(part) for part in oracle.parts)}]"
+    assert isinstance(oracle, Source)
+    return oracle.name
+
+
+SHAPES = {
+    "lmcut": "lmcut",
+    " lmcut ( ) ": "lmcut",
+    "lmcut, ehc": "[lmcut , ehc]",
+    "lmcut | ehc": "[lmcut | ehc]",
+    "aras/ehc": "[aras / ehc]",
+    "lmcut,aras/ehc|gbfs(9),exact": "[lmcut , [[aras / ehc] | gbfs] , exact]",
+    "(lmcut, aras) / (ehc | gbfs)": "[[lmcut , aras] / [ehc | gbfs]]",
+    "((lmcut))": "lmcut",
+    DEFAULT_ORACLE: "[lmcut , elimination , lookahead , [aras / ehc]]",
+}
+
+
+@pytest.mark.parametrize("spec", SHAPES)
+def test_shapes(spec: str, bench: Workbench) -> None:
+    assert shape(parse_oracle(spec, bench)) == SHAPES[spec]
+
+
+def test_arguments(bench: Workbench) -> None:
+    def values(spec: str) -> dict[str, object]:
+        return vars(parse_oracle(spec, bench))
+
+    assert values("lookahead")["depth"] == 2
+    assert values("lookahead(3)")["depth"] == 3
+    assert (
+        values("lookahead(depth=4, first=true, leaves=1_000)").items()
+        >= {
+            "depth": 4,
+            "first": True,
+            "leaves": 1000,
+        }.items()
+    )
+    assert values("astar(expansions=10000)")["expansions"] == 10000
+    assert (
+        values("astar(heuristic=blind, seconds=0.5)").items()
+        >= {
+            "heuristic": None,
+            "seconds": 0.5,
+        }.items()
+    )
+    assert values("gbfs(77)")["expansions"] == 77
+    assert values("elimination(5)")["seconds"] == 5.0
+
+
+WRONG = {
+    "": "column 1: the spec ends here; expected an oracle: aras, astar",
+    "lmcut,": "column 7: the spec ends here",
+    "lmcut,,ehc": "column 7: found ','",
+    "arass/ehc": "column 1: no oracle 'arass'; expected aras, .* did you mean aras\\?",
+    "lmcut, zzzzz": "column 8: no oracle 'zzzzz'; expected aras",
+    "lmcut ehc": "column 7: found 'ehc'; expected a comma, \\|, / or the end",
+    "lmcut)": "column 6: found '\\)'",
+    "(lmcut": "column 7: the spec ends here; expected a closing parenthesis",
+    "gbfs(1": "column 7: the spec ends here; expected a closing parenthesis",
+    "gbfs(": "column 6: the spec ends here; expected a value",
+    "gbfs(,)": "column 6: found ','; expected a value",
+    "gbfs(1, 2)": "column 9: gbfs does not take 2 without a name; expected expansions=1000, heuristic=ff",
+    "lmcut(3)": "column 7: lmcut does not take 3 without a name; expected no arguments",
+    "gbfs(expansion=3)": "column 6: gbfs has no parameter 'expansion'; .* did you mean expansions\\?",
+    "gbfs(3, expansions=4)": "column 9: expansions is given twice",
+    "gbfs(expansions=)": "column 17: expansions has no value",
+    "gbfs(-3)": "column 6: expansions is -3; expected a whole number",
+    "gbfs(3.5)": "column 6: expansions is 3.5; expected a whole number",
+    "gbfs(99999999999999999999)": "expected a whole number",
+    "gbfs(3_)": "expected a whole number",
+    "lookahead(first=yes)": "column 17: first is yes; expected true or false",
+    "elimination(seconds=-1)": "column 21: seconds is -1; expected a number",
+    "ehc(heuristic=hff)": "column 1: no heuristic 'hff'; expected ff, add, max, lmcut",
+    "astar(heuristic=ff)": "column 1: astar cannot use the heuristic 'ff'; expected auto, lmcut",
+    "aras(growth=0)": "column 1: aras: growth is 0; expected at least 1",
+    "aras/ehc/gbfs": "column 9: found '/'",
+    "lmcut & ehc": "column 7: found '&'",
+    "(" * 60 + "lmcut": "too many parentheses",
+}
+
+
+@pytest.mark.parametrize("spec", WRONG)
+def test_wrong_specs_get_one_line(spec: str, bench: Workbench) -> None:
+    with pytest.raises(UsageError, match=WRONG[spec]) as caught:
+        parse_oracle(spec, bench)
+    assert "\n" not in str(caught.value)
+    assert "--oracle" in str(caught.value)
+
+
+def test_every_kind_is_there(bench: Workbench) -> None:
+    for name in BUILTIN:
+        kind = oracle_kind(name)
+        assert kind is not None
+        assert kind.name == name
+        assert name in known_oracles()
+        assert shape(parse_oracle(name, bench)) == name
+        assert all(p.type in (int, float, bool, str) for p in parameters(kind))
+
+
+class Idle(Source):
+    name = "idle-for-tests"
+
+    def search(self, question: Question) -> Report:
+        assert question.state
+        return Report()
+
+
+def test_others_can_be_registered(bench: Workbench) -> None:
+    register(Idle)
+    assert register(Idle) is Idle  # once more does no harm
+    assert shape(parse_oracle("idle-for-tests, lmcut", bench)) == "[idle-for-tests , lmcut]"
+    assert "idle-for-tests" in known_oracles()
+
+    class Impostor(Idle):
+        name = "lmcut"
+
+    with pytest.raises(UsageError, match="already"):
+        register(Impostor)

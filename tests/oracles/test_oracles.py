@@ -1,0 +1,332 @@
+"""Oracles one by one: what each is there for, its limits, and how they combine."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from misstep._core import StateSpace
+from misstep.errors import MisstepError
+from misstep.oracles import Kind, Objective, Status, Walk, Workbench, is_fuzzing_bug, parse_oracle
+from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
+from misstep.oracles.values import FAILS, exact, unknown
+from misstep.oracles.verdict import Effort, judge
+from misstep.policies.load import load_policy
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import State, Task
+from support.oracles import naive_lookahead, sample, true_cost, variant, workbench
+from support.tasks import sas
+
+NOISY = "noisy:0.3:5+heuristic:ff"
+
+
+@pytest.mark.parametrize("costs", [(), (0, 1, 5), (2, 3)])
+@pytest.mark.parametrize("policy", [NOISY, "first", "misbehaving"])
+@pytest.mark.parametrize("name", ["transport-2", "spanner-3", "conditional"])
+def test_lookahead_finds_what_the_naive_one_finds(
+    name: str, policy: str, costs: tuple[int, ...]
+) -> None:
+    task, space = variant(name, costs)
+    for state in sample(space, 12):
+        for depth in range(4):
+            for first in ("false", "true"):
+                bench = workbench(task, policy)
+                verdict = parse_oracle(f"lookahead({depth}, first={first})", bench).test(state)
+                cost = true_cost(bench, state)
+                if cost is None:
+                    continue
+                naive = min(cost, naive_lookahead(bench, state, depth))
+                assert verdict.is_bug == (naive < cost)
+                if first == "false":
+                    # Ways through the leaves' runs may be cheaper still where cost and steps differ.
+                    assert verdict.upper_bound <= naive
+                    assert costs or math.isinf(naive) or verdict.upper_bound == naive
+
+
+def test_lookahead_asks_in_batches_and_only_as_far_as_needed() -> None:
+    task, space = variant("transport-2", ())
+    bench = workbench(task, "misbehaving")
+    policy = bench.runner.policy
+    for state in sample(space, 10):
+        parse_oracle("lookahead(3)", bench).test(state)
+    assert max(policy.batches) > 1  # type: ignore[attr-defined]
+    bench = workbench(task, "optimal")
+    best = int(space.h_star[0])
+    verdict = parse_oracle("lookahead(2)", bench).test(task.initial_state)
+    assert verdict.effort.policy_calls > 0
+    # No run from a leaf was followed further than it could be better than the one from the state.
+    everything = np.arange(len(bench.runner.graph), dtype=np.uint32)
+    asked = everything[bench.runner.graph.decisions(everything) != -3]
+    for row in bench.runner.graph.states(asked):
+        on_run = State(row.tolist())
+        steps = shortest_way(space, task.initial_state, on_run)
+        assert steps <= best + 1
+
+
+def shortest_way(space: StateSpace, start: State, end: State) -> int:
+    """Steps from the root of the space along its breadth-first tree."""
+    steps, here = 0, space.find(end)
+    while here != space.find(start):
+        steps, here = steps + 1, int(space.parents[here])
+    return steps
+
+
+def test_elimination_needs_a_plan() -> None:
+    task, space = variant("gripper-4", ())
+    bench = workbench(task, "first")
+    verdicts = [parse_oracle("elimination", bench).test(s) for s in sample(space, 30)]
+    assert {v.status for v in verdicts if v.policy_cost == FAILS} == {Status.UNKNOWN}
+
+
+def test_lmcut_refutes_only() -> None:
+    task, space = variant("spanner-3", ())
+    bench = workbench(task, "optimal")
+    oracle = parse_oracle("lmcut", bench)
+    verdicts = [oracle.test(s) for s in sample(space, 200)]
+    assert {v.status for v in verdicts} == {Status.OPTIMAL, Status.UNKNOWN}
+    assert any(math.isinf(v.lower_bound) for v in verdicts)  # dead ends: nobody's fault
+    assert all(v.status is Status.OPTIMAL for v in verdicts if math.isinf(v.lower_bound))
+
+
+def test_astar_decides_everything_within_its_budget() -> None:
+    task, space = variant("blocksworld-4", ())
+    for policy in ("optimal", "first", NOISY):
+        bench = workbench(task, policy)
+        oracle = parse_oracle("astar(evaluations=1000000)", bench)
+        for state in sample(space, 30):
+            verdict = oracle.test(state)
+            assert verdict.is_decided
+            assert verdict.gap.is_exact
+    task, _ = variant("gripper-4", ())
+    limited = parse_oracle("astar(expansions=1)", workbench(task, "optimal"))
+    verdict = limited.test(task.initial_state)
+    assert verdict.status is Status.UNKNOWN
+    assert verdict.limits == ("astar: expansions",)
+    assert 0 < verdict.lower_bound < verdict.upper_bound  # also what it did not finish counts
+
+
+def test_time_outs_are_unknown_and_reported() -> None:
+    task, _ = variant("gripper-4", ())
+    for name in ("astar", "ehc", "gbfs", "exact", "aras"):
+        bench = workbench(task, "optimal" if name != "ehc" else "first")
+        verdict = parse_oracle(f"{name}(seconds=0)", bench).test(task.initial_state)
+        assert verdict.status is Status.UNKNOWN
+        assert verdict.limits == (f"{name}: time",)
+
+
+class Crashing(Source):
+    name = "crashing"
+
+    def search(self, question: Question) -> Report:
+        raise RuntimeError(f"no luck in {question.state[0] >= 0}")
+
+
+class Lying(Source):
+    name = "lying"
+
+    def search(self, question: Question) -> Report:
+        self.bench.bounds.add_plan(question.state, [0], 1)
+        return Report()
+
+
+class Liar(Source):
+    """Claims a lower bound above a plan."""
+
+    name = "liar"
+
+    def search(self, question: Question) -> Report:
+        upper = self.bench.bounds.bounds(question.state).upper
+        self.bench.bounds.raise_lower_bound(question.state, upper + 1)
+        return Report()
+
+
+def test_crashes_are_unknown_and_lies_are_loud() -> None:
+    task, _ = variant("gripper-4", ())
+    bench = workbench(task, "optimal")
+    verdict = Crashing(bench).test(task.initial_state)
+    assert verdict.status is Status.UNKNOWN
+    assert verdict.problems == ("crashing: RuntimeError: no luck in True",)
+    after = Sequence(bench, [Crashing(bench), parse_oracle("exact", bench)])
+    assert after.test(task.initial_state).status is Status.OPTIMAL
+    with pytest.raises(MisstepError, match="internal error: an oracle found a plan"):
+        Lying(workbench(task, "optimal")).test(task.initial_state)
+    with pytest.raises(MisstepError, match="internal error: no plan is said to be cheaper"):
+        Liar(workbench(task, "optimal")).test(task.initial_state)
+
+
+class Counting(Source):
+    name = "counting"
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__(bench)
+        self.asked: list[State] = []
+        self.walks: list[Walk | None] = []
+
+    def search(self, question: Question) -> Report:
+        self.asked.append(question.state)
+        self.walks.append(question.walk)
+        return Report(expansions=2, evaluations=3)
+
+
+def test_sequences_stop_and_unions_do_not() -> None:
+    task, _ = variant("gripper-4", ())
+    state = task.initial_state
+    bench = workbench(task, "first")
+    bug = parse_oracle("ehc", bench)
+    before, behind = Counting(bench), Counting(bench)
+    walk = Walk(state, ())
+    verdict = Sequence(bench, [before, bug, behind]).test(state, walk=walk)
+    assert verdict.is_bug
+    assert (verdict.oracle, verdict.kind) == ("ehc", Kind.FAILS)
+    assert (before.asked, behind.asked) == ([state], [])
+    assert before.walks == [walk]
+    assert verdict.effort.expansions > 2
+    assert verdict.effort.evaluations > 3
+    assert verdict.effort.seconds > 0
+    # The store knows it now.
+    again = Sequence(bench, [before, bug]).test(state)
+    assert again.is_bug
+    assert again.oracle is None
+    assert len(before.asked) == 1
+
+    bench = workbench(task, NOISY)
+    space = variant("gripper-4", ())[1]
+    costly = [s for s in sample(space, 200) if is_costly(bench, s)]
+    state = max(costly, key=lambda s: int(space.h_star[space.find(s)]))
+    union = Union(bench, [parse_oracle("gbfs", bench), last := Counting(bench)])
+    union.test(state)
+    assert last.asked == [state]
+    best = parse_oracle("gbfs | astar", bench).test(state)
+    assert best.gap.is_exact  # the second has gone on where the first had a bug already
+
+
+def is_costly(bench: Workbench, state: State) -> bool:
+    return parse_oracle("exact", workbench(bench.task, NOISY)).test(state).kind is Kind.COSTLY
+
+
+def test_routes_go_by_the_run() -> None:
+    task, space = variant("gripper-4", ())
+    for policy, max_steps in (("optimal", 1000), ("first", 1000), ("optimal", 2)):
+        bench = workbench(task, policy, max_steps=max_steps)
+        reached, otherwise = Counting(bench), Counting(bench)
+        oracle = Route(bench, reached, otherwise)
+        verdicts = [oracle.test(s) for s in sample(space, 20)]
+        done = {v.state for v in verdicts if v.gap.is_exact}
+        assert set(reached.asked) == {
+            v.state for v in verdicts if v.policy_cost.reaches_goal and v.state not in done
+        }
+        assert set(otherwise.asked) == {
+            v.state for v in verdicts if not v.policy_cost.reaches_goal and v.state not in done
+        }
+
+
+def test_verdicts_along_a_run() -> None:
+    task, space = variant("transport-2", (1, 2, 5))
+    for policy in (NOISY, "first"):
+        bench = workbench(task, policy)
+        oracle = parse_oracle("exact", bench)
+        for state in sample(space, 10):
+            oracle.test(state)
+            verdicts = bench.verdicts_along(state)
+            gaps = [v.gap.low for v in verdicts]
+            assert all(v.gap.is_exact for v in verdicts)
+            assert gaps == sorted(gaps, reverse=True)
+
+
+def test_predecessors_of_a_bug_are_bugs_for_free() -> None:
+    task, space = variant("transport-2", ())
+    bench = workbench(task, NOISY)
+    state = max(sample(space, 100), key=lambda s: len(bench.trace(s).operators))
+    run = bench.trace(state).states
+    costly = next(s for s in reversed(run[:-1]) if is_costly(bench, s))
+    found = parse_oracle("aras", bench).test(costly)
+    assert found.is_bug
+    assert bench.verdict_of(state).is_bug
+    assert bench.verdict_of(state).gap.low >= found.gap.low
+
+
+ZERO_COST_LOOP = sas(
+    [3], [0], [(0, 2)], ["0\n1\n0 0 0 1\n0", "0\n1\n0 0 1 2\n0", "0\n1\n0 0 0 2\n0"]
+)
+
+
+def test_free_detours_are_no_bugs() -> None:
+    task = Task(ZERO_COST_LOOP.encode())
+    bench = workbench(task, "first")
+    assert len(bench.trace(task.initial_state).operators) == 2
+    verdict = parse_oracle("elimination | aras | astar", bench).test(task.initial_state)
+    assert (verdict.status, verdict.gap.high) == (Status.OPTIMAL, 0)
+
+
+def test_goal_states_are_never_bugs() -> None:
+    task, space = variant("gripper-4", ())
+    bench = workbench(task, "first")
+    goal = next(space.state(s) for s in range(len(space)) if space.is_goal[s])
+    verdict = parse_oracle("lookahead(2) | ehc | astar", bench).test(goal)
+    assert (verdict.status, verdict.witness, verdict.effort.policy_calls) == (Status.OPTIMAL, (), 0)
+
+
+def test_goal_reaching() -> None:
+    task, space = variant("spanner-3", ())
+    for policy in ("first", NOISY, "optimal"):
+        bench = workbench(task, policy, objective=Objective.GOAL)
+        oracle = parse_oracle("exact", bench)
+        for s in range(0, len(space), 3):
+            verdict = oracle.test(space.state(s))
+            cost = true_cost(bench, space.state(s))
+            assert cost is not None
+            assert verdict.is_bug == (math.isinf(cost) and math.isfinite(space.h_star[s]))
+            assert verdict.is_decided
+            assert verdict.gap.low == verdict.gap.high == verdict.is_bug
+            assert verdict.kind in (None, Kind.FAILS)
+
+
+def test_fuzzing_bugs() -> None:
+    state = State([0])
+
+    def verdict(cost: object, lower: float, upper: float) -> object:
+        plan = None if math.isinf(upper) else (0,)
+        return judge(state, cost, lower, upper, plan)  # type: ignore[arg-type]
+
+    small, large = verdict(exact(7), 6, 6), verdict(exact(7), 2, 2)
+    wide, fails = verdict(exact(7), 1, 6), verdict(FAILS, 1, 6)
+    open_end, dead = verdict(unknown(7), 1, 3), verdict(FAILS, math.inf, math.inf)
+    table = [
+        (large, small, True),
+        (small, large, False),
+        (small, small, False),
+        (large, wide, None),
+        (wide, dead, True),
+        (fails, large, True),
+        (fails, fails, False),
+        (dead, fails, False),
+        (open_end, small, True),  # loses 4 at least
+        (open_end, large, None),
+        (large, open_end, None),
+        (dead, open_end, False),
+    ]
+    for one, reference, expected in table:
+        assert is_fuzzing_bug(one, reference) is expected  # type: ignore[arg-type]
+
+
+def test_efforts_add_up_and_do_not_count_as_difference() -> None:
+    assert Effort(1, 2, 3, 4) + Effort(1, 1, 1, 1) == Effort(2, 3, 4, 5)
+    state = State([0])
+    with pytest.raises(ValueError, match="the upper bound is 3, the plan None"):
+        judge(state, exact(3), 0, 3, None)
+    assert judge(state, exact(3), 0, 3, (0,)) == judge(state, exact(3), 0, 3, (0,))
+
+
+def test_same_verdicts_again() -> None:
+    task, space = variant("transport-2", (0, 1, 5))
+    states = sample(space, 40)
+
+    def verdicts(batch_size: int) -> list[object]:
+        runner = PolicyRunner(load_policy(NOISY, task), batch_size=batch_size)
+        bench = Workbench(runner)
+        oracle = parse_oracle("lmcut, elimination, lookahead(2), aras(5000)/ehc", bench)
+        return [oracle.test(state) for state in states]
+
+    assert verdicts(1) == verdicts(64)

@@ -1,0 +1,165 @@
+"""Every oracle on small tasks, against exact h*: no false verdict, the true gap in every interval, valid witnesses.
+
+The part that runs always takes a sample of the states and one policy for each task in turn; the campaign
+(`make soundness`) takes hundreds of states, which is all of them on the smaller tasks, all policies and all costs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from misstep._core import StateSpace
+from misstep.oracles import DEFAULT_ORACLE, Kind, Objective, Status, Verdict, parse_oracle
+from misstep.oracles.oracle import Oracle
+from misstep.tasks.task import State
+from support.oracles import POLICIES, sample, true_cost, true_gap, variant, workbench
+from support.tasks import SMALL
+
+COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (2, 3, 50)]
+TASKS = [*SMALL, "conditional"]
+SPECS = [
+    "lmcut",
+    "elimination",
+    "lookahead(1)",
+    "lookahead(2, first=true)",
+    "aras",
+    "aras(200, growth=10, first=false)",
+    "astar(evaluations=50)",
+    "astar(evaluations=1000000, heuristic=blind)",
+    "ehc",
+    "ehc(helpful=false, by_cost=true)",
+    "gbfs(30)",
+    "exact",
+    "exact(20)",
+    "aras(500)/ehc",
+    "elimination | lookahead(1) | gbfs(50)",
+    "(lmcut, elimination) | astar(expansions=5), aras/(ehc, gbfs(10))",
+    DEFAULT_ORACLE,
+]
+
+
+def check_verdict(oracle: Oracle, verdict: Verdict, space: StateSpace) -> None:
+    """Everything that a verdict says, against the truth."""
+    bench = oracle.bench
+    best = float(space.h_star[space.find(verdict.state)])
+    assert verdict.lower_bound <= best <= verdict.upper_bound
+    assert verdict.problems == ()
+    bench.check(verdict)  # the run, the witness and its cost, by the independent checker
+
+    cost = true_cost(bench, verdict.state)
+    if cost is None:  # the policy has crashed, and would have gone on somehow
+        assert not verdict.policy_cost.is_exact
+        assert verdict.kind in (None, Kind.UNCLASSIFIED)
+        assert not verdict.is_bug or verdict.policy_cost.lower_bound > best
+        assert verdict.status is not Status.OPTIMAL or math.isinf(best)
+        return
+    known = verdict.policy_cost
+    assert cost == known.lower_bound if known.is_exact else cost >= known.lower_bound
+    gap = true_gap(cost, best)
+    if bench.objective is Objective.GOAL:
+        gap = int(math.isinf(gap))
+    assert gap in verdict.gap
+    if verdict.is_bug:
+        assert gap > 0
+    if verdict.status is Status.OPTIMAL:
+        assert gap == 0
+    if known.is_exact:
+        assert verdict.kind is not Kind.UNCLASSIFIED
+    elif verdict.is_bug:
+        assert verdict.kind is Kind.UNCLASSIFIED
+
+
+def check_oracle(
+    name: str,
+    costs: tuple[int, ...],
+    policy: str,
+    spec: str,
+    count: int,
+    *,
+    max_steps: int | None = 1000,
+    objective: Objective = Objective.COST,
+) -> Counter[str]:
+    task, space = variant(name, costs)
+    bench = workbench(task, policy, max_steps=max_steps, objective=objective)
+    oracle = parse_oracle(spec, bench)
+    found: Counter[str] = Counter()
+    for state in sample(space, count):
+        verdict = oracle.test(state)
+        check_verdict(oracle, verdict, space)
+        found[verdict.status.value] += 1
+        found["states"] += 1
+    # What came along: all bounds of all states in the store.
+    bench.bounds.check()
+    lower, upper = bench.bounds.graph.all_bounds()
+    ids = [space.find(State(row.tolist())) for row in bench.bounds.graph.states()]
+    truth = space.h_star[np.array(ids)]
+    assert (lower <= truth).all()
+    assert (truth <= upper).all()
+    if spec == "exact" and max_steps == 1000 and policy != "misbehaving":
+        assert found["unknown"] == 0  # nothing is left open: the census of bugs
+    return found
+
+
+def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: int) -> None:
+    """Verdicts on states that nobody tested, from what testing others has left in the store."""
+    task, space = variant(name, costs)
+    bench = workbench(task, policy)
+    oracle = parse_oracle(DEFAULT_ORACLE, bench)
+    for state in sample(space, count):
+        oracle.test(state)
+        for verdict in bench.verdicts_along(state):
+            check_verdict(oracle, verdict, space)
+    for row in bench.bounds.graph.states()[::7]:
+        check_verdict(oracle, bench.verdict_of(State(row.tolist())), space)
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("number", range(len(TASKS)))
+def test_samples(number: int, spec: str) -> None:
+    place = number + SPECS.index(spec)
+    policy, costs = POLICIES[place % len(POLICIES)], COSTS[place % len(COSTS)]
+    assert check_oracle(TASKS[number], costs, policy, spec, 12)["states"]
+
+
+@pytest.mark.parametrize("max_steps", [0, 1, 3])
+@pytest.mark.parametrize("spec", ["exact", "astar", DEFAULT_ORACLE])
+def test_cut_runs(spec: str, max_steps: int) -> None:
+    found: Counter[str] = Counter()
+    for name, costs, policy in [
+        ("transport-2", (1, 2, 5), "noisy:0.3:5+heuristic:ff"),
+        ("gripper-4", (), "first"),
+        ("spanner-3", (0, 1, 5), "random:7"),
+        ("conditional", (), "misbehaving"),
+    ]:
+        found += check_oracle(name, costs, policy, spec, 25, max_steps=max_steps)
+    assert found["unknown"]  # cut runs stay open, unless they have spent too much already
+
+
+@pytest.mark.parametrize("name", ["spanner-3", "blocksworld-4", "conditional"])
+def test_goal_reaching(name: str) -> None:
+    for policy in POLICIES:
+        for spec in ("exact", "lookahead(1)", DEFAULT_ORACLE):
+            check_oracle(name, (0, 1, 5), policy, spec, 15, objective=Objective.GOAL)
+            check_oracle(name, (), policy, spec, 15, objective=Objective.GOAL, max_steps=3)
+
+
+@pytest.mark.parametrize("name", ["spanner-3", "transport-2", "childsnack-2"])
+def test_states_that_nobody_tested(name: str) -> None:
+    for policy in POLICIES:
+        check_known_states(name, (0, 1, 5), policy, 4)
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("name", TASKS)
+def test_every_state(name: str, costs: tuple[int, ...], policy: str) -> None:
+    for spec in SPECS:
+        check_oracle(name, costs, policy, spec, 400)
+        check_oracle(name, costs, policy, spec, 60, max_steps=4)
+    check_oracle(name, costs, policy, DEFAULT_ORACLE, 300, objective=Objective.GOAL)
+    check_known_states(name, costs, policy, 30)
