@@ -1,0 +1,1 @@
+"""Oracles: who says that a state is a bug, and proves it."""
