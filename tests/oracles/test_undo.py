@@ -152,6 +152,72 @@ def test_a_detour_back_and_a_direct_way() -> None:
     assert found.expansions > 0
 
 
+def ring(size: int) -> Task:
+    """One way around; the goal is at the start, and a light has to be on there."""
+    steps = [f"0\n1\n0 0 {i} {(i + 1) % size}\n1" for i in range(size)]
+    return Task(
+        sas([size, 2], [0, 0], [(0, 0), (1, 1)], [*steps, "1\n0 0\n1\n0 1 0 1\n1"]).encode()
+    )
+
+
+def test_the_way_to_the_step_before_may_pass_the_start() -> None:
+    task = ring(10)
+    states = [task.initial_state]
+    for op in range(8):
+        states.append(task.apply(states[-1], op))
+    found = undo_plan(task, states, list(range(8)), [10], budget=100)
+    assert found is not None
+    assert found.operators == (8, 9, 10)
+    # Too little for the nine steps to the state before, but enough for the two steps to the start.
+    found = undo_plan(task, states, list(range(8)), [10], budget=4)
+    assert found is not None
+    assert (found.operators, found.expansions) == ((8, 9, 10), 4)
+    assert undo_plan(task, states, list(range(8)), [10], budget=3) is None
+
+
+def test_a_walk_that_came_back_costs_nothing_to_undo() -> None:
+    task = ring(3)
+    states = [task.initial_state]
+    for op in range(3):
+        states.append(task.apply(states[-1], op))
+    found = undo_plan(task, states, [0, 1, 2], [3], budget=0)
+    assert found is not None
+    assert (found.operators, found.undo_cost) == ((3,), 0)
+
+
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("name", [*SMALL, "conditional"])
+def test_single_steps_are_the_cheapest(name: str, costs: tuple[int, ...]) -> None:
+    task, _, space = variant(name, costs)
+    undoer = Undoer(task)
+    for seed in range(5):
+        states, _ = random_walk(task, solvable(space, seed), 8, seed)
+        steps = undoer.single_steps(states)
+        for k, state in enumerate(states):
+            for j, target in enumerate(states):
+                good = [
+                    (task.cost(op), op)
+                    for op in task.applicable(state)
+                    if undoer.order.at_least(task.apply(state, op), target)
+                ]
+                assert steps[k].get(j) == (min(good)[1] if good and j != k else None)
+
+
+def test_among_operators_that_lead_back_the_cheapest_is_taken() -> None:
+    task = Task(
+        sas(
+            [2, 2],
+            [0, 0],
+            [(0, 0), (1, 1)],
+            ["0\n1\n0 0 0 1\n1", "0\n1\n0 0 1 0\n7", "0\n1\n0 0 1 0\n2", "0\n1\n0 1 0 1\n1"],
+        ).encode()
+    )
+    start = task.initial_state
+    found = undo_plan(task, [start, task.apply(start, 0)], [0], [3])
+    assert found is not None
+    assert (found.operators, found.undo_cost, found.cost) == ((2, 3), 2, 3)
+
+
 def test_conditions_of_effects_allow_no_exchange() -> None:
     # Nobody needs value 0 of variable 0, but value 1 switches an effect on that spoils the goal.
     task = Task(

@@ -82,7 +82,7 @@ class Undoer:
 
     def single_steps(self, states: Sequence[State]) -> list[dict[int, int]]:
         """For each state: the other states that one operator leads to, each with the cheapest such operator."""
-        rows = np.array([state.values for state in states], dtype=np.int32)
+        rows = _rows(states)
         steps: list[dict[int, int]] = []
         for k, state in enumerate(states):
             operators, successors = self._successors(state)
@@ -143,7 +143,7 @@ class Undoer:
             {j: _Way((op,), self.task.cost(op)) for j, op in found.items()}
             for found in self.single_steps(states)
         ]
-        rows = np.array([state.values for state in states], dtype=np.int32)
+        rows = _rows(states)
         for k, j in np.argwhere(self.order.at_least_batch(rows, rows)).tolist():
             ways[k][j] = _Way((), 0)
         used = 0
@@ -157,7 +157,7 @@ class Undoer:
             way, expansions, final = self.search(states[earliest], states[earliest - 1], half)
             used += expansions
             if way is not None:
-                ways[earliest][earliest - 1] = way
+                self._add_way(ways[earliest], states[earliest], way, rows)
             elif final:
                 return None, used
             else:
@@ -165,9 +165,20 @@ class Undoer:
                 way, expansions, _ = self.search(states[-1], states[0], budget - used)
                 return way, used + expansions
 
+    def _add_way(self, known: dict[int, _Way], state: State, way: _Way, rows: _States) -> None:
+        """A way leads not only to its end: on a ring, back to the step before may pass the start of the walk."""
+        passed, cost = [(state, 0)], 0
+        for op in way.operators:
+            cost += self.task.cost(op)
+            passed.append((self.task.apply(passed[-1][0], op), cost))
+        reached = self.order.at_least_batch(_rows([state for state, _ in passed]), rows)
+        for i, j in np.argwhere(reached).tolist():
+            if j not in known or passed[i][1] < known[j].cost:
+                known[j] = _Way(way.operators[:i], passed[i][1])
+
     def _successors(self, state: State) -> tuple[list[tuple[int, int]], _States]:
         """Pairs of row and operator, and the resulting states, a row each."""
-        row = np.array([state.values], dtype=np.int32)
+        row = _rows([state])
         _, operators = self.task.applicable_batch(row)
         copies = np.repeat(row, len(operators), axis=0)
         return list(enumerate(operators.tolist())), self.task.apply_batch(copies, operators)
@@ -220,6 +231,10 @@ def plan_cost(task: Task, state: State, plan: Sequence[int]) -> int | None:
         state = task.apply(state, op)
         cost += task.cost(op)
     return cost if task.is_goal(state) else None
+
+
+def _rows(states: Sequence[State]) -> _States:
+    return np.array([state.values for state in states], dtype=np.int32)
 
 
 def _applies(task: Task, state: State, op: int) -> bool:
