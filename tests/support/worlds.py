@@ -1,0 +1,84 @@
+"""Small tasks with their whole truth, and policies of every quality on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+from misstep._core import StateSpace
+from misstep.policies.load import load_policy
+from misstep.policies.policy import Policy
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import State, Task
+from support.policies import Misbehaving
+from support.tasks import CONDITIONAL, SMALL, random_costs, small_task
+
+COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (0,), (1, 2, 50)]
+NAMES = [*SMALL, "conditional"]
+POLICIES = [
+    "optimal",
+    "noisy:0.3:5+optimal",
+    "noisy:0.1:2+heuristic:ff",
+    "random:3",
+    "first",
+    "mad",
+]
+
+
+@dataclass
+class World:
+    task: Task
+    space: StateSpace
+    lengths: list[float]  # of a shortest cheapest plan
+
+    def h_star(self, state: State) -> float:
+        return float(self.space.h_star[self.space.find(state)])
+
+    def length(self, state: State) -> float:
+        return self.lengths[self.space.find(state)]
+
+    def states(self, count: int) -> list[State]:
+        """Spread over the space."""
+        return [
+            self.space.state(s) for s in range(0, len(self.space), max(1, len(self.space) // count))
+        ]
+
+    def runner(self, spec: str) -> PolicyRunner:
+        policy: Policy = (
+            Misbehaving(self.task, 3, 15) if spec == "mad" else load_policy(spec, self.task)
+        )
+        return PolicyRunner(policy)
+
+
+@cache
+def world(name: str, costs: tuple[int, ...]) -> World:
+    task = Task(CONDITIONAL.encode()) if name == "conditional" else small_task(name)
+    if costs:
+        task = random_costs(task, seed=11, choices=costs)
+    space = StateSpace(task, [task.initial_state])
+    return World(task, space, _lengths(task, space))
+
+
+def _lengths(task: Task, space: StateSpace) -> list[float]:
+    """Fewest steps along operators of regret zero, by repetition until nothing changes."""
+    h = space.h_star
+    free: list[list[int]] = []
+    for s in range(len(space)):
+        moves = [] if math.isinf(h[s]) or space.is_goal[s] else space.transitions(s)
+        free.append([t for op, t in moves if task.cost(op) + h[t] == h[s]])
+    before: list[list[int]] = [[] for _ in free]
+    for s, successors in enumerate(free):
+        for t in successors:
+            before[t].append(s)
+    lengths = [0.0 if space.is_goal[s] else math.inf for s in range(len(space))]
+    layer = [s for s in range(len(space)) if space.is_goal[s]]
+    while layer:
+        reached = []
+        for t in layer:
+            for s in before[t]:
+                if math.isinf(lengths[s]):
+                    lengths[s] = lengths[t] + 1
+                    reached.append(s)
+        layer = reached
+    return lengths
