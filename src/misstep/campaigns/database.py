@@ -86,16 +86,23 @@ def connect_readonly(
     with translated(path):
         if not has_log(path):
             return connect(path, "ro&immutable=1"), None
+        return _connect_copy(path)
+
+
+def _connect_copy(path: Path) -> tuple[sqlite3.Connection, tempfile.TemporaryDirectory[str]]:
+    try:
         copy = tempfile.TemporaryDirectory(prefix="misstep-")
         try:
             for file in (path, log_of(path)):
                 shutil.copy(file, copy.name)
             return connect(Path(copy.name) / path.name), copy
-        except BaseException as error:
+        except BaseException:
             copy.cleanup()
-            if isinstance(error, OSError):
-                raise InputFileError(f"cannot read: {error.strerror}", where=str(path)) from error
             raise
+    except OSError as error:
+        raise InputFileError(
+            f"cannot copy the database to a temporary folder: {error.strerror}", where=str(path)
+        ) from error
 
 
 def log_of(path: Path) -> Path:
