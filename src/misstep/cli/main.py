@@ -22,6 +22,7 @@ from misstep.cli import (
     generate,
     listing,
     plan,
+    records,
     run,
     serve_policy,
 )
@@ -46,6 +47,7 @@ app.command("run")(run.run_command)
 app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
+app.command("records")(records.records_command)
 app.add_typer(generate.app, name="generate")
 app.command("serve-policy")(serve_policy.serve_policy_command)
 app.command("list")(listing.list_command)

@@ -1,0 +1,1 @@
+"""Campaigns: what testing a policy found, kept so that nothing is lost and everything can be computed again."""

@@ -1,0 +1,126 @@
+"""Making the folder of a campaign: all of it, or nothing that looks like a campaign."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+
+from misstep.campaigns.database import connect, translated
+from misstep.campaigns.lock import LOCK_NAME, WriterLock
+from misstep.campaigns.schema import create_tables
+from misstep.campaigns.settings import Settings, to_toml
+from misstep.errors import InputFileError, InputFormatError
+from misstep.files import read_bytes
+
+CONFIG_NAME = "config.toml"
+DATABASE_NAME = "run.db"
+_UNFINISHED = ".new"
+# What a creation that was killed may leave behind.
+_LEFTOVERS = {
+    LOCK_NAME,
+    CONFIG_NAME + _UNFINISHED,
+    *(DATABASE_NAME + _UNFINISHED + end for end in ("", "-journal", "-wal", "-shm")),
+}
+_MAX_CONFIG_BYTES = 16 * 2**20
+
+
+def prepare(folder: Path, config: Settings) -> WriterLock:
+    """Make a campaign without records; returns the lock on it."""
+    text = to_toml(config)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _refuse_used(folder)
+    except FileExistsError as error:
+        raise InputFileError("this is a file", where=str(folder), expected="a folder") from error
+    except (OSError, ValueError) as error:
+        raise InputFileError(
+            f"cannot make or read this folder: {error}",
+            where=repr(str(folder)),
+            hint="change its permissions or choose another one",
+        ) from error
+    lock = WriterLock(folder)
+    try:
+        _refuse_used(folder)  # somebody may have been faster
+        _build(folder, text)
+    except BaseException:
+        lock.release()
+        raise
+    return lock
+
+
+def _refuse_used(folder: Path) -> None:
+    found = {path.name for path in folder.iterdir()}
+    if DATABASE_NAME in found:
+        raise InputFileError(
+            "there is a campaign in this folder already",
+            where=str(folder),
+            hint="resume it, or choose another folder",
+        )
+    # A killed creation is known by its database under construction; settings alone may be the user's.
+    ours = _LEFTOVERS | ({CONFIG_NAME} if DATABASE_NAME + _UNFINISHED in found else set())
+    strange = sorted(found - ours)
+    if strange:
+        raise InputFileError(
+            f"the folder is not empty: it holds {', '.join(strange[:3])}",
+            where=str(folder),
+            expected="a new or empty folder",
+        )
+
+
+def _build(folder: Path, config: str) -> None:
+    unfinished = folder / (DATABASE_NAME + _UNFINISHED)
+    try:
+        for name in _LEFTOVERS - {LOCK_NAME}:
+            if name != unfinished.name:
+                (folder / name).unlink(missing_ok=True)
+        unfinished.write_bytes(b"")
+        write_text(folder / CONFIG_NAME, config)
+        with translated(unfinished), closing(connect(unfinished)) as connection:
+            create_tables(connection)
+            connection.executemany(
+                "INSERT INTO meta VALUES (?, ?)", [("config", config), ("writing", "0")]
+            )
+            # Here and not first: until now the database is one file, and so is safe to rename after closing.
+            connection.execute("PRAGMA journal_mode = WAL")
+        unfinished.rename(folder / DATABASE_NAME)
+        _sync_folder(folder)
+    except OSError as error:
+        raise InputFileError(
+            f"cannot write: {error.strerror or error}", where=str(folder)
+        ) from error
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all."""
+    unfinished = path.with_name(path.name + _UNFINISHED)
+    try:
+        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(path)
+    except OSError as error:
+        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+
+
+def read_config(folder: Path) -> str | None:
+    """The text of the settings, or None if the file is gone."""
+    path = folder / CONFIG_NAME
+    if not path.exists():
+        return None
+    try:
+        return read_bytes(path, _MAX_CONFIG_BYTES, "the settings of a campaign").decode()
+    except UnicodeDecodeError as error:
+        raise InputFormatError("not UTF-8 text", where=str(path)) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+__all__ = ["CONFIG_NAME", "DATABASE_NAME", "prepare", "read_config", "write_text"]

@@ -1,0 +1,199 @@
+"""SQLite connections for campaigns: opening, checking, and errors in the user's words."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from misstep.errors import InputFileError, InputFormatError, MisstepError
+
+# How long a statement waits for another program that has the database locked.
+BUSY_SECONDS = 20.0
+_MAGIC = b"SQLite format 3\0"
+AGAIN = "the same settings give the same records: run the campaign again from its config.toml"
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Errors of SQLite become one line for the user."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise as_user_error(error, path) from error
+
+
+def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
+    # Texts and not codes: Python 3.10 does not hand the codes on.
+    text, where = str(error), str(path)
+    if "disk is full" in text:
+        return InputFileError(
+            "the disk is full",
+            where=where,
+            hint="all records up to here are safe; make room, then resume the campaign",
+        )
+    if "locked" in text or "busy" in text:
+        return InputFileError(
+            "another program has the database locked", where=where, hint="close it and try again"
+        )
+    if "readonly" in text or "unable to open" in text:
+        return InputFileError(
+            f"cannot open or write: {text}", where=where, hint="check its permissions"
+        )
+    if "I/O error" in text:
+        return InputFileError(
+            "the disk or its quota refuses to read or write",
+            where=where,
+            hint="all records up to here are safe; see to the disk, then resume the campaign",
+        )
+    if isinstance(error, sqlite3.DatabaseError):
+        return InputFormatError(f"the database is damaged: {text}", where=where, hint=AGAIN)
+    return MisstepError(f"SQLite: {text}", where=where)
+
+
+def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
+    """A connection without automatic transactions. Modes are those of SQLite: `ro`, `rw`, `rwc`, `ro&immutable=1`."""
+    connection = sqlite3.connect(
+        f"file:{quote(str(path.resolve()))}?mode={mode}",
+        uri=True,
+        isolation_level=None,
+        timeout=BUSY_SECONDS,
+    )
+    try:
+        connection.execute("PRAGMA foreign_keys = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_readonly(
+    path: Path,
+) -> tuple[sqlite3.Connection, tempfile.TemporaryDirectory[str] | None]:
+    """A connection that changes nothing, and the temporary folder that it may need."""
+    with translated(path):
+        connection = connect(path, "ro")
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return connection, None
+        except sqlite3.OperationalError:
+            # Sharing a database in WAL mode takes a file beside it, which a folder without write permission refuses.
+            connection.close()
+    with translated(path):
+        if not has_log(path):
+            return connect(path, "ro&immutable=1"), None
+        return _connect_copy(path)
+
+
+def _connect_copy(path: Path) -> tuple[sqlite3.Connection, tempfile.TemporaryDirectory[str]]:
+    try:
+        copy = tempfile.TemporaryDirectory(prefix="misstep-")
+        try:
+            for file in (path, log_of(path)):
+                shutil.copy(file, copy.name)
+            return connect(Path(copy.name) / path.name), copy
+        except BaseException:
+            copy.cleanup()
+            raise
+    except OSError as error:
+        raise InputFileError(
+            f"cannot copy the database to a temporary folder: {error.strerror}", where=str(path)
+        ) from error
+
+
+def log_of(path: Path) -> Path:
+    """The write-ahead log beside the database."""
+    return path.with_name(path.name + "-wal")
+
+
+def has_log(path: Path) -> bool:
+    log = log_of(path)
+    return log.exists() and log.stat().st_size > 0
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no database, or only the beginning of one.
+
+    SQLite notices missing pages, but reads a last page that is cut as if it ended in zeros. So the size is compared
+    with what the header says. Between a checkpoint's start and end the two may differ, and the log has the pages;
+    the size is still made of whole pages.
+    """
+    try:
+        logged = has_log(path)
+        with path.open("rb") as file:
+            header = file.read(100)
+        size = path.stat().st_size
+        logged = logged or has_log(path)
+    except OSError as error:
+        raise InputFileError(f"cannot read: {error.strerror}", where=str(path)) from error
+    if not _MAGIC.startswith(header[:16]):
+        raise InputFormatError("this is no SQLite database", where=str(path), hint=AGAIN)
+    page = int.from_bytes(header[16:18], "big") if len(header) == 100 else 0
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(header[28:32], "big") if page else 1
+    if page == 0 or size % page or (size < page * pages and not logged):
+        found = f"the database is cut off after {size} bytes"
+        raise InputFormatError(found, where=str(path), hint=_salvage_hint(path))
+
+
+def check_content(connection: sqlite3.Connection, path: Path, *, thorough: bool) -> None:
+    """Refuse a damaged database. Thorough also compares indexes with tables, before anything is written."""
+    problems = []
+    try:
+        check = "integrity_check" if thorough else "quick_check"
+        problems = [str(row[0]) for row in connection.execute(f"PRAGMA {check}(1)")]
+        if problems == ["ok"]:
+            problems = [
+                f"a row of {table} refers to nothing"
+                for table, *_ in connection.execute("PRAGMA foreign_key_check").fetchmany(1)
+            ]
+    except sqlite3.DatabaseError as error:
+        # Being locked out is no damage.
+        if not isinstance(as_user_error(error, path), InputFormatError):
+            raise
+        problems = [str(error)]
+    if problems:
+        raise InputFormatError(
+            f"the database is damaged: {problems[0]}", where=str(path), hint=_salvage_hint(path)
+        )
+
+
+def _salvage_hint(path: Path) -> str:
+    readable = {name: _readable_rows(path, table) for table, name in _SHOWN.items()}
+    if not any(readable.values()):
+        return f"nothing in it can be read; {AGAIN}"
+    counts = ", ".join(f"{count} {name}" for name, count in readable.items())
+    return f"what can still be read: {counts} (with the recover command of the sqlite3 program); {AGAIN}"
+
+
+_SHOWN = {"pool": "pool states", "verdicts": "verdicts", "events": "events"}
+
+
+def _readable_rows(path: Path, table: str) -> int:
+    count = 0
+    try:
+        with closing(connect(path, "ro")) as connection:
+            # Lets SQLite open a file that is shorter than its header says.
+            connection.execute("PRAGMA writable_schema = ON")
+            # Reading all columns: a row counts only if all of it is there.
+            for _ in connection.execute(f"SELECT * FROM {table} NOT INDEXED"):
+                count += 1
+    except (sqlite3.Error, UnicodeDecodeError):
+        pass
+    return count
+
+
+__all__ = [
+    "AGAIN",
+    "as_user_error",
+    "check_content",
+    "check_file",
+    "connect",
+    "connect_readonly",
+    "has_log",
+    "translated",
+]

@@ -1,0 +1,74 @@
+"""One writer a campaign.
+
+A record lock (`fcntl.lockf`) on a file of the campaign's folder. The system drops it when the process ends, however it
+ends, so nobody ever has to delete a stale lock; and a worker process that was forked does not inherit it, so
+orphans of a killed campaign do not keep it. Two properties of these locks need care: they do not
+keep a process from locking twice, and closing any handle on the file gives the lock up. Hence the table of held locks.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+from pathlib import Path
+
+from misstep.errors import InputFileError
+
+LOCK_NAME = "run.lock"
+
+# File -> the process that holds it. A forked child sees the entries of its parent, which are not its own.
+_HELD: dict[tuple[int, int], int] = {}
+
+
+class WriterLock:
+    """Held from the moment it is made until `release`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / LOCK_NAME
+        try:
+            known = self._path.stat()
+            if _HELD.get((known.st_dev, known.st_ino)) == os.getpid():
+                raise self._refusal("this process has it open already")
+        except FileNotFoundError:
+            pass
+        try:
+            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError as error:
+            raise InputFileError(
+                f"cannot write to this folder: {error.strerror}",
+                where=str(folder),
+                hint="change its permissions or choose another one",
+            ) from error
+        try:
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._handle, 200).decode(errors="replace").strip()
+            os.close(self._handle)
+            raise self._refusal(f"{holder or 'another process'} is writing to it") from error
+        try:
+            os.ftruncate(self._handle, 0)
+            os.write(self._handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
+        except OSError:
+            pass  # On a full disk the lock holds all the same, only without a name.
+        held = os.fstat(self._handle)
+        self._key = (held.st_dev, held.st_ino)
+        _HELD[self._key] = os.getpid()
+
+    def _refusal(self, why: str) -> InputFileError:
+        return InputFileError(
+            f"the campaign is in use: {why}",
+            where=str(self._path.parent),
+            hint="wait for it or stop it; reading is possible meanwhile",
+        )
+
+    def release(self) -> None:
+        """Give the lock up; a second call does nothing."""
+        if self._handle >= 0:
+            if _HELD.get(self._key) == os.getpid():
+                del _HELD[self._key]
+            os.close(self._handle)
+            self._handle = -1
+
+
+__all__ = ["LOCK_NAME", "WriterLock"]

@@ -1,0 +1,39 @@
+"""Numbers of the papers, computed from records alone.
+
+Everything here is a pure function of records; nothing runs a policy or an oracle again. A quotient whose divisor is
+0 is None, never 0: an empty cell of a table is not a bad score.
+"""
+
+from misstep.campaigns.metrics.coverage import (
+    Coverage,
+    TestedPool,
+    mean_coverage,
+    oracle_coverage,
+)
+from misstep.campaigns.metrics.pairs import unique_pair_fraction
+from misstep.campaigns.metrics.recall import JointRecall, Recall, joint_recall, recall
+from misstep.campaigns.metrics.regions import regions, successors_in
+from misstep.campaigns.metrics.sets import BasicSets, basic_sets, mean, ratio
+from misstep.campaigns.metrics.severity import Severity, severity
+from misstep.campaigns.metrics.timeline import bugs_over_time
+
+__all__ = [
+    "BasicSets",
+    "Coverage",
+    "JointRecall",
+    "Recall",
+    "Severity",
+    "TestedPool",
+    "basic_sets",
+    "bugs_over_time",
+    "joint_recall",
+    "mean",
+    "mean_coverage",
+    "oracle_coverage",
+    "ratio",
+    "recall",
+    "regions",
+    "severity",
+    "successors_in",
+    "unique_pair_fraction",
+]

@@ -1,0 +1,56 @@
+"""Oracle coverage (P24): bugs among the states that a bias found, on equal terms.
+
+A bias that is fast makes a larger pool. So for each task all pools are cut to the size of the smallest one, as prefixes
+in the order of generation; then coverage = bugs / states over the whole domain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from misstep.campaigns.metrics.sets import mean, ratio
+from misstep.campaigns.records import TestedState
+
+
+@dataclass(frozen=True, slots=True)
+class TestedPool:
+    """One pool: its size, which may exceed what was tested, and what was tested."""
+
+    __test__ = False
+
+    size: int
+    tested: Sequence[TestedState]
+
+    def bugs_before(self, size: int) -> int:
+        return sum(state.is_bug and state.index < size for state in self.tested)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    states: float
+    bugs: float
+    coverage: float | None
+
+
+def oracle_coverage(pools: Mapping[str, Mapping[str, TestedPool]]) -> dict[str, Coverage]:
+    """Coverage of each bias; `pools[bias][task]`. A task that some bias has no pool for counts as cut to 0."""
+    tasks = {task for by_task in pools.values() for task in by_task}
+    empty = TestedPool(0, ())
+    sizes = {task: min(p.get(task, empty).size for p in pools.values()) for task in tasks}
+    states = sum(sizes.values())
+    result = {}
+    for bias, by_task in pools.items():
+        bugs = sum(by_task[task].bugs_before(size) for task, size in sizes.items() if size)
+        result[bias] = Coverage(states, bugs, ratio(bugs, states))
+    return result
+
+
+def mean_coverage(repetitions: Iterable[Coverage]) -> Coverage:
+    """The average over runs with different seeds, which is why numbers of states are fractional in P24."""
+    found = list(repetitions)
+    return Coverage(
+        mean(c.states for c in found) or 0.0,
+        mean(c.bugs for c in found) or 0.0,
+        mean(c.coverage for c in found),
+    )

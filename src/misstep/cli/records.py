@@ -1,0 +1,76 @@
+"""`misstep records`: what a campaign found, state by state."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from misstep.campaigns.records import VERDICTS, TestedState
+from misstep.campaigns.store import open_store
+from misstep.cli.output import print_json, remark
+from misstep.errors import UsageError
+
+
+def records_command(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The folder of a campaign.", show_default=False)
+    ],
+    verdict: Annotated[
+        str | None,
+        typer.Option(metavar="VERDICT", help="Only these: BUG, OPTIMAL or UNKNOWN."),
+    ] = None,
+    task: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only the states of this task.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object a line for each tested state.")
+    ] = False,
+) -> int:
+    """Print the tested states of a campaign, by task and in the order of the pool; also while it is running."""
+    wanted = verdict and verdict.upper()
+    if wanted and wanted not in VERDICTS:
+        raise UsageError(f"no verdict {verdict!r}", expected=", ".join(VERDICTS))
+    with open_store(folder, readonly=True) as store:
+        for text in store.remarks:
+            remark(text)
+        states = (s for s in store.tested(task) if wanted in (None, s.verdict))
+        if as_json:
+            for state in states:
+                print_json(state.as_dict())
+        else:
+            _print_table(states)
+    return 0
+
+
+def _print_table(states: Iterable[TestedState]) -> None:
+    table = Table(box=None, pad_edge=False, header_style="")
+    for title in ("task", "verdict", "kind", "oracle"):
+        table.add_column(title)
+    for title in ("state", "cost", "bounds", "gap", "seconds"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for state in states:
+        cost = state.outcome if state.policy_cost is None else str(state.policy_cost)
+        table.add_row(
+            state.task,
+            state.verdict,
+            state.kind or "-",
+            state.oracle or "-",
+            str(state.index),
+            cost,
+            _interval(state.lower_bound, state.upper_bound),
+            _interval(*state.gap),
+            f"{state.seconds:.3f}",
+        )
+    # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
+    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+
+
+def _interval(low: int | None, high: int | None) -> str:
+    shown = ["inf" if bound is None else str(bound) for bound in (low, high)]
+    return shown[0] if low == high else "..".join(shown)
