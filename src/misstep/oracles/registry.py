@@ -38,6 +38,7 @@ BUILTIN: dict[str, Kind] = {
     "lookahead": Kind(
         "lookahead(DEPTH)", "the policy after a few operators", "neighbourhood:Lookahead"
     ),
+    "undo": Kind("undo(EXPANSIONS)", "back along the walk, then the policy", "undoing:Undo"),
 }
 _REGISTERED: dict[str, type[Source]] = {}
 

@@ -1,0 +1,248 @@
+"""A campaign: pools are made, cut into chunks, tested, and stored, so that it can be stopped and resumed anywhere.
+
+The unit of work is a chunk: a few pool states that share a bound store. What comes out of it depends on the task, the
+policy, the settings and the chunk alone, so it does not matter which process works on it, in which order, or
+whether the campaign was killed in between. A chunk is stored as a whole or not at all.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from time import perf_counter, time
+from typing import Any
+
+from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.records import Event, PoolRecord
+from misstep.campaigns.store import POOL_FINISHED, TASK_FINISHED, CampaignStore
+from misstep.campaigns.testing import Job, Tested, test_chunk
+from misstep.fuzzing.fuzz import make_fuzzer
+from misstep.fuzzing.pool import Pool, PoolEntry
+from misstep.policies.load import load_policy
+from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.tasks.task import State, Task
+
+# phase, done, of how many (None: unknown), bugs so far
+Progress = Callable[[str, int, int | None, int], None]
+
+
+@dataclass
+class Summary:
+    """Numbers of a campaign, over all its tasks."""
+
+    tasks: int = 0
+    pool: int = 0
+    tested: int = 0
+    solved: int = 0
+    bugs: dict[str, int] = field(
+        default_factory=lambda: {"total": 0, "fails": 0, "costly": 0, "unclassified": 0}
+    )
+    optimal: int = 0
+    unknown: int = 0
+    policy_calls: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
+class Campaign:
+    """Runs what is left to do of a campaign."""
+
+    def __init__(
+        self,
+        store: CampaignStore,
+        settings: CampaignSettings,
+        *,
+        jobs: int = 1,
+        batch_size: int | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.store = store
+        self.settings = settings
+        self.jobs = jobs
+        self.batch_size = batch_size
+        self.report = progress or (lambda *_: None)
+        self.seconds = {"fuzzing": 0.0, "testing": 0.0}
+        self.policy_calls = 0
+        self.bugs = 0
+
+    def run(self, tasks: Sequence[Task]) -> Summary:
+        """Work until all tasks are done. Interrupted, it keeps the chunks that are finished."""
+        for task in tasks:
+            self.store.add_task(task)
+        for task in tasks:
+            if not self.store.last_unit(task.name).finished:
+                self._run_task(task)
+        return self.summary()
+
+    def _run_task(self, task: Task) -> None:
+        policy = load_policy(self.settings.policy, task)
+        try:
+            self.store.set_policy(self.settings.policy, policy.digest)
+            runner = PolicyRunner(policy, batch_size=self.batch_size)
+            if self._left_alone(task, runner):
+                return
+            began = perf_counter()
+            entries = self._make_pool(task, runner)
+            self.seconds["fuzzing"] += perf_counter() - began
+            began = perf_counter()
+            self._test(task, runner, entries)
+            self.seconds["testing"] += perf_counter() - began
+            self.policy_calls += runner.policy_calls
+        finally:
+            policy.close()
+        self._event(TASK_FINISHED, task)
+
+    def _left_alone(self, task: Task, runner: PolicyRunner) -> bool:
+        outcome = runner.trace(task.initial_state, self.settings.max_steps).outcome
+        if outcome == "goal" or task.is_goal(task.initial_state):
+            return False
+        text = f"the policy does not solve the initial state ({outcome})"
+        self._event("remark", task, text)
+        if self.settings.require_solved:
+            self._event(TASK_FINISHED, task, f"{text}: left alone")
+        return self.settings.require_solved
+
+    # -- the pool ---------------------------------------------------------------------------------
+
+    def _make_pool(self, task: Task, runner: PolicyRunner) -> list[PoolEntry]:
+        known = [_entry(task, record) for record in self.store.pool(task.name)]
+        if self.store.last_unit(task.name).pool_finished:
+            return known
+        pool = Pool(known, iterations=known[-1].iteration + 1) if known else None
+        fuzzer = make_fuzzer(task, runner, self.settings.fuzzing, self.settings.seed, pool=pool)
+        stored = len(known)
+        began = perf_counter()
+        limit = self.settings.fuzzing.time_limit
+        while True:
+            fresh = fuzzer.pool.entries[stored:]
+            if fresh:
+                self.store.add_pool(
+                    *(_pool_record(task, stored + i, entry) for i, entry in enumerate(fresh))
+                )
+                stored += len(fresh)
+                self.report(f"{task.name}: fuzzing", stored, fuzzer.settings.max_states, self.bugs)
+            if limit is not None and perf_counter() - began > limit:
+                fuzzer.pool.remark(f"the time limit of {limit:g} seconds ended the fuzzing")
+                break
+            if not fuzzer.step():
+                break
+        for text in fuzzer.pool.remarks:
+            self._event("remark", task, text)
+        self._event(POOL_FINISHED, task)
+        return fuzzer.pool.entries
+
+    # -- testing ----------------------------------------------------------------------------------
+
+    def _test(self, task: Task, runner: PolicyRunner, entries: list[PoolEntry]) -> None:
+        done = {verdict.state for verdict in self.store.verdicts(task.name)}
+        size = self.settings.chunk
+        chunks = []
+        for first in range(0, len(entries), size):
+            # Goal states are in nobody's way; there is nothing to decide in them.
+            chunk = [e for e in entries[first : first + size] if not task.is_goal(e.state)]
+            if any(entry.state.values not in done for entry in chunk):
+                chunks.append([Job.of(entries, entry) for entry in chunk])
+        count = len(done)
+        for results in self._results(task, runner, chunks):
+            with self.store.unit():
+                for tested in results:
+                    self.store.add_tested(tested.run, tested.verdict)
+                    for text in tested.remarks:
+                        self._event("limit", task, text)
+            count += len(results)
+            self.bugs += sum(tested.verdict.verdict == "BUG" for tested in results)
+            self.report(f"{task.name}: testing", count, len(entries), self.bugs)
+
+    def _results(
+        self, task: Task, runner: PolicyRunner, chunks: list[list[Job]]
+    ) -> Iterator[list[Tested]]:
+        if self.jobs == 1 or len(chunks) < 2:
+            for chunk in chunks:
+                yield test_chunk(runner, self.settings, chunk)
+            return
+        # New processes instead of forks: threads and connections of a policy do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        workers = min(self.jobs, len(chunks))
+        executor = ProcessPoolExecutor(
+            workers, context, _start_worker, (task, self.settings, self.batch_size)
+        )
+        try:
+            futures: list[Future[list[Tested]]] = [
+                executor.submit(_work, chunk) for chunk in chunks
+            ]
+            for future in as_completed(futures):
+                yield future.result()
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+    def _event(self, kind: str, task: Task, text: str = "") -> None:
+        self.store.add_event(Event(time(), kind, text, {}, task.name))
+
+    def summary(self) -> Summary:
+        """From the records alone, but for what was spent in this session."""
+        total = summary_of(self.store)
+        total.policy_calls = self.policy_calls
+        total.seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
+        return total
+
+
+def summary_of(store: CampaignStore) -> Summary:
+    """The numbers of what is stored."""
+    total = Summary()
+    for name in store.task_names():
+        total.tasks += 1
+        total.pool += len(store.pool(name))
+        for tested in store.tested(name):
+            total.tested += 1
+            total.solved += tested.outcome == "goal"
+            total.optimal += tested.verdict == "OPTIMAL"
+            total.unknown += tested.verdict == "UNKNOWN"
+            if tested.is_bug and tested.kind is not None:
+                total.bugs["total"] += 1
+                total.bugs[tested.kind] += 1
+    for event in store.events():
+        if event.kind in ("remark", "limit"):
+            text = f"{event.task}: {event.text}"
+            if text not in total.remarks:
+                total.remarks.append(text)
+    return total
+
+
+def _entry(task: Task, record: PoolRecord) -> PoolEntry:
+    walk = tuple(task.operator_id(name) for name in record.walk)
+    initial = record.reference is None
+    return PoolEntry(
+        State(list(record.state)),
+        0 if record.reference is None else record.reference,
+        walk,
+        -1 if initial else record.iteration,
+    )
+
+
+def _pool_record(task: Task, index: int, entry: PoolEntry) -> PoolRecord:
+    return PoolRecord(
+        task=task.name,
+        index=index,
+        state=entry.state.values,
+        reference=None if index == 0 else entry.reference,
+        walk=tuple(task.operator_name(op) for op in entry.walk),
+        iteration=max(entry.iteration, 0),
+    )
+
+
+_worker: dict[str, Any] = {}
+
+
+def _start_worker(task: Task, settings: CampaignSettings, batch_size: int | None) -> None:
+    policy = load_policy(settings.policy, task)
+    _worker["runner"] = PolicyRunner(policy, batch_size=batch_size)
+    _worker["settings"] = settings
+
+
+def _work(chunk: list[Job]) -> list[Tested]:
+    return test_chunk(_worker["runner"], _worker["settings"], chunk)
+
+
+__all__ = ["OUTCOMES", "Campaign", "Progress", "Summary", "summary_of"]
