@@ -18,6 +18,7 @@
 #include "fdr/task.h"
 #include "heuristics/relaxed_task.h"
 #include "policygraph/policy.h"
+#include "policygraph/policy_graph.h"
 
 namespace nb = nanobind;
 
@@ -53,6 +54,21 @@ struct PolicyHandle : Owned {
     PolicyHandle(TaskHandle &task, std::shared_ptr<NativePolicy> native) : Owned(task), native(std::move(native)) {}
     std::shared_ptr<NativePolicy> native;
 };
+
+// A policy graph with its task.
+struct GraphHandle : Owned, PolicyGraph {
+    explicit GraphHandle(TaskHandle &task) : Owned(task), PolicyGraph(task.generator) {}
+    void check_id(StateId id) const {
+        if (id >= size()) throw nb::index_error("the policy graph has no such state");
+    }
+};
+
+using Ids = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+// Throws IndexError if the graph has no such state.
+std::vector<StateId> checked_ids(const GraphHandle &graph, const Ids &ids);
+// A step limit as the core takes it; none is as far as its counters go.
+std::uint32_t steps_of(std::optional<std::uint32_t> max_steps);
 
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OperatorBatch = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
@@ -97,5 +113,6 @@ void define_search(nb::module_ &module);
 void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
 void define_nets(nb::module_ &module);
+void define_fuzzing(nb::module_ &module);
 
 }  // namespace misstep::bindings

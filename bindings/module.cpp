@@ -12,4 +12,5 @@ NB_MODULE(_core, module) {
     define_improve(module);
     define_policygraph(module);
     define_nets(module);
+    define_fuzzing(module);
 }

@@ -9,17 +9,6 @@
 
 namespace misstep::bindings {
 
-namespace {
-
-struct GraphHandle : Owned, PolicyGraph {
-    explicit GraphHandle(TaskHandle &task) : Owned(task), PolicyGraph(task.generator) {}
-    void check_id(StateId id) const {
-        if (id >= size()) throw nb::index_error("the policy graph has no such state");
-    }
-};
-
-using Ids = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
 std::vector<StateId> checked_ids(const GraphHandle &graph, const Ids &ids) {
     std::vector<StateId> result(ids.data(), ids.data() + ids.shape(0));
     for (StateId id : result) graph.check_id(id);
@@ -29,6 +18,8 @@ std::vector<StateId> checked_ids(const GraphHandle &graph, const Ids &ids) {
 std::uint32_t steps_of(std::optional<std::uint32_t> max_steps) {
     return max_steps ? *max_steps : std::numeric_limits<std::uint32_t>::max() - 1;
 }
+
+namespace {
 
 std::shared_ptr<Heuristic> make_heuristic(TaskHandle &task, std::string_view name) {
     if (name == "ff") return std::make_shared<HFF>(task.relaxed());
@@ -126,6 +117,12 @@ void define_graph(nb::module_ &module) {
             const std::vector<std::size_t> shape{checked.size(), width};
             return to_numpy(std::move(values), shape);
         }, nb::arg("ids"))
+        .def("state", [](const GraphHandle &self, StateId id) {
+            self.check_id(id);
+            std::vector<int> values(self.task().variable_count());
+            self.values(id, values.data());
+            return State(std::move(values));
+        }, nb::arg("id"))
         .def("decide", [](GraphHandle &self, const Ids &ids, const OperatorBatch &operators) {
             const std::vector<StateId> checked = checked_ids(self, ids);
             if (operators.shape(0) != checked.size()) throw nb::value_error("as many operators as states are needed");
