@@ -54,6 +54,8 @@ class Fuzzer2024(Fuzzer):
                 operators, successors = self.walks.successors(s, random)
                 weights, steps = self.weigh(successors)
                 run_steps += steps
+                if share > 0:
+                    weights = self._readmit(weights)
                 chosen = weighted_select(weights, random, share)
                 if chosen < 0:
                     break
@@ -66,6 +68,17 @@ class Fuzzer2024(Fuzzer):
             self.pool.discarded += 1
         else:
             self.offer(s, reference, tuple(walk))
+
+    def _readmit(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Part of smoothing: -inf becomes the lowest weight, because there are tasks where nothing else is left.
+
+        No run of a task without a way back comes close to a loop, so all weights of that bias are -inf. It means
+        a dead end for the surface bias only.
+        """
+        if self.settings.bias == "surface":
+            return weights
+        lowest = min(0.0, weights.min(initial=0.0, where=np.isfinite(weights)))
+        return np.where(np.isneginf(weights), lowest, weights)
 
     def weigh(self, successors: NDArray[np.uint32]) -> tuple[NDArray[np.float64], int]:
         """Weights of the successors that the budget allows to look at, and the steps that took."""
