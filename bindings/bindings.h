@@ -54,6 +54,9 @@ struct PolicyHandle : Owned {
     std::shared_ptr<NativePolicy> native;
 };
 
+// A step limit as the core takes it; none is as far as its counters go.
+std::uint32_t steps_of(std::optional<std::uint32_t> max_steps);
+
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OperatorBatch = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
@@ -98,5 +101,6 @@ void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
 void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
+void define_fuzzing(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -13,4 +13,5 @@ NB_MODULE(_core, module) {
     define_policygraph(module);
     define_run_feeder(module);
     define_nets(module);
+    define_fuzzing(module);
 }

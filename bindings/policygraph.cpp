@@ -1,7 +1,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
-#include "graphs.h"
 #include "fdr/state_space.h"
+#include "graphs.h"
 #include "heuristics/lmcut.h"
 #include "heuristics/relaxation_heuristics.h"
 #include "policygraph/native_policies.h"
@@ -9,11 +9,11 @@
 
 namespace misstep::bindings {
 
-namespace {
-
 std::uint32_t steps_of(std::optional<std::uint32_t> max_steps) {
     return max_steps ? *max_steps : std::numeric_limits<std::uint32_t>::max() - 1;
 }
+
+namespace {
 
 std::shared_ptr<Heuristic> make_heuristic(TaskHandle &task, std::string_view name) {
     if (name == "ff") return std::make_shared<HFF>(task.relaxed());
@@ -111,6 +111,12 @@ void define_graph(nb::module_ &module) {
             const std::vector<std::size_t> shape{checked.size(), width};
             return to_numpy(std::move(values), shape);
         }, nb::arg("ids"))
+        .def("state", [](const PolicyGraphHandle &self, StateId id) {
+            self.check_id(id);
+            std::vector<int> values(self.task().variable_count());
+            self.values(id, values.data());
+            return State(std::move(values));
+        }, nb::arg("id"))
         .def("decide", [](PolicyGraphHandle &self, const Ids &ids, const OperatorBatch &operators) {
             const std::vector<StateId> checked = checked_ids(self, ids);
             if (operators.shape(0) != checked.size()) throw nb::value_error("as many operators as states are needed");

@@ -41,6 +41,7 @@ CORE_LIBRARIES = {
     "heuristics": ["base", "fdr"],
     "search": ["base", "fdr", "heuristics"],
     "improve": ["base", "fdr"],
+    "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
 }
 
 

@@ -21,7 +21,7 @@ from misstep.campaigns.testing import Job, Tested, test_chunk
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.policies.load import load_policy
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
 
 # phase, done, of how many (None: unknown), bugs so far
@@ -245,4 +245,4 @@ def _work(chunk: list[Job]) -> list[Tested]:
     return test_chunk(_worker["runner"], _worker["settings"], chunk)
 
 
-__all__ = ["OUTCOMES", "Campaign", "Progress", "Summary", "summary_of"]
+__all__ = ["Campaign", "Progress", "Summary", "summary_of"]

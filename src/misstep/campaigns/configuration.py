@@ -22,7 +22,7 @@ class CampaignSettings:
     objective: str = Objective.COST.value
     seed: int = 0
     max_steps: int = DEFAULT_MAX_STEPS  # of a run
-    # States tested together, on one bound store. A unit of work: whoever does it, in whatever order, it comes out the same.
+    # States tested together, on one bound store: the unit of work, the same whoever does it and in whatever order.
     chunk: int = 25
     require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
     fuzzing: FuzzingSettings = field(default_factory=FuzzingSettings)

@@ -37,11 +37,11 @@ class Job(NamedTuple):
         return Job(entry.state, entries[entry.reference].state, entry.walk)
 
 
-def test_chunk(runner: PolicyRunner, settings: CampaignSettings, jobs: Sequence[Job]) -> list[Tested]:
+def test_chunk(
+    runner: PolicyRunner, settings: CampaignSettings, jobs: Sequence[Job]
+) -> list[Tested]:
     """Test the states, in their order, on a bound store of their own."""
-    bench = Workbench(
-        runner, objective=Objective(settings.objective), max_steps=settings.max_steps
-    )
+    bench = Workbench(runner, objective=Objective(settings.objective), max_steps=settings.max_steps)
     oracle = parse_oracle(settings.oracle, bench)
     bench.verdicts_of(job.state for job in jobs)  # all runs together: the policy sees batches
     results = []

@@ -82,7 +82,15 @@ class PolicyRunner:
         progress: Callable[..., None] | None = None,
     ) -> RunEnds:
         """Run the policy from each state, for at most `max_steps` steps."""
-        ids = self.graph.add(states)
+        return self.run_ids(self.graph.add(states), max_steps, progress)
+
+    def run_ids(
+        self,
+        ids: NDArray[np.uint32],
+        max_steps: int | None = DEFAULT_MAX_STEPS,
+        progress: Callable[..., None] | None = None,
+    ) -> RunEnds:
+        """The same from states that are in the policy graph."""
         if isinstance(self.policy, NativePolicy):
             before = self.policy.native.evaluations
             self.graph.run_native(self.policy.native, ids, max_steps, progress)
@@ -90,8 +98,7 @@ class PolicyRunner:
         else:
             runs = _core.LockstepRuns(self.graph, ids, max_steps)
             while len(pending := runs.advance()):
-                for first in range(0, len(pending), self.batch_size):
-                    self._ask(pending[first : first + self.batch_size])
+                self.ask(pending)
         return RunEnds(ids, *self.graph.ends(ids, max_steps))
 
     def message(self, id: int) -> str | None:
@@ -124,9 +131,13 @@ class PolicyRunner:
             else []
         )
         ids = _ids(chosen)
+        self.ask(ids)
+        return self.contradictions
+
+    def ask(self, ids: NDArray[np.uint32]) -> None:
+        """Ask the policy about states of the graph, in batches, and store its answers."""
         for first in range(0, len(ids), self.batch_size):
             self._ask(ids[first : first + self.batch_size])
-        return self.contradictions
 
     def _ask(self, ids: NDArray[np.uint32]) -> None:
         states = self.graph.states(ids)

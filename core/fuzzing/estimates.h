@@ -1,0 +1,95 @@
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "fdr/state_space.h"
+#include "heuristics/pair_heuristic.h"
+#include "heuristics/relaxation_heuristics.h"
+#include "policygraph/policy_graph.h"
+
+namespace misstep {
+
+// The h of P24's biases: h(x) to the goal, and h(x, y) from state to state. INFINITE_COST proves that there is no way.
+class Estimate {
+   public:
+    virtual ~Estimate() = default;
+    virtual Cost to_goal(StateId state) = 0;
+    virtual Cost between(StateId from, StateId to) = 0;
+    // Exact distances obey the triangle inequality, which makes some maximisations of P24 unnecessary.
+    virtual bool exact() const { return false; }
+};
+
+// hFF. One exploration serves all targets from a source, and the sources used last keep theirs: the runs of neighbouring
+// states soon merge, so sources come back.
+class FFEstimate : public Estimate {
+   public:
+    static constexpr std::size_t MAX_BYTES = std::size_t{64} << 20;
+
+    FFEstimate(PolicyGraph &graph, std::shared_ptr<const RelaxedTask> relaxed);
+    Cost to_goal(StateId state) override;
+    Cost between(StateId from, StateId to) override;
+
+   private:
+    // Room for a run of B_state = 50 steps even if that takes more memory, otherwise its sources push each other out.
+    static constexpr std::size_t LEAST = 64;
+    static constexpr std::size_t MOST = 512;
+    static constexpr Cost UNKNOWN = -1;
+    struct Source {
+        std::unique_ptr<PairFF> explored;
+        StateId state;
+        std::uint64_t used;
+    };
+    PairFF &from(StateId source);
+
+    PolicyGraph &graph_;
+    std::shared_ptr<const RelaxedTask> relaxed_;
+    HFF hff_;
+    std::vector<Cost> to_goal_;  // by state
+    std::vector<Source> sources_;
+    std::size_t capacity_ = 0;
+    std::unordered_map<StateId, std::size_t> index_;
+    std::uint64_t clock_ = 0;
+    std::vector<int> values_;
+};
+
+// The same values, one exploration a pair and nothing kept: what the fast version is compared with.
+class NaiveFFEstimate : public Estimate {
+   public:
+    NaiveFFEstimate(const PolicyGraph &graph, std::shared_ptr<const RelaxedTask> relaxed)
+        : graph_(graph), goal_(relaxed), pair_(relaxed), values_(graph.task().variable_count()) {}
+    Cost to_goal(StateId state) override;
+    Cost between(StateId from, StateId to) override;
+
+   private:
+    const PolicyGraph &graph_;
+    HFF goal_;
+    HFF pair_;
+    std::vector<int> values_;
+    std::vector<Fact> facts_;
+};
+
+// h*, where the whole state space is known. States outside of it have no distance, which is an error.
+class ExactEstimate : public Estimate {
+   public:
+    static constexpr std::size_t MAX_BYTES = std::size_t{128} << 20;
+
+    ExactEstimate(const PolicyGraph &graph, const StateSpace &space)
+        : graph_(graph), space_(space), values_(graph.task().variable_count()) {}
+    Cost to_goal(StateId state) override { return space_.h_star()[find(state)]; }
+    Cost between(StateId from, StateId to) override;
+    bool exact() const override { return true; }
+
+   private:
+    StateId find(StateId state);
+    const std::vector<Cost> &distances_from(StateId source);
+
+    const PolicyGraph &graph_;
+    const StateSpace &space_;
+    std::vector<int> values_;
+    std::vector<StateId> numbers_;  // graph -> state space
+    std::unordered_map<StateId, std::vector<Cost>> distances_;
+};
+
+}  // namespace misstep

@@ -1,0 +1,81 @@
+#include "fuzzing/novelty.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace misstep {
+
+NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint64_t max_bits)
+    : task_(task), arity_(std::min(arity, task.variable_count())), counting_(counting) {
+    const auto domains = task.domain_sizes();
+    const int n = task.variable_count();
+    std::uint64_t next = 0;
+    for (int v = 0; v < n; ++v) {
+        if (arity_ == 1) {
+            first_.push_back(next);
+            next += static_cast<std::uint64_t>(domains[v]);
+        }
+        for (int w = v + 1; arity_ == 2 && w < n; ++w) {
+            first_.push_back(next);
+            next += static_cast<std::uint64_t>(domains[v]) * static_cast<std::uint64_t>(domains[w]);
+        }
+    }
+    if (!counting && next <= max_bits) bits_.assign((next + 63) / 64 + 1, 0);
+}
+
+template <class Visit>
+void NoveltyStore::for_each_tuple(const int *values, Visit &&visit) const {
+    const auto domains = task_.domain_sizes();
+    const int n = task_.variable_count();
+    const std::uint64_t *first = first_.data();
+    for (int v = 0; v < n; ++v) {
+        if (arity_ == 1) {
+            if (!visit(*first++ + static_cast<std::uint64_t>(values[v]))) return;
+            continue;
+        }
+        for (int w = v + 1; w < n; ++w) {
+            const auto place = static_cast<std::uint64_t>(values[v]) * static_cast<std::uint64_t>(domains[w]) +
+                               static_cast<std::uint64_t>(values[w]);
+            if (!visit(*first++ + place)) return;
+        }
+    }
+}
+
+bool NoveltyStore::contains(std::uint64_t tuple) const {
+    if (!bits_.empty()) return bits_[tuple / 64] >> (tuple % 64) & 1;
+    return counting_ ? counts_.contains(tuple) : set_.contains(tuple);
+}
+
+bool NoveltyStore::is_novel(const int *values) const {
+    bool novel = false;
+    for_each_tuple(values, [&](std::uint64_t tuple) {
+        novel = !contains(tuple);
+        return !novel;
+    });
+    return novel;
+}
+
+void NoveltyStore::insert(const int *values) {
+    for_each_tuple(values, [&](std::uint64_t tuple) {
+        tuples_ += !contains(tuple);
+        if (!bits_.empty())
+            bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
+        else if (counting_)
+            ++counts_[tuple];
+        else
+            set_.insert(tuple);
+        return true;
+    });
+}
+
+std::uint64_t NoveltyStore::rarest(const int *values) const {
+    std::uint64_t rarest = std::numeric_limits<std::uint64_t>::max();
+    for_each_tuple(values, [&](std::uint64_t tuple) {
+        const auto found = counts_.find(tuple);
+        rarest = std::min(rarest, found == counts_.end() ? 0 : found->second);
+        return true;
+    });
+    return rarest;
+}
+
+}  // namespace misstep

@@ -1,0 +1,1 @@
+"""Pools of test states: random walks, drawn to where a policy looks bad."""

@@ -1,0 +1,48 @@
+"""The biases of P24: how bad the run of a policy looks from a state.
+
+Values are those of the core's `TraceBias`; see core/fuzzing/trace_biases.h for the definitions. Here is what the fuzzer
+makes of them: a run that fails weighs infinitely, because what the rest of it looks like no longer matters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep import _core
+from misstep.runs.runner import OUTCOMES
+
+# The policy does not get to the goal. A crash counts as well: it may be worth a test more than anything else.
+_FAILURES = np.array([o in ("loop", "stuck", "inapplicable", "error") for o in OUTCOMES])
+
+
+class Bias:
+    """Weighs candidates by the runs of the policy from them."""
+
+    def __init__(
+        self,
+        graph: _core.PolicyGraph,
+        name: str,
+        space: _core.StateSpace | None = None,
+        *,
+        infinite_failures: bool = True,
+        naive: bool = False,
+    ) -> None:
+        self.name = name
+        self._trace_bias = _core.TraceBias(graph, name, space, naive=naive)
+        self._infinite_failures = infinite_failures
+
+    def values(
+        self, ids: NDArray[np.uint32], outcomes: NDArray[np.uint8], steps: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Weights of states whose runs, as far as the budget allowed, ended that way after so many steps."""
+        if not self._infinite_failures:
+            return self._trace_bias.values(ids, steps)
+        weights = np.full(len(ids), np.inf)
+        sound = np.flatnonzero(~_FAILURES[outcomes])
+        if len(sound):
+            weights[sound] = self._trace_bias.values(ids[sound], steps[sound])
+        return weights
+
+
+__all__ = ["Bias"]

@@ -1,0 +1,33 @@
+"""Which successors a walk keeps out of, because they have no plan (line 8 of the fuzzers).
+
+    none    none
+    hmax    those without a plan even if nothing is ever deleted: the papers' filter
+    search  also those from which a small greedy search runs out of states
+    exact   all of them, on tasks that can be enumerated
+
+A search that hits its budget proves nothing, so the state counts as alive. The stronger the filter, the fewer states
+are tested for nothing: a state without a plan is never a bug.
+"""
+
+from __future__ import annotations
+
+from misstep import _core
+from misstep.fuzzing.settings import Settings
+
+
+def make_walks(
+    graph: _core.PolicyGraph, settings: Settings, space: _core.StateSpace | None
+) -> _core.Walks:
+    """Walks that keep out of dead ends. P24 skips goals, and states without an applicable operator; P22 does not."""
+    refined = settings.algorithm == "2024"
+    return _core.Walks(
+        graph,
+        settings.dead_ends,
+        expansions=settings.dead_end_expansions,
+        space=space,
+        skip_goals=refined,
+        skip_stuck=refined,
+    )
+
+
+__all__ = ["make_walks"]

@@ -1,0 +1,42 @@
+"""`fuzz`: from a policy to a pool of states to test it on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from misstep.fuzzing.fuzzer import Fuzzer
+from misstep.fuzzing.fuzzer_2022 import Fuzzer2022
+from misstep.fuzzing.fuzzer_2024 import Fuzzer2024
+from misstep.fuzzing.pool import Pool
+from misstep.fuzzing.settings import PRESETS, Settings, preset
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import Task
+
+
+def make_fuzzer(
+    task: Task,
+    runner: PolicyRunner | None,
+    settings: Settings | str = "p24",
+    seed: int = 0,
+    *,
+    pool: Pool | None = None,
+) -> Fuzzer:
+    """The fuzzer that the settings ask for; with a pool, one that goes on from there."""
+    chosen = preset(settings) if isinstance(settings, str) else settings
+    kind = Fuzzer2022 if chosen.algorithm == "2022" else Fuzzer2024
+    return kind(task, runner, chosen, seed, pool=pool)
+
+
+def fuzz(
+    task: Task,
+    runner: PolicyRunner | None,
+    settings: Settings | str = "p24",
+    seed: int = 0,
+    *,
+    progress: Callable[[Pool], None] | None = None,
+) -> Pool:
+    """Make a pool. The settings may be the name of a preset; without a bias no policy is needed."""
+    return make_fuzzer(task, runner, settings, seed).run(progress)
+
+
+__all__ = ["PRESETS", "Fuzzer", "Pool", "Settings", "fuzz", "make_fuzzer", "preset"]

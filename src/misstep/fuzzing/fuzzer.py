@@ -1,0 +1,175 @@
+"""What both fuzzers share: the outer loop, the pool, and when to stop.
+
+Iteration i of the outer loop draws its random numbers from a stream of its own, (seed, i). What it does is a function
+of that stream and of the pool before it, so a fuzzer that goes on from a pool makes the same one as a fuzzer that
+never stopped.
+
+Small tasks run dry: all that walks can reach is in the pool, or the weights lead everywhere else. A fuzzer notices
+when no state is new for `patience` iterations in a row. It then smooths the choice, once; if that does not help, it
+stops. Both leave a remark in the pool, and so does a time limit.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from time import perf_counter
+
+import numpy as np
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.fuzzing.dead_ends import make_walks
+from misstep.fuzzing.pool import Pool, PoolEntry
+from misstep.fuzzing.settings import Settings
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.census import state_space
+from misstep.tasks.task import Task
+
+PROGRESS_EVERY = 0.1  # seconds
+
+
+class Fuzzer(ABC):
+    """Makes a pool, one iteration at a time: call `step` or `run`, or iterate."""
+
+    def __init__(
+        self,
+        task: Task,
+        runner: PolicyRunner | None,
+        settings: Settings,
+        seed: int,
+        *,
+        pool: Pool | None = None,
+    ) -> None:
+        """With a pool, goes on after its last iteration; task, settings and seed must be those that made it."""
+        _check(task, runner, settings, seed)
+        self.task = task
+        self.runner = runner
+        self.settings = settings
+        self.seed = seed
+        self.pool = Pool.of(task) if pool is None else pool
+        if self.pool[0].state != task.initial_state:
+            raise UsageError(
+                "the pool does not begin with the initial state", hint="it is of another task"
+            )
+        self.graph = _core.PolicyGraph(task) if runner is None else runner.graph
+        self.space = (
+            state_space(task, max_states=settings.exact_states)
+            if settings.needs_state_space
+            else None
+        )
+        self.walks = make_walks(self.graph, settings, self.space)
+        self._calls_before = 0 if runner is None else runner.policy_calls - self.pool.policy_calls
+        self._index_pool()
+
+    def _index_pool(self) -> None:
+        self.ids = [self._id(entry) for entry in self.pool]
+        self._members = set(self.ids)
+        self.novelty = None
+        if self.settings.novelty is not None:
+            self.novelty = _core.NoveltyStore(self.task, self.settings.novelty)
+            for entry in self.pool:
+                self.novelty.insert(entry.state)
+
+    def _id(self, entry: PoolEntry) -> int:
+        return int(self.graph.add(np.array([entry.state.values], dtype=np.int32))[0])
+
+    # -- the outer loop ---------------------------------------------------------------------------
+
+    @abstractmethod
+    def iterate(self, random: _core.CounterRandom, share: float) -> None:
+        """One iteration; `share` of the choices are uniform."""
+
+    def step(self) -> bool:
+        """Do an iteration. False, and nothing done, if the fuzzer is finished."""
+        if self.finished():
+            return False
+        pool = self.pool
+        share = 0.0 if pool.smoothed_at is None else self.settings.min_weight
+        self.iterate(_core.CounterRandom(self.seed, pool.iterations), share)
+        pool.iterations += 1
+        if self.runner is not None:
+            pool.policy_calls = self.runner.policy_calls - self._calls_before
+        return True
+
+    def __iter__(self) -> Iterator[Pool]:
+        while self.step():
+            yield self.pool
+
+    def run(self, progress: Callable[[Pool], None] | None = None) -> Pool:
+        """Go on until finished. The progress callback sees the pool a few times a second."""
+        limit = self.settings.time_limit
+        began = last = perf_counter()
+        while self.step():
+            now = perf_counter()
+            if progress is not None and now - last >= PROGRESS_EVERY:
+                last = now
+                progress(self.pool)
+            if limit is not None and now - began >= limit and not self.finished():
+                self.pool.remark(
+                    f"the time limit of {limit:g} seconds ended the fuzzing with "
+                    f"{len(self.pool)} of {self.settings.max_states} states"
+                )
+                break
+        return self.pool
+
+    def finished(self) -> bool:
+        pool, settings = self.pool, self.settings
+        if len(pool.entries) >= settings.max_states:
+            return True
+        if pool.iterations == 0 and self._hopeless():
+            return True
+        if settings.max_iterations is not None and pool.iterations >= settings.max_iterations:
+            return self._stopped(f"{pool.iterations} iterations were allowed")
+        if pool.idle() < settings.patience:
+            return False
+        idle = f"no new state in {settings.patience} iterations in a row"
+        if pool.smoothed_at is None and settings.needs_policy and settings.min_weight > 0:
+            pool.smoothed_at = pool.iterations
+            pool.remark(
+                f"{idle}, at {len(pool)} states: from iteration {pool.iterations} on "
+                f"{settings.min_weight:.0%} of the choices are uniform"
+            )
+            return False
+        return self._stopped(idle)
+
+    def _hopeless(self) -> bool:
+        if self.task.is_goal(self.task.initial_state):
+            return self._stopped("the initial state is a goal")
+        if self.task.operator_count == 0:
+            return self._stopped("the task has no operators")
+        return False
+
+    def _stopped(self, why: str) -> bool:
+        self.pool.remark(f"{why}: stopped at {len(self.pool)} of {self.settings.max_states} states")
+        return True
+
+    # -- the pool ---------------------------------------------------------------------------------
+
+    def offer(self, id: int, reference: int, walk: tuple[int, ...]) -> None:
+        """Add a state to the pool if it is new, and novel enough."""
+        pool = self.pool
+        if id in self._members:
+            pool.duplicates += 1
+            return
+        state = self.graph.state(id)
+        if self.novelty is not None:
+            if not self.novelty.is_novel(state):
+                pool.rejected += 1
+                return
+            self.novelty.insert(state)
+        pool.entries.append(PoolEntry(state, reference, walk, pool.iterations))
+        self.ids.append(id)
+        self._members.add(id)
+
+
+def _check(task: Task, runner: PolicyRunner | None, settings: Settings, seed: int) -> None:
+    if not 0 <= seed < 2**64:
+        raise UsageError(f"the seed is {seed}", expected="0 to 2^64 - 1")
+    if runner is None and settings.needs_policy:
+        raise UsageError(f"the bias {settings.bias} needs a policy")
+    if runner is not None and runner.task is not task:
+        raise UsageError("the policy is of another task")
+
+
+__all__ = ["Fuzzer"]

@@ -1,0 +1,136 @@
+"""The parameters of the fuzzers, with the values of the papers as presets."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from misstep.errors import UsageError
+
+ALGORITHMS = ("2022", "2024")
+# P22 weighs a successor by the length of the policy's whole run, or not at all.
+BIASES = {
+    "2022": ("none", "policy-length"),
+    "2024": ("none", "policy-cost", "loop", "detour", "surface"),
+}
+ESTIMATES = ("ff", "h*")
+DEAD_ENDS = ("none", "hmax", "search", "exact")
+HOUR = 3600.0
+
+
+def _one_of(what: str, value: object, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise UsageError(f"no {what} {value!r}", expected=", ".join(choices))
+
+
+def _positive(name: str, value: object) -> None:
+    if not isinstance(value, int) or _is_bool(value) or value < 1 or value >= 2**32 - 1:
+        _wrong(name, value, "a positive number")
+
+
+def _is_bool(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float))
+
+
+def _wrong(name: str, value: object, expected: str) -> None:
+    raise UsageError(f"{name} is {value!r}", expected=expected)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides what a fuzzer does, but the seed. In parentheses the name in the papers."""
+
+    algorithm: str = "2024"
+    max_states: int = 100  # of the pool (N)
+    max_walk_length: int = 5  # (L)
+    bias: str = "detour"
+    estimate: str = (
+        "ff"  # the h of the bias: hFF, or exact distances on tasks that can be enumerated
+    )
+    state_budget: int | None = 50  # steps of one run (B_state); None: max_steps
+    expansion_budget: int | None = (
+        200  # steps of all runs of an expansion (B_expansion); None: no limit
+    )
+    max_steps: int = 1000  # of a run that no budget limits
+    infinite_failures: bool = True  # a run that fails weighs infinitely, whatever the bias
+    novelty: int | None = None  # a new state needs a new fact (1) or pair of facts (2) (D)
+    dead_ends: str = "hmax"  # which successors are known to be dead ends
+    dead_end_expansions: int = 200  # of the search for a dead end
+    exact_states: int = 1_000_000  # enumerate at most that many states for h*
+    max_iterations: int | None = 10_000_000  # of the outer loop
+    time_limit: float | None = HOUR  # seconds, a safety net (T)
+    patience: int = 10_000  # iterations without a new state before something is done about it
+    # What is done: from then on the choice is uniform with this probability, so that no successor is left at
+    # weight 0. With 0, or if that does not help either, the fuzzer stops.
+    min_weight: float = 0.1
+
+    def __post_init__(self) -> None:
+        _one_of("algorithm", self.algorithm, ALGORITHMS)
+        _one_of(f"bias of the {self.algorithm} fuzzer", self.bias, BIASES[self.algorithm])
+        _one_of("estimate", self.estimate, ESTIMATES)
+        _one_of("dead-end filter", self.dead_ends, DEAD_ENDS)
+        for name in ("max_states", "max_walk_length", "max_steps", "patience"):
+            _positive(name, getattr(self, name))
+        for name in ("dead_end_expansions", "exact_states"):
+            _positive(name, getattr(self, name))
+        for name in ("state_budget", "expansion_budget", "max_iterations"):
+            if getattr(self, name) is not None:
+                _positive(name, getattr(self, name))
+        if self.novelty is not None and (_is_bool(self.novelty) or self.novelty not in (1, 2)):
+            _wrong("novelty", self.novelty, "1, 2 or None")
+        limit = self.time_limit
+        if limit is not None and (_is_bool(limit) or not _is_number(limit) or not limit > 0):
+            _wrong("time_limit", limit, "seconds, more than 0")
+        if not _is_number(self.min_weight) or not 0 <= self.min_weight <= 1:
+            _wrong("min_weight", self.min_weight, "0 to 1")
+
+    @property
+    def needs_policy(self) -> bool:
+        return self.bias != "none"
+
+    @property
+    def needs_state_space(self) -> bool:
+        measured = self.bias in ("loop", "detour", "surface") and self.estimate == "h*"
+        return measured or self.dead_ends == "exact"
+
+
+PRESETS: dict[str, Settings] = {
+    "p22": Settings(
+        algorithm="2022",
+        max_states=200,
+        bias="policy-length",
+        state_budget=None,
+        expansion_budget=None,
+        infinite_failures=False,
+        novelty=2,
+        time_limit=5 * HOUR,
+    ),
+    # Unbiased; says nothing of a novelty filter.
+    "p23": Settings(
+        algorithm="2022",
+        max_states=200,
+        bias="none",
+        state_budget=None,
+        expansion_budget=None,
+        infinite_failures=False,
+        time_limit=8 * HOUR,
+    ),
+    "p24": Settings(),
+}
+
+
+def preset(name: str, **changes: Any) -> Settings:
+    """The settings of a paper, with changes: `preset("p24", bias="loop")`."""
+    _one_of("preset", name, tuple(PRESETS))
+    known = {field.name for field in dataclasses.fields(Settings)}
+    for change in changes:
+        _one_of("setting", change, tuple(sorted(known)))
+    return dataclasses.replace(PRESETS[name], **changes)
+
+
+__all__ = ["PRESETS", "Settings", "preset"]
