@@ -30,7 +30,6 @@ nb::tuple look_ahead(PlanGraphHandle &self, const State &state, int depth, std::
     const StateId root = self.intern(state);
     std::vector<PlanGraph::Leaf> leaves;
     {
-        nb::gil_scoped_release unlock;
         leaves = self.look_ahead(root, depth, bound.value_or(INFINITE_COST), budget);
     }
     const std::size_t width = self.handle.task.variable_count();
@@ -52,7 +51,6 @@ nb::tuple close(PlanGraphHandle &self, const State &state, std::optional<double>
     const StateId root = self.intern(state);
     bool closed = false;
     {
-        nb::gil_scoped_release unlock;
         closed = self.grow(root, std::numeric_limits<std::uint64_t>::max(), budget);
     }
     return nb::make_tuple(closed, budget.progress.expansions, name(budget.limit));

@@ -104,7 +104,6 @@ void define_runs(nb::module_ &module) {
              "States that the policy has to be asked about; empty when all runs are known.")
         .def("run_native", [](PartialRuns &self, PolicyHandle &policy) {
             const Limits limits = make_limits(std::nullopt, std::nullopt, std::nullopt, std::nullopt, nb::none());
-            nb::gil_scoped_release unlock;
             self.run(*policy.native, limits);
         }, nb::arg("policy"))
         .def("ends", [](PartialRuns &self) {
@@ -137,7 +136,6 @@ void define_biases(nb::module_ &module) {
             }
             std::vector<double> values(starts.size());
             {
-                nb::gil_scoped_release unlock;
                 for (std::size_t i = 0; i < starts.size(); ++i)
                     values[i] = self.bias.value(starts[i], static_cast<std::uint32_t>(steps.data()[i]));
             }

@@ -41,7 +41,6 @@ nb::class_<Bound<H>, Heuristic> define(nb::module_ &module, const char *name, co
             check_batch(self.handle, states);
             std::vector<Cost> values(states.shape(0));
             {
-                nb::gil_scoped_release unlock;
                 for (std::size_t i = 0; i < values.size(); ++i)
                     values[i] = self.evaluate(states.data() + i * states.shape(1));
             }
@@ -83,7 +82,6 @@ void define_pairs(nb::module_ &module) {
                                               : PairFF::Direction::BOTH;
             std::vector<Cost> costs;
             {
-                nb::gil_scoped_release unlock;
                 self.all_pairs({states.data(), n * states.shape(1)}, static_cast<int>(n), direction, costs);
             }
             std::vector<double> result;

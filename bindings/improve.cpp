@@ -12,7 +12,6 @@ Plan run_elimination(const TaskHandle &task, const State &state, const Plan &pla
     task.check(state);
     const int *start = state.values().data();
     const Limits limits = make_limits(seconds, {}, {}, {}, nb::none());
-    nb::gil_scoped_release unlock;
     replay(task.task, start, plan);
     return eliminate(start, limits);
 }
@@ -40,7 +39,6 @@ ArasResult run_aras(PlanGraph &graph, const TaskHandle &task, const State &state
                     const Request &request, const Limits &limits) {
     task.check(state);
     const ArasOptions options = request.options();
-    nb::gil_scoped_release unlock;
     return aras(graph, state.values().data(), plan, options, limits);
 }
 

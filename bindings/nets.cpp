@@ -40,7 +40,6 @@ std::vector<float> logits(BoundASNet &net, const StateBatch &states, const Offse
                           const OperatorBatch &operators) {
     check_candidates(net, states, offsets, operators);
     std::vector<float> result(operators.size());
-    nb::gil_scoped_release unlock;
     for (std::size_t i = 0; i < states.shape(0); ++i)
         net.evaluate(states.data() + i * states.shape(1), candidates_of(i, offsets, operators),
                      result.data() + offsets.data()[i]);

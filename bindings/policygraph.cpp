@@ -172,7 +172,6 @@ void define_graph(nb::module_ &module) {
             if (&policy.handle != &self.handle) throw nb::value_error("the policy belongs to another task");
             const std::vector<StateId> starts = checked_ids(self, ids);
             const Limits limits = make_limits(std::nullopt, std::nullopt, std::nullopt, std::nullopt, progress);
-            nb::gil_scoped_release unlock;
             run_native(self, *policy.native, starts, steps_of(max_steps), limits);
         }, nb::arg("policy"), nb::arg("ids"), nb::arg("max_steps") = nb::none(), nb::arg("progress") = nb::none());
 

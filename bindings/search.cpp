@@ -24,7 +24,6 @@ nb::class_<Search> define(nb::module_ &module, const char *name) {
                        std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations,
                        nb::object progress) {
         const Limits limits = make_limits(seconds, bytes, expansions, evaluations, progress);
-        nb::gil_scoped_release unlock;
         return self.run(limits);
     }, MISSTEP_LIMIT_ARGUMENTS);
     return type;

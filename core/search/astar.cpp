@@ -34,7 +34,7 @@ std::size_t AStar::bytes() const {
     return nodes_.bytes() + open_.bytes() + closed_.capacity() + h_.capacity() * sizeof(Cost);
 }
 
-SearchResult AStar::finish(Status status, Limit limit, StateId goal) {
+SearchResult AStar::finish(Status status, Limit limit) {
     SearchResult result;
     result.status = status;
     result.limit = limit;
@@ -42,8 +42,8 @@ SearchResult AStar::finish(Status status, Limit limit, StateId goal) {
     result.progress.bytes = bytes();
     result.registered = nodes_.size();
     if (status == Status::plan) {
-        result.plan = nodes_.plan_to(goal);
-        result.cost = nodes_[goal].g;
+        result.plan = nodes_.plan_to(goal_);
+        result.cost = nodes_[goal_].g;
         result.lower_bound = result.cost;
     } else {
         // Every plan passes through an open state, so the lowest f bounds all plans from below.
@@ -55,12 +55,15 @@ SearchResult AStar::finish(Status status, Limit limit, StateId goal) {
 SearchResult AStar::run(const Limits &limits) {
     LimitWatch watch(limits);
     const Task &task = nodes_.task();
-    while (!open_.empty()) {
+    while (goal_ == NO_STATE && !open_.empty()) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
         if (limit != Limit::none) return finish(Status::limit, limit);
         const StateId id = open_.pop();
         if (closed_[id]) continue;
-        if (nodes_.is_goal(id)) return finish(Status::plan, Limit::none, id);
+        if (nodes_.is_goal(id)) {
+            goal_ = id;
+            break;
+        }
         closed_[id] = 1;
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
@@ -80,7 +83,7 @@ SearchResult AStar::run(const Limits &limits) {
             }
         });
     }
-    return finish(Status::exhausted, Limit::none);
+    return finish(goal_ != NO_STATE ? Status::plan : Status::exhausted, Limit::none);
 }
 
 }  // namespace misstep

@@ -24,7 +24,7 @@ class AStar {
    private:
     Cost estimate(StateId id);
     void consider(StateId id, Cost h);
-    SearchResult finish(Status status, Limit limit, StateId goal = NO_STATE);
+    SearchResult finish(Status status, Limit limit);
     std::size_t bytes() const;
 
     NodeTable nodes_;
@@ -35,6 +35,7 @@ class AStar {
     std::vector<char> closed_;
     std::vector<Cost> h_;  // empty if blind
     std::vector<int> values_;
+    StateId goal_ = NO_STATE;  // once found
     Progress progress_;
 };
 

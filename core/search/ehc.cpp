@@ -86,29 +86,28 @@ SearchResult EnforcedHillClimbing::run(const Limits &limits) {
     LimitWatch watch(limits);
     SearchResult result;
     at_goal_ = nodes_.task().is_goal(current_.data());
-    bool first_phase = true;
-    Phase phase = Phase::better;
-    if (!at_goal_) {
-        current_h_ = heuristic_.evaluate(current_.data());
-        ++progress_.evaluations;
-        if (current_h_ == INFINITE_COST) phase = Phase::failed;
-    } else if (bound_ <= 0) {
-        phase = Phase::failed;
+    if (at_goal_ && cost_ >= bound_) {
+        failed_ = true;
         dropped_ = true;
     }
+    if (!at_goal_ && current_h_ == INFINITE_COST && !failed_) {
+        current_h_ = heuristic_.evaluate(current_.data());
+        ++progress_.evaluations;
+        failed_ = current_h_ == INFINITE_COST;
+    }
+    Phase phase = failed_ ? Phase::failed : Phase::better;
     while (phase == Phase::better && !at_goal_) {
         phase = search_phase(options_.helpful, watch);
         if (phase == Phase::failed && options_.helpful) phase = search_phase(false, watch);
-        if (phase == Phase::better) first_phase = false;
+        if (phase == Phase::better) first_phase_ = false;
     }
+    failed_ = phase == Phase::failed;
     result.limit = phase == Phase::stopped ? limit_ : Limit::none;
-    result.status = phase == Phase::stopped  ? Status::limit
-                    : phase == Phase::failed ? Status::exhausted
-                                             : Status::plan;
+    result.status = phase == Phase::stopped ? Status::limit : failed_ ? Status::exhausted : Status::plan;
     if (result.status == Status::plan) {
-        result.plan = std::move(plan_);
+        result.plan = plan_;
         result.cost = cost_;
-    } else if (result.status == Status::exhausted && first_phase && !dropped_) {
+    } else if (failed_ && first_phase_ && !dropped_) {
         result.lower_bound = INFINITE_COST;
     }
     result.progress = progress_;

@@ -25,7 +25,8 @@ class EnforcedHillClimbing {
     EnforcedHillClimbing(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, EhcOptions options = {},
                          Cost bound = INFINITE_COST);
 
-    SearchResult run(const Limits &limits);  // once
+    // A decided search gives its result again; one that a limit ended begins the phase it was in again.
+    SearchResult run(const Limits &limits);
 
    private:
     enum class Phase { better, failed, stopped };
@@ -50,6 +51,8 @@ class EnforcedHillClimbing {
     std::vector<int> values_;
     std::uint64_t registered_ = 0;
     Limit limit_ = Limit::none;
+    bool first_phase_ = true;
+    bool failed_ = false;
     Progress progress_;
 };
 

@@ -61,8 +61,9 @@ SEARCHES: dict[str, SearchKind] = {
 class PlanResult:
     """What a search found out.
 
-    `status` is "plan", "unsolvable" (proven: no plan, or none below the bound), "undecided" (the method gave
-    up) or "limit"; `limit` then names which. No plan is cheaper than `lower_bound` (None: there is no plan).
+    `status` is "plan", "unsolvable" (proven), "none-below-bound" (proven: no plan is cheaper than the bound),
+    "undecided" (the method gave up) or "limit"; `limit` then names which. No plan is cheaper than `lower_bound`
+    (None: there is no plan).
     """
 
     status: str
@@ -109,6 +110,8 @@ def plan(
             expected=", ".join(SEARCHES),
             hint=f"did you mean {close[0]}?" if close else None,
         )
+    if bound is not None and bound < 0:
+        raise UsageError(f"the bound is {bound}", expected="a cost, not negative")
     kind = SEARCHES[search]
     engine = kind.build(task, task.initial_state if start is None else start, bound)
     result = engine.run(
@@ -119,8 +122,11 @@ def plan(
     )
     status = result.status
     if status == "exhausted":
-        proven = result.lower_bound is None or (bound is not None and result.lower_bound >= bound)
-        status = "unsolvable" if proven else "undecided"
+        if result.lower_bound is None:
+            status = "unsolvable"
+        else:
+            proven = bound is not None and result.lower_bound >= bound
+            status = "none-below-bound" if proven else "undecided"
     return PlanResult(
         status=status,
         limit=result.limit if status == "limit" else None,

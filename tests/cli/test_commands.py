@@ -100,7 +100,7 @@ def test_plan_from_another_state_and_below_a_bound(gripper: Path) -> None:
     )
     assert result_of("plan", gripper, "--from", at_goal)["operators"] == []
     nothing = result_of("plan", gripper, "--bound", "11")
-    assert (nothing["status"], nothing["lower_bound"]) == ("unsolvable", 11)
+    assert (nothing["status"], nothing["lower_bound"]) == ("none-below-bound", 11)
     assert result_of("plan", gripper, "--bound", "12")["cost"] == 11
 
 

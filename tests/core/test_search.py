@@ -40,7 +40,7 @@ def test_a_bound_is_strict_and_its_proof_is_a_proof(search: str) -> None:
         if result.status == "plan":
             assert result.cost is not None
             assert result.cost < bound
-        elif result.status == "unsolvable":
+        elif result.status == "none-below-bound":
             assert bound <= best
         else:
             assert result.status == "undecided"
@@ -63,7 +63,26 @@ def test_astar_stops_at_limits_and_goes_on(heuristic: str) -> None:
     assert (result.cost, result.expansions) == (whole.cost, whole.expansions)
     assert len(bounds) > 3
     assert all(bound <= (whole.cost or 0) for bound in bounds)
-    assert engine.run().cost == whole.cost or engine.run().status == "exhausted"
+    again = engine.run()
+    assert (again.status, again.plan, again.cost) == ("plan", result.plan, result.cost)
+
+
+def test_a_decided_search_gives_its_result_again() -> None:
+    task = small_task("blocksworld-4")
+    hff = _core.HFF(task)
+    for engine in (
+        _core.AStar(task, _core.LMCut(task), task.initial_state),
+        _core.GreedyBestFirst(task, hff, task.initial_state),
+        _core.EnforcedHillClimbing(task, hff, task.initial_state),
+    ):
+        first, second = engine.run(), engine.run()
+        assert first.status == second.status == "plan"
+        assert (first.plan, first.cost) == (second.plan, second.cost)
+    unsolvable = Task(UNSOLVABLE.encode())
+    hopeless = _core.EnforcedHillClimbing(
+        unsolvable, _core.HFF(unsolvable), unsolvable.initial_state
+    )
+    assert [hopeless.run().status for _ in range(2)] == ["exhausted", "exhausted"]
 
 
 @pytest.mark.parametrize("search", SEARCHES)

@@ -222,6 +222,23 @@ def test_the_kit_lists_every_finding() -> None:
     }
 
 
+@pytest.mark.parametrize("raised", ["SystemExit(0)", "GeneratorExit()", "RuntimeError('a\\nb')"])
+def test_user_code_cannot_end_or_garble_the_test(
+    tmp_path: Path, raised: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(f"def p(state):\n    print('noise')\n    raise {raised}\n")
+    task = small_task("gripper-4")
+    trace = run_once(load_policy(f"python:{file}:p", task), task.initial_state)
+    assert trace.outcome == "error"
+    assert trace.message is not None
+    assert "\n" not in trace.message
+    assert capsys.readouterr().out == ""
+    file.write_text("import sys\nsys.exit(5)\n")
+    with pytest.raises(InputFormatError, match=r"mine.py:2: the file cannot be run: SystemExit: 5"):
+        load_policy(f"python:{file}:p", task)
+
+
 def test_every_kind_is_listed() -> None:
     assert all(kind.spec.startswith(name) for name, kind in BUILTIN.items())
 

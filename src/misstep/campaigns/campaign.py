@@ -17,7 +17,7 @@ from typing import Any
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.records import Event, PoolRecord
 from misstep.campaigns.store import POOL_FINISHED, TASK_FINISHED, CampaignStore
-from misstep.campaigns.testing import Job, Tested, test_chunk
+from misstep.campaigns.testing import Job, Tested, judge_chunk
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.policies.load import load_policy
@@ -160,7 +160,7 @@ class Campaign:
     ) -> Iterator[list[Tested]]:
         if self.jobs == 1 or len(chunks) < 2:
             for chunk in chunks:
-                yield test_chunk(runner, self.settings, chunk)
+                yield judge_chunk(runner, self.settings, chunk)
             return
         # New processes instead of forks: threads and connections of a policy do not survive a fork.
         context = multiprocessing.get_context("spawn")
@@ -242,7 +242,7 @@ def _start_worker(task: Task, settings: CampaignSettings, batch_size: int | None
 
 
 def _work(chunk: list[Job]) -> list[Tested]:
-    return test_chunk(_worker["runner"], _worker["settings"], chunk)
+    return judge_chunk(_worker["runner"], _worker["settings"], chunk)
 
 
 __all__ = ["Campaign", "Progress", "Summary", "summary_of"]

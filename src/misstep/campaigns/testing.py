@@ -37,7 +37,7 @@ class Job(NamedTuple):
         return Job(entry.state, entries[entry.reference].state, entry.walk)
 
 
-def test_chunk(
+def judge_chunk(
     runner: PolicyRunner, settings: CampaignSettings, jobs: Sequence[Job]
 ) -> list[Tested]:
     """Test the states, in their order, on a bound store of their own."""
@@ -86,4 +86,4 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["Job", "Tested", "test_chunk"]
+__all__ = ["Job", "Tested", "judge_chunk"]

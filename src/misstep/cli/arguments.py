@@ -55,6 +55,6 @@ def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
 
 def check_limits(**limits: float | None) -> None:
     for name, value in limits.items():
-        if value is not None and value <= 0:
+        if value is not None and not value > 0:
             option = "--" + name.replace("_", "-")
             raise UsageError(f"{option} is {value}", expected="a positive number")

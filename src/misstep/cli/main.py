@@ -6,9 +6,12 @@ errors go to standard error. Every error a user can cause is a `MisstepError` wi
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -23,11 +26,19 @@ from misstep.cli import (
     listing,
     plan,
     records,
+    replay,
     run,
     serve_policy,
+    test,
 )
 from misstep.cli.output import error_line
-from misstep.errors import Interrupted, MemoryLimitError, MisstepError, UsageError
+from misstep.errors import (
+    InputFileError,
+    Interrupted,
+    MemoryLimitError,
+    MisstepError,
+    UsageError,
+)
 
 HELP = """Test learned action policies and prove what you find.
 
@@ -43,11 +54,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+app.command("test")(test.command)
 app.command("run")(run.run_command)
 app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.command("records")(records.records_command)
+app.command("replay")(replay.replay_command)
 app.add_typer(generate.app, name="generate")
 app.command("serve-policy")(serve_policy.serve_policy_command)
 app.command("list")(listing.list_command)
@@ -72,7 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     # A flag of every command that changes nothing but what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
+    if threading.current_thread() is threading.main_thread():
+        # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
+        signal.signal(signal.SIGTERM, _terminate)
     sys.exit(_guarded(lambda: _run(arguments), as_json=as_json, debug=debug))
+
+
+def _terminate(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _run(arguments: list[str]) -> Any:
@@ -89,10 +109,14 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
         return code if isinstance(code, int) else 0
     except typer.Exit as stop:
         return int(stop.exit_code)
+    except SystemExit as stop:
+        # typer ends the program itself when the reader of our output goes away (`misstep ... | head`).
+        cause = stop.__context__
+        if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
+            return _without_output(0)
+        return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
-        # The reader of our output went away (`misstep ... | head`): not an error of ours.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _without_output(0)
     except (KeyboardInterrupt, typer.Abort) as stop:
         if debug:
             raise
@@ -110,6 +134,13 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
         if debug:
             raise
         error = problem
+    except OSError as problem:
+        if debug:
+            raise
+        error = InputFileError(
+            f"cannot write: {problem.strerror or problem}", hint="is the disk full?"
+        )
+        _without_output(0)
     except Exception as problem:
         if debug:
             raise
@@ -117,10 +148,19 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
             f"internal error: {type(problem).__name__}: {problem}",
             hint="please report it, with the output of the same command and --debug",
         )
-    if as_json:
-        print(json.dumps(error.as_dict()))
+    try:
+        if as_json:
+            print(json.dumps(error.as_dict()), flush=True)
+    except OSError:
+        _without_output(0)
     error_line(str(error))
     return error.exit_code
+
+
+def _without_output(code: int) -> int:
+    """Nothing more can be written, also not what the interpreter flushes when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code
 
 
 if __name__ == "__main__":

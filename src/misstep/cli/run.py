@@ -42,7 +42,7 @@ def run_command(
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Run a policy once and print the operators it chooses. How it ends is the last line: goal, loop, stuck, ..."""
+    """Run a policy once and print the operators it chooses. How it ends is said on standard error."""
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)
     start = loaded.initial_state if state is None else loaded.parse_state(state)
@@ -83,4 +83,4 @@ def _print(task: Task, trace: Trace) -> None:
     calls = f"{trace.policy_calls} policy calls, {trace.evaluations} evaluations"
     remark(f"{trace.outcome} after {len(trace.operators)} steps, cost {trace.cost}; {calls}")
     if trace.message:
-        remark(f"the policy says: {trace.message}")
+        remark("the policy says: " + " ".join(trace.message.split()))

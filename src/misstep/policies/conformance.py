@@ -17,6 +17,7 @@ from misstep.policies.policy import FAILED, NO_ACTION, Answers, Operators, Polic
 from misstep.tasks.task import State, Task
 
 WALK_STEPS = 20
+PATIENCE = 2000
 
 
 @dataclass(frozen=True)
@@ -33,10 +34,12 @@ def sample_states(task: Task, policy: Policy, count: int, seed: int) -> States:
     random = CounterRandom(seed)
     found: dict[State, None] = {}
     state, steps, tries = task.initial_state, 0, 0
-    while len(found) < count and tries < 50 * count:
+    # A small task may not have that many states: give up when nothing new has turned up for long.
+    while len(found) < count and tries < PATIENCE:
         tries += 1
-        if not task.is_goal(state):
-            found.setdefault(state)
+        if not task.is_goal(state) and state not in found:
+            found[state] = None
+            tries = 0
         operators = task.applicable(state)
         steps += 1
         if not operators or steps > WALK_STEPS:
@@ -148,9 +151,9 @@ def _decide(policy: Policy, states: States) -> Answers:
     """What the policy says; if it raises instead, a failure in every state."""
     try:
         return policy.decide(states)
-    except MisstepError:
+    except (MisstepError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         why = f"it raises {type(error).__name__}: {error}"
         failed = np.full(len(states), FAILED, dtype=np.int32)
         return Answers(failed, dict.fromkeys(range(len(states)), why))

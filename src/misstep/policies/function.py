@@ -10,7 +10,8 @@ import hashlib
 import importlib.util
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -71,11 +72,10 @@ class FunctionPolicy(Policy):
         operators = np.full(len(states), FAILED, dtype=np.int32)
         messages = {}
         for row, values in enumerate(states.tolist()):
-            try:
+            with _users_code() as failure:
                 operators[row] = self._number(self.function(StateView(State(values), self.task)))
-            except Exception as error:
-                # The user's code: whatever it raises belongs to this state alone.
-                messages[row] = f"{type(error).__name__}: {error}"
+            if failure:
+                messages[row] = failure[0]
         return Answers(operators, messages)
 
     def _number(self, answer: object) -> int:
@@ -90,6 +90,19 @@ class FunctionPolicy(Policy):
         raise TypeError(
             f"the policy answered {answer!r}, not the name or number of an operator, or None"
         )
+
+
+@contextmanager
+def _users_code() -> Iterator[list[str]]:
+    """Whatever the user's code raises, SystemExit too, is noted down; what it prints does not mix with our output."""
+    failure: list[str] = []
+    with redirect_stdout(sys.stderr):
+        try:
+            yield failure
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            failure.append(" ".join(f"{type(error).__name__}: {error}".split()))
 
 
 def policy(function: Decide) -> Callable[[Task], FunctionPolicy]:
@@ -120,12 +133,9 @@ def load(argument: str, task: Task) -> Policy:
             hint="check the name after the colon",
         )
     digest = hashlib.sha256(source + name.encode()).hexdigest()
-    try:
+    with _users_code() as failure:
         return FunctionPolicy(task, found, name=where, digest=digest)
-    except Exception as error:
-        raise InputFormatError(
-            f"{name}(task) raises {type(error).__name__}: {error}", where=file
-        ) from error
+    raise InputFormatError(f"{name}(task) raises {failure[0]}", where=file)
 
 
 def _module(path: Path) -> Any:
@@ -135,18 +145,21 @@ def _module(path: Path) -> Any:
         raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        line = _line_of(error, path)
-        raise InputFormatError(
-            f"the file cannot be run: {type(error).__name__}: {error}",
-            where=f"{path}:{line}" if line else str(path),
-        ) from error
+    with redirect_stdout(sys.stderr):
+        try:
+            spec.loader.exec_module(module)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            line = _line_of(error, path)
+            raise InputFormatError(
+                f"the file cannot be run: {type(error).__name__}: {error}",
+                where=f"{path}:{line}" if line else str(path),
+            ) from error
     return module
 
 
-def _line_of(error: Exception, path: Path) -> int | None:
+def _line_of(error: BaseException, path: Path) -> int | None:
     if isinstance(error, SyntaxError):
         return error.lineno
     lines = []

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
 from misstep.planning import HEURISTICS
 from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
@@ -122,4 +122,4 @@ def parse_seed(text: str, where: str) -> int:
 
 def _no_argument(kind: str, argument: str) -> None:
     if argument:
-        raise UnsupportedError(f"the policy {kind} takes no argument", where=f"{kind}:{argument}")
+        raise UsageError(f"the policy {kind} takes no argument", where=f"{kind}:{argument}")

@@ -103,12 +103,16 @@ class PolicyRunner:
 
     def message(self, id: int) -> str | None:
         """Why the policy failed in a state, if it did."""
-        if isinstance(self.policy, NativePolicy) and self.graph.decisions(_ids([id]))[0] == FAILED:
+        decision = int(self.graph.decisions(_ids([id]))[0])
+        if isinstance(self.policy, NativePolicy) and decision == FAILED:
             return self.policy.failure
+        if decision >= 0 and self.graph.successor(id) is None:
+            return f"({self.task.operator_name(decision)}) does not apply"
         return self.messages.get(id)
 
     def trace(self, state: State, max_steps: int | None = DEFAULT_MAX_STEPS) -> Trace:
-        """The run from one state, with all its states."""
+        """The run from one state, with all its states. Counts what had to be asked for it."""
+        calls, evaluations = self.policy_calls, self.evaluations
         ends = self.run(np.array([state.values], dtype=np.int32), max_steps)
         ids, operators = self.graph.trace(int(ends.ids[0]), max_steps)
         return Trace(
@@ -117,6 +121,8 @@ class PolicyRunner:
             operators=operators.tolist(),
             cost=int(ends.costs[0]),
             message=self.message(int(ids[-1])),
+            evaluations=self.evaluations - evaluations,
+            policy_calls=self.policy_calls - calls,
         )
 
     def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
@@ -165,9 +171,9 @@ def ask(policy: Policy, states: States) -> Answers:
         problem = _garbled(answers, len(states), policy.task.operator_count)
         if problem is None:
             return answers
-    except MisstepError:
-        raise  # the policy as a whole is unusable, and says so
-    except Exception as error:
+    except (MisstepError, KeyboardInterrupt):
+        raise  # the policy as a whole is unusable, and says so; or the user wants to stop
+    except BaseException as error:  # also SystemExit: a policy does not end the test
         problem = f"{type(error).__name__}: {error}"
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})

@@ -87,7 +87,9 @@ def _build(sas: bytes, path: Path, pddl: tuple[Source, Source] | None = None) ->
         ) from None
     except UnsupportedError as error:
         raise UnsupportedError(
-            error.what, where=str(path), hint="compile derived predicates away"
+            error.what,
+            where=str(path),
+            hint="compile derived predicates away; an empty, disjunctive or quantified goal also becomes an axiom",
         ) from None
 
 

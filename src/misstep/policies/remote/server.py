@@ -144,7 +144,7 @@ class PolicyServer:
                 answers.messages.get(row, "the policy failed") if operator == FAILED else operator
                 for row, operator in enumerate(answers.operators.tolist())
             ]
-        except Exception as error:  # a policy is foreign code; the server goes on
+        except BaseException as error:  # a policy is foreign code; the server goes on
             return [f"the policy failed: {type(error).__name__}: {error}"] * len(states)
         finally:
             self._quick = perf_counter() - start < _QUICK

@@ -1,0 +1,73 @@
+"""Checking a campaign again, from its files alone: every run, every plan, every sum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from misstep.campaigns.records import RunRecord, VerdictRecord
+from misstep.campaigns.store import CampaignStore
+from misstep.checking import SasTask, parse_sas, validate_plan
+from misstep.checking.semantics import apply, is_applicable
+
+
+def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
+    """For each tested state: task, index, and why its record does not hold (None: it does)."""
+    for name in store.task_names():
+        twin = parse_sas(store.task(name).sas.decode(), name)
+        runs = {run.state: run for run in store.runs(name)}
+        verdicts = {verdict.state: verdict for verdict in store.verdicts(name)}
+        for entry in store.pool(name):
+            if entry.state in verdicts:
+                problem = _problem(twin, runs[entry.state], verdicts[entry.state])
+                yield name, entry.index, problem
+
+
+def _problem(twin: SasTask, run: RunRecord, verdict: VerdictRecord) -> str | None:
+    claim = run.cost if run.outcome == "goal" else None
+    if claim is not None:
+        report = validate_plan(twin, run.operators, state=run.state, claimed_cost=claim)
+        if not report.valid:
+            return f"the policy's run: {report.reason}"
+    elif (text := _failing_run(twin, run)) is not None:
+        return f"the policy's run: {text}"
+    if verdict.witness is not None:
+        report = validate_plan(
+            twin, verdict.witness, state=run.state, claimed_cost=verdict.upper_bound
+        )
+        if not report.valid:
+            return f"the witness: {report.reason}"
+    if verdict.verdict == "BUG":
+        if verdict.upper_bound is None or verdict.witness is None:
+            return "a bug without a witness"
+        if verdict.kind == "costly" and not (claim is not None and verdict.upper_bound < claim):
+            return "the witness is not cheaper than the run"
+        if verdict.kind == "fails" and run.outcome not in ("loop", "stuck", "inapplicable"):
+            return f"a run that ended with {run.outcome} did not fail"
+    return None
+
+
+def _failing_run(twin: SasTask, run: RunRecord) -> str | None:
+    """Follow a run that did not reach the goal."""
+    by_name: dict[str, list[int]] = {}
+    for i, operator in enumerate(twin.operators):
+        by_name.setdefault(operator.name, []).append(i)
+    state = run.state
+    seen = {state}
+    repeated = False
+    for step, name in enumerate(run.operators, 1):
+        fitting = [
+            twin.operators[i]
+            for i in by_name.get(name, [])
+            if is_applicable(state, twin.operators[i])
+        ]
+        if not fitting:
+            return f"step {step} ({name}) does not apply"
+        state = apply(state, fitting[0])
+        repeated = state in seen
+        seen.add(state)
+    if run.outcome == "loop" and not repeated:
+        return "it does not come back to a state"
+    return None
+
+
+__all__ = ["replay"]

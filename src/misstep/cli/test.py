@@ -1,0 +1,190 @@
+"""`misstep test`: find the states where a policy does worse than it could, prove it, and keep it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bar
+
+from misstep.campaigns.campaign import Campaign, Progress, Summary
+from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
+from misstep.cli.output import QUIET_SECONDS, print_json, remark
+from misstep.errors import InputFileError, UsageError
+from misstep.fuzzing.settings import PRESETS, preset
+from misstep.oracles.grammar import DEFAULT_ORACLE
+from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.tasks.task import Task
+
+TaskPaths = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="TASK...",
+        help="The task, as for the other commands; left out with --suite and --resume.",
+        show_default=False,
+    ),
+]
+
+
+def command(
+    task: TaskPaths = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the campaign.")
+    ] = Path("misstep-campaign"),
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the campaign in DIR.")
+    ] = False,
+    suite: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Test on every problem of this folder.")
+    ] = None,
+    paper: Annotated[
+        str,
+        typer.Option(
+            "--preset", metavar="NAME", help="Fuzzer of a paper: " + ", ".join(PRESETS) + "."
+        ),
+    ] = "p24",
+    bias: Annotated[
+        str | None,
+        typer.Option("--fuzz", metavar="BIAS", help="none, policy-cost, loop, detour, surface."),
+    ] = None,
+    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = DEFAULT_ORACLE,
+    objective: Annotated[
+        str, typer.Option(metavar="cost|goal", help="What is tested for.")
+    ] = "cost",
+    pool: Annotated[int | None, typer.Option(metavar="N", help="States to test.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same records.")] = 0,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = DEFAULT_MAX_STEPS,
+    min_weight: Annotated[
+        float | None,
+        typer.Option(metavar="P", help="Smooth the bias with P once fuzzing is stuck."),
+    ] = None,
+    require_solved: Annotated[
+        bool,
+        typer.Option("--require-solved", help="Skip tasks whose initial state it does not solve."),
+    ] = False,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Processes.")] = 1,
+    batch_size: Annotated[
+        int | None, typer.Option(metavar="N", help="States per question.")
+    ] = None,
+    keep_unimportant: KeepUnimportant = True,
+    as_json: AsJson = False,
+) -> int:
+    """Test a policy: fuzz states, run the policy from them, let oracles judge, check every witness, keep all of it.
+
+    The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found.
+    """
+    check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size)
+    began = monotonic()
+    if resume:
+        store = open_store(out)
+        settings = CampaignSettings.from_dict(store.config, str(store.path))
+        tasks = [store.task(name) for name in store.task_names()]
+    else:
+        if policy is None:
+            raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
+        changes: dict[str, Any] = {"bias": bias, "max_states": pool, "min_weight": min_weight}
+        fuzzing = preset(paper, **{name: v for name, v in changes.items() if v is not None})
+        settings = CampaignSettings(
+            policy,
+            oracle,
+            objective,
+            seed,
+            max_steps,
+            require_solved=require_solved,
+            fuzzing=fuzzing,
+        )
+        tasks = _read_tasks(task, suite, keep_unimportant)
+        store = create_store(out, settings.as_dict())
+    with store, _progress() as progress:
+        summary = Campaign(
+            store, settings, jobs=jobs, batch_size=batch_size, progress=progress
+        ).run(tasks)
+    summary.seconds["total"] = round(monotonic() - began, 3)
+    _print(summary, store, as_json)
+    return 1 if summary.bugs["total"] else 0
+
+
+def _read_tasks(paths: list[Path] | None, suite: Path | None, keep_unimportant: bool) -> list[Task]:
+    if suite is None:
+        if not paths:
+            raise UsageError("no task to test on", expected="TASK..., --suite FOLDER or --resume")
+        return [read_task(paths, keep_unimportant)]
+    if paths:
+        raise UsageError("both a task and a suite", expected="one of them")
+    if not suite.is_dir():
+        raise InputFileError(
+            "no such folder", where=str(suite), expected="a folder with PDDL files"
+        )
+    problems = sorted(
+        file
+        for file in suite.rglob("*.pddl")
+        if not file.stem.endswith("domain") and file.is_file()
+    )
+    if not problems:
+        raise InputFileError("the folder has no problem files", where=str(suite))
+    tasks = []
+    for problem in problems:
+        loaded = read_task([problem], keep_unimportant)
+        loaded.name = str(problem.relative_to(suite).with_suffix(""))
+        tasks.append(loaded)
+    return tasks
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    """A bar on standard error, once the work has taken a moment."""
+    bar = Bar(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[bugs]} bugs"),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    row = bar.add_task("", total=None, bugs=0)
+    began = monotonic()
+
+    def report(phase: str, done: int, total: int | None, bugs: int) -> None:
+        if not bar.live.is_started:
+            if not bar.console.is_terminal or monotonic() - began < QUIET_SECONDS:
+                return
+            bar.start()
+        bar.update(row, description=phase, completed=done, total=total, bugs=bugs)
+
+    try:
+        yield report
+    finally:
+        if bar.live.is_started:
+            bar.stop()
+
+
+def _print(summary: Summary, store: CampaignStore, as_json: bool) -> None:
+    if as_json:
+        print_json({"campaign": str(store.folder), **asdict(summary)})
+        return
+    bugs = summary.bugs
+    print(f"tested    {summary.tested} of {summary.pool} pool states on {summary.tasks} task(s)")
+    print(f"solved    {summary.solved}")
+    print(f"bugs      {bugs['total']} ({bugs['fails']} fails, {bugs['costly']} costly)")
+    print(f"optimal   {summary.optimal}")
+    print(f"unknown   {summary.unknown}")
+    seconds = ", ".join(f"{name} {spent:.1f} s" for name, spent in summary.seconds.items())
+    remark(f"{seconds}; {summary.policy_calls} policy calls; records in {store.folder}")
+    for text in summary.remarks[:10]:
+        remark(f"note: {text}")
