@@ -103,6 +103,7 @@ void define_runs(nb::module_ &module) {
         .def("advance", [](PartialRuns &self) { return to_numpy(std::vector<StateId>(self.advance())); },
              "States that the policy has to be asked about; empty when all runs are known.")
         .def("run_native", [](PartialRuns &self, PolicyHandle &policy) {
+            if (&policy.handle.task != &self.graph().task()) throw nb::value_error("the policy belongs to another task");
             const Limits limits = make_limits(std::nullopt, std::nullopt, std::nullopt, std::nullopt, nb::none());
             self.run(*policy.native, limits);
         }, nb::arg("policy"))

@@ -20,6 +20,8 @@ class PartialRuns {
     PartialRuns(PolicyGraph &graph, std::vector<StateId> candidates, std::uint32_t state_budget,
                 std::uint32_t expansion_budget);
 
+    const PolicyGraph &graph() const { return graph_; }
+
     // States that the policy has to be asked about, each once. Empty: all runs are known.
     const std::vector<StateId> &advance();
     // Instead of that, with a native policy: one run after the other.

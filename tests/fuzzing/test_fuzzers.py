@@ -203,27 +203,18 @@ def test_more_states_than_there_are(variant: str) -> None:
         assert len(pool) == len(space) - int(space.is_goal.sum())
 
 
-def test_smoothing_finds_what_weights_of_zero_hide() -> None:
-    # Two steps to the goal (operators 0, 1), or aside into a corner that costs nothing to leave (2, 3).
-    text = sas(
-        [4],
-        [0],
-        [(0, 2)],
-        ["0\n1\n0 0 0 1\n1", "0\n1\n0 0 1 2\n1", "0\n1\n0 0 0 3\n1", "0\n1\n0 0 3 1\n9"],
+@pytest.mark.parametrize("name", ["miconic-3", "gripper-4"])
+def test_smoothing_finds_what_weights_of_zero_hide(name: str) -> None:
+    task = small_task(name)
+    settings = preset("p24", patience=1000, max_states=10_000)
+    sharp, smooth = (
+        pool_of(task, replace(settings, min_weight=w), spec="optimal") for w in (0.0, 0.1)
     )
-    task = Task(text.encode())
-    settings = preset("p24", bias="policy-cost", patience=50, max_states=4, max_walk_length=1)
-    sharp = fuzz(task, PolicyRunner(load_policy("optimal", task)), settings, 1)
-    assert len(sharp) == 3
-    # Negative values push the lowest one to weight 0, so one of two successors is never taken.
-    settings = replace(settings, bias="surface", max_states=3)
-    stopped = fuzz(
-        task, PolicyRunner(load_policy("optimal", task)), replace(settings, min_weight=0.0), 1
-    )
-    assert stopped.smoothed_at is None
-    smooth = fuzz(task, PolicyRunner(load_policy("optimal", task)), settings, 1)
-    assert len(smooth) == 3
-    assert len(smooth) >= len(stopped)
+    assert sharp.smoothed_at is None
+    assert smooth.smoothed_at == sharp.iterations
+    assert smooth.entries[: len(sharp)] == sharp.entries
+    assert len(smooth) > 1.2 * len(sharp)
+    assert "10% of the choices are uniform" in smooth.remarks[0]
 
 
 def test_the_loop_bias_where_there_is_no_way_back() -> None:

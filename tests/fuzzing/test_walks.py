@@ -134,3 +134,13 @@ def test_runs_in_lockstep_obey_the_sequential_rule(
             outcomes, steps, _ = runs.ends()
             found = [(OUTCOMES[o], s) for o, s in zip(outcomes, steps.tolist(), strict=True)]
             assert found == expected
+
+
+def test_policies_of_another_task_are_refused() -> None:
+    task, other = small_task("gripper-4"), small_task("ferry-3")
+    graph = PolicyGraph(task)
+    ids = graph.add(spread(StateSpace(task, [task.initial_state]), 3))
+    policy = load_policy("first", other)
+    assert isinstance(policy, NativePolicy)
+    with pytest.raises(ValueError, match="another task"):
+        PartialRuns(graph, ids, 5, 5).run_native(policy.native)
