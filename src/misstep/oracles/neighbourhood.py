@@ -83,7 +83,7 @@ class Lookahead(Source):
         bench: Workbench,
         depth: int = 2,
         *,
-        leaves: int = 2_000,
+        leaves: int = 1_000,
         expansions: int = 10_000,
         first: bool = False,
         seconds: float = DEFAULT_SECONDS,

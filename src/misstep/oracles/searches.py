@@ -63,7 +63,7 @@ class AStar(SearchOracle):
         *,
         heuristic: str = "auto",
         expansions: int | None = None,
-        evaluations: int | None = 5_000,
+        evaluations: int | None = 1_000,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
