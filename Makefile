@@ -28,7 +28,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	    --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR) --editable '.[dev]'
 	@touch $@
 
-demo: setup  ## generate a task, plan it, run a policy on it
+demo: setup  ## generate a task, test a policy on it, replay what was found
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup lint alone unit  ## all tests

@@ -11,13 +11,23 @@ import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
+from pathlib import Path
 from time import perf_counter, time
 from typing import Any
 
 from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.create import DATABASE_NAME
 from misstep.campaigns.records import Event, PoolRecord
-from misstep.campaigns.store import POOL_FINISHED, TASK_FINISHED, CampaignStore
+from misstep.campaigns.settings import without_none
+from misstep.campaigns.store import (
+    POOL_FINISHED,
+    TASK_FINISHED,
+    CampaignStore,
+    create_store,
+    open_store,
+)
 from misstep.campaigns.testing import Job, Tested, judge_chunk
+from misstep.errors import InputFileError, InputFormatError
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.policies.load import load_policy
@@ -69,8 +79,9 @@ class Campaign:
 
     def run(self, tasks: Sequence[Task]) -> Summary:
         """Work until all tasks are done. Interrupted, it keeps the chunks that are finished."""
-        for task in tasks:
-            self.store.add_task(task)
+        with self.store.unit():  # all or none: a campaign knows its tasks
+            for task in tasks:
+                self.store.add_task(task)
         for task in tasks:
             if not self.store.last_unit(task.name).finished:
                 self._run_task(task)
@@ -188,6 +199,39 @@ class Campaign:
         return total
 
 
+def start_store(folder: Path, settings: CampaignSettings) -> CampaignStore:
+    """A new campaign; also where an earlier start of the same campaign was killed before it knew its tasks."""
+    config = settings.as_dict()
+    try:
+        return create_store(folder, config)
+    except InputFileError:
+        if not (folder / DATABASE_NAME).exists():
+            raise
+        store = open_store(folder)
+        if not store.task_names() and store.config == without_none(config):
+            return store
+        store.close()
+        raise
+
+
+def resume_store(folder: Path) -> tuple[CampaignStore, CampaignSettings, list[Task]]:
+    """A campaign that was begun, its settings and its tasks."""
+    store = open_store(folder)
+    try:
+        settings = CampaignSettings.from_dict(store.config, str(store.path))
+        tasks = [store.task(name) for name in store.task_names()]
+        if not tasks:
+            raise InputFormatError(
+                "the campaign ended before it knew its tasks",
+                where=str(folder),
+                hint="start it again without --resume",
+            )
+    except BaseException:
+        store.close()
+        raise
+    return store, settings, tasks
+
+
 def summary_of(store: CampaignStore) -> Summary:
     """The numbers of what is stored."""
     total = Summary()
@@ -245,4 +289,4 @@ def _work(chunk: list[Job]) -> list[Tested]:
     return judge_chunk(_worker["runner"], _worker["settings"], chunk)
 
 
-__all__ = ["Campaign", "Progress", "Summary", "summary_of"]
+__all__ = ["Campaign", "Progress", "Summary", "resume_store", "start_store", "summary_of"]

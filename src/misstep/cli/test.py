@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
-from misstep.campaigns.campaign import Campaign, Progress, Summary
+from misstep.campaigns.campaign import Campaign, Progress, Summary, resume_store, start_store
 from misstep.campaigns.configuration import CampaignSettings
-from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
 from misstep.cli.output import QUIET_SECONDS, print_json, remark
 from misstep.errors import InputFileError, UsageError
@@ -91,9 +91,7 @@ def command(
     check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size)
     began = monotonic()
     if resume:
-        store = open_store(out)
-        settings = CampaignSettings.from_dict(store.config, str(store.path))
-        tasks = [store.task(name) for name in store.task_names()]
+        store, settings, tasks = resume_store(out)
     else:
         if policy is None:
             raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
@@ -109,7 +107,7 @@ def command(
             fuzzing=fuzzing,
         )
         tasks = _read_tasks(task, suite, keep_unimportant)
-        store = create_store(out, settings.as_dict())
+        store = start_store(out, settings)
     with store, _progress() as progress:
         summary = Campaign(
             store, settings, jobs=jobs, batch_size=batch_size, progress=progress
