@@ -150,6 +150,28 @@ def test_ctrl_c_stops_cleanly(tmp_path: Path) -> None:
     assert errors.strip().splitlines()[-1] == "misstep: stopped by the user"
 
 
+def test_a_polite_kill_takes_the_policy_along(gripper: Path, tmp_path: Path) -> None:
+    program = tmp_path / "hangs.py"
+    program.write_text(
+        "import sys, time, os\nsys.stdin.readline()\nopen('pid', 'w').write(str(os.getpid()))\n"
+        'print(\'{"protocol": 1, "name": "hangs"}\', flush=True)\ntime.sleep(600)\n'
+    )
+    spec = f"exec:{sys.executable} {program}"
+    command = [sys.executable, "-m", "misstep", "run", str(gripper), "--policy", spec]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text():
+        assert process.poll() is None
+        time.sleep(0.05)
+    time.sleep(0.5)
+    process.terminate()
+    process.communicate(timeout=30)
+    assert process.returncode == 23
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
 def test_a_closed_pipe_is_no_error(gripper: Path) -> None:
     command = f"{sys.executable} -m misstep plan {gripper} | head -1"
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -126,3 +127,14 @@ def test_wrong_goals_are_refused() -> None:
     for goal in ([(99, 0)], [(0, 99)], [(0, 0), (0, 1)]):
         with pytest.raises(ValueError, match="goal"):
             hff.set_goal(goal)
+
+
+def test_threads_may_share_a_heuristic() -> None:
+    task = small_task("blocksworld-4")
+    states = rows(walk(task, 300, seed=2))
+    for make in (HFF, LMCut):
+        heuristic = make(task)
+        expected = heuristic.evaluate_batch(states).tolist()
+        with ThreadPoolExecutor(4) as pool:
+            futures = [pool.submit(heuristic.evaluate_batch, states) for _ in range(8)]
+        assert all(future.result().tolist() == expected for future in futures)
