@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 
 from misstep import _core
 from misstep.errors import UsageError
@@ -31,8 +32,9 @@ class SearchOracle(Source):
         self.expansions = expansions
         self.evaluations = evaluations
 
+    @abstractmethod
     def engine(self, state: State, bound: int | None) -> _Search:
-        raise NotImplementedError
+        """The search to run from the state, for plans cheaper than the bound."""
 
     def search(self, question: Question) -> Report:
         bound = question.bound
