@@ -130,11 +130,14 @@ void define_graph(nb::module_ &module) {
             for (StateId id : checked_ids(self, ids)) result.push_back(self.decision(id));
             return to_numpy(std::move(result));
         }, nb::arg("ids"), "Operator, -1 no action, -2 failed, -3 not asked.")
-        .def("successor", [](const PolicyGraphHandle &self, StateId id) -> std::optional<StateId> {
-            self.check_id(id);
-            const StateId successor = self.successor(id);
-            return successor == NO_STATE ? std::nullopt : std::optional(successor);
-        }, nb::arg("id"))
+        .def("successors", [](const PolicyGraphHandle &self, const Ids &ids) {
+            std::vector<std::int64_t> result;
+            for (StateId id : checked_ids(self, ids)) {
+                const StateId successor = self.successor(id);
+                result.push_back(successor == NO_STATE ? -1 : static_cast<std::int64_t>(successor));
+            }
+            return to_numpy(std::move(result));
+        }, nb::arg("ids"), "Where the policy leads; -1: nowhere, or not asked.")
         .def("predecessors", [](const PolicyGraphHandle &self, StateId id) {
             self.check_id(id);
             std::vector<StateId> result;

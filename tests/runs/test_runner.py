@@ -113,10 +113,11 @@ def test_predecessors_and_traces() -> None:
     runner = PolicyRunner(Misbehaving(task, 5, 2))
     ends = runner.run(every_state(task))
     graph = runner.graph
+    successors = graph.successors(np.arange(len(graph), dtype=np.uint32)).tolist()
     for state in range(len(graph)):
         for before in graph.predecessors(state):
-            assert graph.successor(before) == state
-    leading = {(graph.successor(s), s) for s in range(len(graph)) if graph.successor(s) is not None}
+            assert successors[before] == state
+    leading = {(t, s) for s, t in enumerate(successors) if t >= 0}
     assert leading == {(s, p) for s in range(len(graph)) for p in graph.predecessors(s)}
     for row in range(0, len(ends.ids), 7):
         trace = runner.trace(State(graph.states(ends.ids[row : row + 1])[0].tolist()))

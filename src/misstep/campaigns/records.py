@@ -152,6 +152,8 @@ class TestedState:
     oracle: str | None
     witness: Names | None
     seconds: float
+    fuzzing_bug: bool | None = None
+    """Whether its gap is larger than that of the state its walk began in (P22); None: the gaps do not tell."""
 
     @property
     def is_bug(self) -> bool:
@@ -173,6 +175,7 @@ class TestedState:
             "oracle": self.oracle,
             "witness": None if self.witness is None else list(self.witness),
             "seconds": self.seconds,
+            "fuzzing_bug": self.fuzzing_bug,
         }
 
 

@@ -1,13 +1,18 @@
-"""Checking a campaign again, from its files alone: every run, every plan, every sum."""
+"""Checking a campaign again, from its files alone: every run, every plan, every sum; and by asking the policy again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.policy import policy_of
 from misstep.campaigns.records import RunRecord, VerdictRecord
 from misstep.campaigns.store import CampaignStore
 from misstep.checking import SasTask, parse_sas, validate_plan
 from misstep.checking.semantics import apply, is_applicable
+from misstep.errors import InputFileError
+from misstep.runs.runner import Trace
+from misstep.tasks.task import State, Task
 
 
 def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
@@ -20,6 +25,36 @@ def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
             if entry.state in verdicts:
                 problem = _problem(twin, runs[entry.state], verdicts[entry.state])
                 yield name, entry.index, problem
+
+
+def rerun(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
+    """Run the policy again from each tested state and compare with the record; the same triples."""
+    max_steps = CampaignSettings.from_dict(store.config, str(store.path)).max_steps
+    for name in store.task_names():
+        task = store.task(name)
+        runner, problem = policy_of(store, task)
+        if runner is None:
+            raise InputFileError(str(problem), where=str(store.folder))
+        try:
+            runs = {run.state: run for run in store.runs(name)}
+            for entry in store.pool(name):
+                if entry.state in runs:
+                    trace = runner.trace(State(list(entry.state)), max_steps)
+                    yield name, entry.index, _difference(task, trace, runs[entry.state])
+        finally:
+            runner.policy.close()
+
+
+def _difference(task: Task, trace: Trace, run: RunRecord) -> str | None:
+    if trace.outcome != run.outcome:
+        return f"the policy's run now ends with {trace.outcome}, not {run.outcome}"
+    names = [task.operator_name(op) for op in trace.operators]
+    for step, (now, then) in enumerate(zip(names, run.operators, strict=False)):
+        if now != then:
+            return f"the policy now does ({now}) at step {step}, not ({then})"
+    if (len(names), trace.cost) != (run.steps, run.cost):
+        return f"the policy's run now has {len(names)} steps, not {run.steps}"
+    return None
 
 
 def _problem(twin: SasTask, run: RunRecord, verdict: VerdictRecord) -> str | None:
@@ -70,4 +105,4 @@ def _failing_run(twin: SasTask, run: RunRecord) -> str | None:
     return None
 
 
-__all__ = ["replay"]
+__all__ = ["replay", "rerun"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from misstep.campaigns.records import (
@@ -12,6 +13,7 @@ from misstep.campaigns.records import (
     Values,
     VerdictRecord,
 )
+from misstep.oracles.values import NOTHING, Interval
 from misstep.tasks.task import State, Task
 
 
@@ -44,7 +46,34 @@ def tested_states(
             oracle=verdict.oracle,
             witness=verdict.witness,
             seconds=verdict.seconds,
+            fuzzing_bug=_fuzzing_bug(task, pool, entry, verdict_of),
         )
+
+
+def _fuzzing_bug(
+    task: Task,
+    pool: Sequence[PoolRecord],
+    entry: PoolRecord,
+    verdict_of: dict[Values, VerdictRecord],
+) -> bool | None:
+    if entry.reference is None:
+        return None
+    start = pool[entry.reference].state
+    verdict = verdict_of.get(start)
+    if verdict is not None:
+        reference = _gap(verdict)
+    elif task.is_goal(State(list(start))):
+        reference = NOTHING
+    else:
+        return None
+    return _gap(verdict_of[entry.state]).is_above(reference)
+
+
+def _gap(verdict: VerdictRecord) -> Interval:
+    low, high = (
+        math.inf if bound is None else bound for bound in (verdict.gap_low, verdict.gap_high)
+    )
+    return Interval(low, high)
 
 
 def whole_walk(pool: Sequence[PoolRecord], entry: PoolRecord) -> Names | None:

@@ -1,8 +1,8 @@
-"""`misstep census`: exact numbers of a small task."""
+"""`misstep census`: exact numbers of a small task, and of a policy on it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,11 +16,21 @@ from misstep.cli.arguments import (
     read_task,
 )
 from misstep.cli.output import print_json, print_pairs, search_progress
-from misstep.tasks.census import DEFAULT_MAX_STATES, census
+from misstep.faults.census import policy_census
+from misstep.policies.load import load_policy
+from misstep.tasks.census import DEFAULT_MAX_STATES, Census, state_space
 
 
 def census_command(
     task: TaskPaths,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            metavar="SPEC",
+            help="Also run this policy from every state and count its bugs and faults.",
+        ),
+    ] = None,
     max_states: Annotated[
         int, typer.Option(metavar="N", help="Refuse tasks with more reachable states.")
     ] = DEFAULT_MAX_STATES,
@@ -29,19 +39,36 @@ def census_command(
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Enumerate the reachable states of a small task and count them, with exact distances to the goal."""
+    """Enumerate the reachable states of a small task and count them, with exact distances to the goal.
+
+    With a policy, exit code 1 says that it has bugs.
+    """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     loaded = read_task(task, keep_unimportant)
     with search_progress("enumerating") as progress:
-        counts = census(
+        space = state_space(
             loaded,
             max_states=max_states,
             time_limit=time_limit,
             memory_limit_mb=memory_limit,
             progress=progress,
         )
+    counts: dict[str, Any] = {"task": loaded.name, **Census.of(space).as_dict()}
+    bugs = 0
+    if policy is not None:
+        tested = load_policy(policy, loaded)
+        try:
+            with search_progress("running the policy") as progress:
+                found = policy_census(tested, space, progress)
+        finally:
+            tested.close()
+        bugs = found.bugs
+        counts["policy"] = {"spec": policy, **found.as_dict()}
     if as_json:
-        print_json({"task": loaded.name, **counts.as_dict()})
+        print_json(counts)
     else:
-        print_pairs({"task": loaded.name, **counts.as_dict()})
-    return 0
+        print_pairs({name: value for name, value in counts.items() if name != "policy"})
+        if policy is not None:
+            print()
+            print_pairs(counts["policy"])
+    return 1 if bugs else 0

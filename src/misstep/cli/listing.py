@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
+from misstep.fuzzing.settings import BIASES, PRESETS
+from misstep.oracles.registry import BUILTIN as ORACLES
+from misstep.oracles.registry import known_oracles
 from misstep.planning import SEARCHES
 from misstep.policies.load import BUILTIN, third_party
 from misstep.tasks.domains import DOMAINS
 
 
 def list_command(as_json: AsJson = False) -> int:
-    """List the built-in domains, the kinds of policies and the searches."""
+    """List the built-in domains, the kinds of policies, the searches, the oracles and the fuzzers."""
     sections = {
         "domains": {
             name: domain.summary
@@ -21,6 +24,12 @@ def list_command(as_json: AsJson = False) -> int:
         "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
+        "oracles": {kind.spec: kind.summary for kind in ORACLES.values()}
+        | {name: "from another package" for name in known_oracles() if name not in ORACLES},
+        "fuzzers": {
+            f"--preset {name}": f"{', '.join(BIASES[settings.algorithm])} (--fuzz); default {settings.bias}"
+            for name, settings in PRESETS.items()
+        },
     }
     if as_json:
         print_json(
@@ -32,8 +41,7 @@ def list_command(as_json: AsJson = False) -> int:
                     }
                     for name, domain in DOMAINS.items()
                 },
-                "policies": sections["policies"],
-                "searches": sections["searches"],
+                **{name: entries for name, entries in sections.items() if name != "domains"},
             }
         )
         return 0

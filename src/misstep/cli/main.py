@@ -22,6 +22,7 @@ from misstep.cli import (
     census,
     check_policy,
     doctor,
+    explain,
     generate,
     listing,
     plan,
@@ -60,6 +61,7 @@ app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.command("records")(records.records_command)
+app.command("explain")(explain.explain_command)
 app.command("replay")(replay.replay_command)
 app.add_typer(generate.app, name="generate")
 app.command("serve-policy")(serve_policy.serve_policy_command)

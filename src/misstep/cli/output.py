@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+T = TypeVar("T")
 
 # Work below this many seconds shows no progress.
 QUIET_SECONDS = 1.0
@@ -35,6 +45,30 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
     for name, value in pairs.items():
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
         print(f"{name:<{width}}  {'-' if value is None else shown}")
+
+
+def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
+    """The items, with a bar on standard error once they have taken a moment."""
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    row = bar.add_task(title, total=total)
+    began = monotonic()
+    try:
+        for item in items:
+            waited = monotonic() - began > QUIET_SECONDS
+            if waited and bar.console.is_terminal and not bar.live.is_started:
+                bar.start()
+            bar.advance(row)
+            yield item
+    finally:
+        if bar.live.is_started:
+            bar.stop()
 
 
 @contextmanager

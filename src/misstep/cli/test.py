@@ -20,7 +20,7 @@ from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
 from misstep.cli.output import QUIET_SECONDS, print_json, remark
 from misstep.errors import InputFileError, UsageError
-from misstep.fuzzing.settings import PRESETS, preset
+from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
 from misstep.oracles.grammar import DEFAULT_ORACLE
 from misstep.runs.runner import DEFAULT_MAX_STEPS
 from misstep.tasks.task import Task
@@ -60,7 +60,9 @@ def command(
     ] = "p24",
     bias: Annotated[
         str | None,
-        typer.Option("--fuzz", metavar="BIAS", help="none, policy-cost, loop, detour, surface."),
+        typer.Option(
+            "--fuzz", metavar="BIAS", help="Bias: none, policy-cost, loop, detour, surface."
+        ),
     ] = None,
     oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = DEFAULT_ORACLE,
     objective: Annotated[
@@ -72,6 +74,30 @@ def command(
     min_weight: Annotated[
         float | None,
         typer.Option(metavar="P", help="Smooth the bias with P once fuzzing is stuck."),
+    ] = None,
+    walk_length: Annotated[
+        int | None, typer.Option(metavar="N", help="Longest walk (L of the papers).")
+    ] = None,
+    estimate: Annotated[
+        str | None, typer.Option(metavar="ff|h*", help="Distances that the bias uses.")
+    ] = None,
+    state_budget: Annotated[
+        int | None, typer.Option(metavar="N", help="Steps of the policy for one candidate.")
+    ] = None,
+    expansion_budget: Annotated[
+        int | None, typer.Option(metavar="N", help="Steps of the policy for all candidates.")
+    ] = None,
+    novelty: Annotated[
+        int | None, typer.Option(metavar="1|2", help="Keep states with a new fact or pair.")
+    ] = None,
+    dead_ends: Annotated[
+        str | None, typer.Option(metavar="FILTER", help=", ".join(DEAD_ENDS) + ".")
+    ] = None,
+    patience: Annotated[
+        int | None, typer.Option(metavar="N", help="Rounds without a new state before it stops.")
+    ] = None,
+    fuzz_time: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Safety net for the fuzzing.")
     ] = None,
     require_solved: Annotated[
         bool,
@@ -95,7 +121,19 @@ def command(
     else:
         if policy is None:
             raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
-        changes: dict[str, Any] = {"bias": bias, "max_states": pool, "min_weight": min_weight}
+        changes: dict[str, Any] = {
+            "bias": bias,
+            "max_states": pool,
+            "min_weight": min_weight,
+            "max_walk_length": walk_length,
+            "estimate": estimate,
+            "state_budget": state_budget,
+            "expansion_budget": expansion_budget,
+            "novelty": novelty,
+            "dead_ends": dead_ends,
+            "patience": patience,
+            "time_limit": fuzz_time,
+        }
         fuzzing = preset(paper, **{name: v for name, v in changes.items() if v is not None})
         settings = CampaignSettings(
             policy,

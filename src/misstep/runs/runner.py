@@ -103,10 +103,11 @@ class PolicyRunner:
 
     def message(self, id: int) -> str | None:
         """Why the policy failed in a state, if it did."""
-        decision = int(self.graph.decisions(_ids([id]))[0])
+        ids = _ids([id])
+        decision = int(self.graph.decisions(ids)[0])
         if isinstance(self.policy, NativePolicy) and decision == FAILED:
             return self.policy.failure
-        if decision >= 0 and self.graph.successor(id) is None:
+        if decision >= 0 and self.graph.successors(ids)[0] < 0:
             return f"({self.task.operator_name(decision)}) does not apply"
         return self.messages.get(id)
 

@@ -26,6 +26,20 @@ class Census:
     h_star_initial: int | None  # None: no plan
     max_h_star: int | None  # the largest finite one
 
+    @staticmethod
+    def of(space: StateSpace) -> Census:
+        """The numbers of a whole state space."""
+        h_star = space.h_star
+        finite = h_star[np.isfinite(h_star)]
+        return Census(
+            states=len(space),
+            transitions=space.transition_count,
+            goal_states=int(np.count_nonzero(space.is_goal)),
+            dead_ends=len(h_star) - len(finite),
+            h_star_initial=int(h_star[0]) if np.isfinite(h_star[0]) else None,
+            max_h_star=int(finite.max()) if len(finite) else None,
+        )
+
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
@@ -59,17 +73,7 @@ def state_space(
 
 def census(task: Task, **limits: Any) -> Census:
     """Enumerate the task and count. Takes the limits of `state_space`."""
-    space = state_space(task, **limits)
-    h_star = space.h_star
-    finite = h_star[np.isfinite(h_star)]
-    return Census(
-        states=len(space),
-        transitions=space.transition_count,
-        goal_states=int(np.count_nonzero(space.is_goal)),
-        dead_ends=len(h_star) - len(finite),
-        h_star_initial=int(h_star[0]) if np.isfinite(h_star[0]) else None,
-        max_h_star=int(finite.max()) if len(finite) else None,
-    )
+    return Census.of(state_space(task, **limits))
 
 
 __all__ = ["Census", "census", "state_space"]

@@ -1,0 +1,172 @@
+"""What is known of h* when decisions are judged: everything on a small task, bounds on a large one.
+
+Bounds come from the same store that the oracles use. Each state asked about gets LM-cut and, where that leaves
+something open, an A* of limited size; what one search finds serves the other states by the transitions between them.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+
+from misstep import _core
+from misstep.errors import BudgetLimitError
+from misstep.faults.regret import Regrets, Value, bounded_regrets
+from misstep.oracles.bounds import BoundStore, finite_or_none
+from misstep.planning import make_heuristic
+from misstep.runs.runner import Trace
+from misstep.tasks.census import state_space
+from misstep.tasks.task import State, Task
+
+SMALL = 100_000  # states; enumerating them takes a moment
+DEFAULT_EVALUATIONS = 2_000  # of the search from one state
+
+
+class Distances(ABC):
+    """Bounds on h* of the states of a task, and the best operator known in each."""
+
+    exact = False
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @abstractmethod
+    def lower(self, state: State) -> Value: ...
+
+    @abstractmethod
+    def upper(self, state: State) -> Value: ...
+
+    @abstractmethod
+    def best_operator(self, state: State) -> int | None:
+        """The first step of the cheapest plan known."""
+
+    def length(self, state: State) -> Value | None:  # noqa: ARG002
+        """Steps of a shortest cheapest plan, where known."""
+        return None
+
+    @abstractmethod
+    def add_path(self, state: State, operators: Iterable[int]) -> None:
+        """Somebody has a path; it may be part of a plan."""
+
+    def regrets(self, trace: Trace) -> Regrets:
+        """Of the decisions of a run."""
+        self.add_path(trace.states[0], trace.operators)
+        for state in reversed(trace.states):
+            self.lower(state)  # all searches first: each may help the others
+        length = self.length if self._loops_for_nothing(trace) else None
+        return bounded_regrets(self.task, trace, self.lower, self.upper, length)
+
+    def _loops_for_nothing(self, trace: Trace) -> bool:
+        """Only then does the number of steps matter."""
+        if trace.outcome != "loop":
+            return False
+        entry = trace.states.index(trace.states[-1])
+        return not any(self.task.cost(op) for op in trace.operators[entry:])
+
+
+class ExactDistances(Distances):
+    """From the whole state space."""
+
+    exact = True
+
+    def __init__(self, task: Task, space: _core.StateSpace) -> None:
+        super().__init__(task)
+        self.space = space
+        self.h_star = space.h_star
+        self.best = space.best_operator
+
+    def lower(self, state: State) -> Value:
+        return float(self.h_star[self.space.find(state)])
+
+    upper = lower
+
+    def add_path(self, state: State, operators: Iterable[int]) -> None:
+        pass  # nothing is new here
+
+    def best_operator(self, state: State) -> int | None:
+        operator = int(self.best[self.space.find(state)])
+        return None if operator < 0 else operator
+
+    def length(self, state: State) -> Value | None:
+        return self._lengths[self.space.find(state)]
+
+    @cached_property
+    def _lengths(self) -> list[float]:
+        """Breadth-first from the goals, backwards along operators that lose nothing."""
+        h, is_goal = self.h_star.tolist(), self.space.is_goal.tolist()
+        before: list[list[int]] = [[] for _ in h]
+        for s, value in enumerate(h):
+            if math.isfinite(value) and not is_goal[s]:
+                for op, t in self.space.transitions(s):
+                    if self.task.cost(op) + h[t] == value:
+                        before[t].append(s)
+        lengths = [0.0 if goal else math.inf for goal in is_goal]
+        layer = [s for s, goal in enumerate(is_goal) if goal]
+        while layer:
+            reached = []
+            for t in layer:
+                for s in before[t]:
+                    if math.isinf(lengths[s]):
+                        lengths[s] = lengths[t] + 1
+                        reached.append(s)
+            layer = reached
+        return lengths
+
+
+class BoundedDistances(Distances):
+    """From searches of limited size."""
+
+    def __init__(self, task: Task, evaluations: int = DEFAULT_EVALUATIONS) -> None:
+        super().__init__(task)
+        self.store = BoundStore(task)
+        self.evaluations = evaluations
+        self.heuristic = make_heuristic("max" if task.has_conditional_effects else "lmcut", task)
+        self._searched: set[State] = set()
+
+    def add_path(self, state: State, operators: Iterable[int]) -> None:
+        self.store.add_path(state, list(operators))
+
+    def lower(self, state: State) -> Value:
+        self._search(state)
+        return self.store.bounds(state).lower
+
+    def upper(self, state: State) -> Value:
+        self._search(state)
+        return self.store.bounds(state).upper
+
+    def best_operator(self, state: State) -> int | None:
+        self._search(state)
+        plan = self.store.witness(state)
+        return plan[0] if plan else None
+
+    def _search(self, state: State) -> None:
+        if state in self._searched:
+            return
+        self._searched.add(state)
+        self.store.raise_lower_bound(state, self.heuristic(state))
+        bounds = self.store.bounds(state)
+        if bounds.lower == bounds.upper:
+            return
+        search = _core.AStar(self.task, self.heuristic, state, finite_or_none(bounds.upper))
+        result = search.run(evaluations=self.evaluations)
+        if result.cost is not None:
+            self.store.add_plan(state, result.plan, result.cost)
+        proven = math.inf if result.lower_bound is None else result.lower_bound
+        self.store.raise_lower_bound(state, proven)
+
+
+def distances(
+    task: Task, *, max_states: int = SMALL, evaluations: int = DEFAULT_EVALUATIONS
+) -> Distances:
+    """Exact ones if the task has no more than `max_states` reachable states, bounds otherwise."""
+    if max_states > 0:
+        try:
+            return ExactDistances(task, state_space(task, max_states=max_states))
+        except BudgetLimitError:
+            pass
+    return BoundedDistances(task, evaluations)
+
+
+__all__ = ["BoundedDistances", "Distances", "ExactDistances", "distances"]

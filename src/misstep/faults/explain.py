@@ -1,0 +1,170 @@
+"""One bug explained: the run beside the better plan, the decisions to blame, the least that would have to change."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from misstep.errors import UsageError
+from misstep.faults.diff import PlanDiff, diff
+from misstep.faults.distances import Distances
+from misstep.faults.regret import Regret, Regrets, Value
+from misstep.faults.repair import DEFAULT_EXPANSIONS, Repair, smallest_repair
+from misstep.runs.runner import PolicyRunner, Trace
+from misstep.tasks.task import State, Task
+
+
+@dataclass(frozen=True)
+class Misstep:
+    """A decision to blame: what it loses, which part of the gap that is, and what would have been better."""
+
+    regret: Regret
+    share: float | None  # None: not all regrets of the run are known
+    better: int | None
+
+    def as_dict(self, task: Task) -> dict[str, Any]:
+        return {
+            "step": self.regret.step,
+            "state": list(self.regret.state.values),
+            "decision": operator_text(task, self.regret.operator),
+            "better": None if self.better is None else operator_text(task, self.better),
+            "regret": [_finite(self.regret.low), _finite(self.regret.high)],
+            "share": self.share,
+            "recurring": self.regret.recurring,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    task: Task
+    run: Trace
+    plan: tuple[int, ...]
+    regrets: Regrets
+    missteps: tuple[Misstep, ...]
+    diff: PlanDiff
+    exact: bool  # the regrets rest on the exact h*, not on bounds
+    to_the_goal: Repair | None  # fewest deviations from the policy that reach the goal
+    to_the_best: Repair | None  # and that reach it at the cost of the best plan known
+
+    def as_dict(self) -> dict[str, Any]:
+        task, divergence = self.task, self.diff.divergence
+        names = [f"({name})" for name in task.operator_names]
+        return {
+            "outcome": self.run.outcome,
+            "run": [names[op] for op in self.run.operators],
+            "plan": [names[op] for op in self.plan],
+            "run_cost": self.run.cost,
+            "plan_cost": sum(task.cost(op) for op in self.plan),
+            "gap": [_finite(self.regrets.gap_low), _finite(self.regrets.gap_high)],
+            "exact": self.exact,
+            "missteps": [misstep.as_dict(task) for misstep in self.missteps],
+            "divergence": divergence
+            and {
+                "step": divergence.step,
+                "policy": operator_text(task, divergence.run_operator),
+                "plan": operator_text(task, divergence.plan_operator),
+                "policy_facts": list(divergence.run_facts),
+                "plan_facts": list(divergence.plan_facts),
+            },
+            "reachieved": dict(self.diff.reachieved),
+            "repair": _repair(task, self.to_the_goal),
+            "cheapest_repair": _repair(task, self.to_the_best),
+        }
+
+
+def explain(
+    run: Trace,
+    plan: Sequence[int],
+    known: Distances,
+    runner: PolicyRunner | None = None,
+    *,
+    max_expansions: int = DEFAULT_EXPANSIONS,
+) -> Explanation:
+    """Explain why a run is worse than a plan; without a policy to ask there is no repair."""
+    task, start = known.task, run.states[0]
+    known.add_path(start, plan)
+    regrets = known.regrets(run)
+    cost = int(min(known.upper(start), sum(task.cost(op) for op in plan)))
+    to_the_goal = to_the_best = None
+    if runner is not None:
+        if run.outcome != "goal":
+            to_the_goal = smallest_repair(runner, start, max_expansions=max_expansions)
+        to_the_best = smallest_repair(
+            runner,
+            start,
+            cost_bound=cost,
+            lower_bound=known.lower,
+            max_expansions=max_expansions,
+        )
+    return Explanation(
+        task,
+        run,
+        tuple(plan),
+        regrets,
+        missteps(regrets, known),
+        diff(task, start, run.operators, plan),
+        known.exact,
+        to_the_goal,
+        to_the_best,
+    )
+
+
+def missteps(regrets: Regrets, known: Distances) -> tuple[Misstep, ...]:
+    """The proven faults of a run, those that carry most of the gap first."""
+    shares = regrets.shares()
+    return tuple(
+        Misstep(fault, None if shares is None else shares[fault.step], better)
+        for fault in regrets.faults
+        if (better := known.best_operator(fault.state)) is not None
+    )
+
+
+def follow(task: Task, state: State, names: Sequence[str], outcome: str, cost: int) -> Trace:
+    """A run as it was recorded: by names of operators."""
+    by_name: dict[str, list[int]] = {}
+    for op, name in enumerate(task.operator_names):
+        by_name.setdefault(name, []).append(op)
+    states, operators = [state], []
+    for name in names:
+        # Names need not be unique; the one that applies is meant.
+        applicable = set(task.applicable(states[-1]))
+        fitting = [op for op in by_name.get(name, []) if op in applicable]
+        if not fitting:
+            raise UsageError(f"({name}) does not apply in {states[-1]}", where=task.name)
+        operators.append(fitting[0])
+        states.append(task.apply(states[-1], fitting[0]))
+    return Trace(outcome, states, operators, cost)
+
+
+def operator_text(task: Task, operator: int | None) -> str | None:
+    return None if operator is None else f"({task.operator_name(operator)})"
+
+
+def _repair(task: Task, repair: Repair | None) -> dict[str, Any] | None:
+    if repair is None:
+        return None
+    return {
+        "status": repair.status,
+        "deviations": [
+            {
+                "step": deviation.step,
+                "state": list(deviation.state.values),
+                "policy": operator_text(task, deviation.policy_operator)
+                if deviation.policy_operator >= 0
+                else None,
+                "instead": operator_text(task, deviation.operator),
+            }
+            for deviation in repair.deviations
+        ],
+        "at_least": repair.lower_bound,
+        "cost": repair.cost,
+    }
+
+
+def _finite(value: Value) -> int | None:
+    return None if math.isinf(value) else int(value)
+
+
+__all__ = ["Explanation", "Misstep", "explain", "follow", "missteps", "operator_text"]
