@@ -78,6 +78,7 @@ def test_jobs_and_batches_do_not_matter(tmp_path: Path) -> None:
     expected = run(tmp_path / "a", task, chosen)
     assert run(tmp_path / "b", task, chosen, batch_size=1) == expected
     assert run(tmp_path / "c", task, chosen, jobs=2, batch_size=64) == expected
+    assert run(tmp_path / "d", task, chosen, jobs=4) == expected
 
 
 def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
@@ -103,7 +104,7 @@ def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
     assert records(folder) == expected
 
 
-def test_kills_and_resume_end_with_the_same_records(tmp_path: Path) -> None:
+def test_twenty_kills_and_resume_end_with_the_same_records(tmp_path: Path) -> None:
     files = write_instance(generate("blocksworld", blocks=6), tmp_path / "task")
     chance = random.Random(1)
 
@@ -122,14 +123,14 @@ def test_kills_and_resume_end_with_the_same_records(tmp_path: Path) -> None:
         "--policy",
         "noisy:0.3:1+heuristic:ff",
         "--pool",
-        "60",
+        "300",
         "--oracle",
         ORACLE,
     ]
     assert start("whole", *fresh).wait() in (0, 1)
     process = start("killed", *fresh)
-    for _ in range(6):
-        time.sleep(0.3 + 0.4 * chance.random())
+    for _ in range(20):
+        time.sleep(0.1 + 0.6 * chance.random())
         process.send_signal(signal.SIGKILL)
         process.wait()
         process = start("killed", "--resume") if begun("killed") else start("killed", *fresh)

@@ -136,6 +136,7 @@ def test_tested_states(campaign: Path) -> None:
         "oracle": None,
         "witness": None,
         "seconds": 0.5,
+        "fuzzing_bug": False,
     }
     assert (tested[3].policy_cost, tested[3].gap, tested[3].kind) == (None, (None, None), "fails")
     # 7 -> 3 -> 1 -> 0: the walk is told from the initial state.

@@ -86,9 +86,9 @@ def test_small_tasks_are_exact() -> None:
 def campaign(tmp_path: Path) -> Path:
     task = random_costs(small_task("transport-2"), seed=6, choices=(1, 3))
     settings = CampaignSettings(
-        "noisy:0.3:1+heuristic:ff",
-        "elimination, aras/ehc",
-        fuzzing=preset("p24", max_states=25, patience=500),
+        "noisy:0.05:1+optimal",
+        "lmcut, elimination, aras/ehc, astar",
+        fuzzing=preset("p24", bias="none", max_states=25, patience=500),
     )
     with create_store(tmp_path / "c", settings.as_dict()) as store:
         Campaign(store, settings).run([task])
