@@ -75,15 +75,32 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
         }, nb::arg("state"), nb::arg("bound").none(), "No plan is cheaper; None: there is no plan.")
         .def("bounds", [](PlanGraphHandle &self, const State &state) {
             const StateId id = self.intern(state);
-            return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)), cost_to_python(self.distances().cost(id)));
+            return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)), cost_to_python(self.upper_bounds().cost(id)));
         }, nb::arg("state"), "Lower and upper bound.")
+        .def("add_jump", [](PlanGraphHandle &self, const State &state, const State &source, Cost value) {
+            const StateId target = self.intern(source);  // before the other: interning may move what is there
+            self.add_jump(self.intern(state), target, value);
+        }, nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
+        .def("derivation", [](PlanGraphHandle &self, const State &state) -> std::optional<nb::list> {
+            const StateId id = self.intern(state);
+            const DerivedBounds &bounds = self.upper_bounds();
+            if (!bounds.is_derived(id)) return std::nullopt;
+            nb::list steps;
+            std::vector<int> values(self.handle.task.variable_count());
+            for (const DerivedBounds::Step &step : bounds.derivation(id)) {
+                self.transitions().values(step.target, values.data());
+                steps.append(nb::make_tuple(step.op, State(values), step.value));
+            }
+            return steps;
+        }, nb::arg("state"), "Steps (operator, next state, 0) and jumps (-1, source, value) that prove the upper bound, where "
+                             "no plan does; else None.")
         .def("all_bounds", [](PlanGraphHandle &self) {
-            const GoalDistances &distances = self.distances();
+            const DerivedBounds &upper_bounds = self.upper_bounds();
             const LowerBounds &lower_bounds = self.lower_bounds();
             std::vector<Cost> lower, upper;
             for (StateId id = 0; id < self.transitions().size(); ++id) {
                 lower.push_back(lower_bounds.cost(id));
-                upper.push_back(distances.cost(id));
+                upper.push_back(upper_bounds.cost(id));
             }
             return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
         }, "Lower and upper bounds of all states, in the order of `states`.");

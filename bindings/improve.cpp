@@ -96,17 +96,17 @@ void define_improve(nb::module_ &module) {
             const std::vector<std::size_t> shape{self.transitions().size(), width};
             return to_numpy(std::move(values), shape);
         }, "All states of the graph, one a row.")
-        .def("upper_bound", [](PlanGraphHandle &self, const State &state) {
+        .def("plan_cost", [](PlanGraphHandle &self, const State &state) {
             const StateId id = self.find(state);
             return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
         }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
         .def("upper_bounds", [](PlanGraphHandle &self, const StateBatch &states) {
             check_batch(self.handle, states);
-            const GoalDistances &distances = self.distances();
+            const DerivedBounds &bounds = self.upper_bounds();
             std::vector<Cost> costs;
             for (std::size_t i = 0; i < states.shape(0); ++i) {
                 const StateId id = self.transitions().find(states.data() + i * states.shape(1));
-                costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
+                costs.push_back(id == NO_STATE ? INFINITE_COST : bounds.cost(id));
             }
             return costs_to_numpy(costs);
         }, nb::arg("states"))

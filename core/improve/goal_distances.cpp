@@ -9,6 +9,7 @@ void GoalDistances::relax(TransitionId id, const TransitionCache::Transition &tr
     const Cost cost = graph_.task().cost(transition.op) + from_target.cost;
     const std::uint32_t steps = from_target.steps + 1;
     if (cost > distance.cost || (cost == distance.cost && steps >= distance.steps)) return;
+    if (cost < distance.cost) ++revision_;
     distance = {cost, steps, id};
     queue_.push(cost, steps, transition.source);
 }

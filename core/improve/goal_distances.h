@@ -28,6 +28,8 @@ class GoalDistances {
     Plan plan(StateId id) const;                     // the way has to be known
     void path(StateId id, std::vector<StateId> &states) const;  // the states on it, goal included
 
+    // Changes whenever a distance has become better.
+    std::uint64_t revision() const { return revision_; }
     std::size_t bytes() const { return distances_.capacity() * sizeof(Distance) + queue_.bytes(); }
 
    private:
@@ -42,6 +44,7 @@ class GoalDistances {
     std::vector<Distance> distances_;
     OpenList<Ties::first_in> queue_;
     TransitionId taken_in_ = 0;
+    std::uint64_t revision_ = 0;
 };
 
 }  // namespace misstep

@@ -6,7 +6,8 @@
 
 namespace misstep {
 
-PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generator), distances_(transitions_), lower_bounds_(transitions_) {
+PlanGraph::PlanGraph(const SuccessorGenerator &generator)
+    : transitions_(generator), distances_(transitions_), derived_(transitions_, distances_), lower_bounds_(transitions_) {
     const Task &task = generator.task();
     const bool unit = task.min_cost() == 1 && task.max_cost() == 1;
     for (Cost cost : task.costs()) adjusted_costs_.push_back(unit ? 1 : cost + 1);
@@ -14,7 +15,7 @@ PlanGraph::PlanGraph(const SuccessorGenerator &generator) : transitions_(generat
 }
 
 std::size_t PlanGraph::bytes() const {
-    return transitions_.bytes() + distances_.bytes() + lower_bounds_.bytes() + local_.capacity() * sizeof(Local) +
+    return transitions_.bytes() + distances_.bytes() + derived_.bytes() + lower_bounds_.bytes() + local_.capacity() * sizeof(Local) +
            reached_.capacity() * sizeof(StateId);
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/limits.h"
+#include "improve/derived_bounds.h"
 #include "improve/goal_distances.h"
 #include "improve/lower_bounds.h"
 #include "improve/transition_cache.h"
@@ -95,6 +96,14 @@ class PlanGraph {
         distances_.update();
         return distances_;
     }
+    // Upper bounds with or without a plan, as of now.
+    const DerivedBounds &upper_bounds() {
+        distances_.update();
+        derived_.update();
+        return derived_;
+    }
+    // Somebody has proven that h*(state) <= h*(source) - value.
+    void add_jump(StateId state, StateId source, Cost value) { derived_.add_jump(state, source, value); }
     // No plan is cheaper than these, as of now.
     const LowerBounds &lower_bounds() {
         lower_bounds_.update();
@@ -117,6 +126,7 @@ class PlanGraph {
 
     TransitionCache transitions_;
     GoalDistances distances_;
+    DerivedBounds derived_;
     LowerBounds lower_bounds_;
     std::vector<Cost> adjusted_costs_;
     Cost least_adjusted_cost_ = 1;

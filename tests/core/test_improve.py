@@ -98,12 +98,12 @@ def test_one_graph_for_many_plans(name: str, costs: tuple[int, ...]) -> None:
     for seed, s in enumerate(starts(space, 8)):
         start = space.state(s)
         plan = bad_plan(space, start, steps=20, seed=seed)
-        known = graph.upper_bound(start)
+        known = graph.plan_cost(start)
         result = graph.improve(
             start, plan, growth=10, iterations=1 + seed % 3, eliminate=seed % 2 == 0
         )
         assert result.cost <= known
-        assert graph.upper_bound(start) == result.cost
+        assert graph.plan_cost(start) == result.cost
         if result.closed:
             assert result.cost == space.h_star[s]
 
@@ -112,7 +112,7 @@ def test_one_graph_for_many_plans(name: str, costs: tuple[int, ...]) -> None:
         bounds = graph.upper_bounds(states)
         for row, bound in zip(states[::3], bounds[::3], strict=True):
             state = State(row.tolist())
-            assert graph.upper_bound(state) == bound >= space.h_star[space.find(state)]
+            assert graph.plan_cost(state) == bound >= space.h_star[space.find(state)]
             witness = graph.witness(state)
             assert (witness is None) == math.isinf(bound)
             if witness is not None:
@@ -208,7 +208,7 @@ def test_limits_end_it_and_keep_the_best_plan(limit: dict[str, float], name: str
         result = graph.improve(start, plan, eliminate=eliminate_first, **limit)  # type: ignore[arg-type]
         assert (result.status, result.limit) == ("limit", name)
         assert checked_cost(task, twin, start, result.plan) == result.cost <= before
-        assert graph.upper_bound(start) >= result.cost
+        assert graph.plan_cost(start) >= result.cost
 
 
 def test_progress_is_reported_and_errors_in_it_end_the_work() -> None:
@@ -224,7 +224,7 @@ def test_progress_is_reported_and_errors_in_it_end_the_work() -> None:
     with pytest.raises(RuntimeError, match="enough"):
         graph.improve(task.initial_state, plan, seconds=60, progress=stop)
     # The graph is as good as before, and better.
-    bound = graph.upper_bound(task.initial_state)
+    bound = graph.plan_cost(task.initial_state)
     assert bound <= sum(task.cost(op) for op in plan)
     assert sum(task.cost(op) for op in graph.witness(task.initial_state) or []) == bound
 
@@ -238,10 +238,10 @@ def test_empty_plan_at_a_goal() -> None:
         assert (result.plan, result.cost, result.closed) == ([], 0, True)
         assert result.initial_cost == len(plan)
     graph = PlanGraph(task)
-    assert graph.upper_bound(start) == math.inf
+    assert graph.plan_cost(start) == math.inf
     assert graph.witness(start) is None
     graph.improve(start, [])
-    assert graph.upper_bound(start) == 0
+    assert graph.plan_cost(start) == 0
     assert graph.witness(start) == []
 
 
@@ -268,4 +268,4 @@ def test_what_is_no_plan_is_refused() -> None:
     with pytest.raises(ValueError, match="growth"):
         aras(task, start, [], growth=0)
     with pytest.raises(ValueError, match="variable 0 has no value 5"):
-        graph.upper_bound(State([5]))
+        graph.plan_cost(State([5]))

@@ -13,6 +13,10 @@ The rules that papers state one by one are all this rule: policy-predecessors of
 the states of a run are tested with its first; the plan of one pool state serves another by the walk between them. The
 witness of a bound is the way through the transitions, so that each bound can be replayed.
 
+Not every upper bound has a plan. A dominance function proves h*(t) <= h*(s) - D(s,t), which enters as one more way
+from t on, a jump to s; its witness is a derivation (`derivation.py`). Plans are kept apart from what is derived, and
+preferred.
+
 Lower bounds l(s) <= h*(s) are proofs: an admissible heuristic, a search that was exhausted, the fact that nothing that
 can be reached from s is left to be expanded. They travel forwards: l(t) >= l(s) - c if s leads to t at cost c. One
 run that is proven optimal proves every state along it optimal.
@@ -39,6 +43,7 @@ from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.errors import MisstepError
+from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost
 from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
@@ -80,9 +85,18 @@ class BoundStore:
         return bounds
 
     def witness(self, state: State) -> tuple[int, ...] | None:
-        """The cheapest known plan; None if there is none."""
+        """The cheapest known plan; None if there is none. The upper bound may be lower than its cost."""
         plan = self.graph.witness(state)
         return None if plan is None else tuple(plan)
+
+    def plan_cost(self, state: State) -> Cost:
+        """What the cheapest known plan costs."""
+        return self.graph.plan_cost(state)
+
+    def derivation(self, state: State) -> Derivation | None:
+        """What proves the upper bound, if no known plan is as cheap."""
+        steps = self.graph.derivation(state)
+        return None if steps is None else Derivation.of(steps)
 
     def check(self) -> None:
         """Compares both bounds of all states."""
@@ -120,6 +134,10 @@ class BoundStore:
         ):  # the feeder keeps the policy graph alive, and with it the key
             self._feeders[id(policy)] = _core.RunFeeder(policy, self.graph)
         self._feeders[id(policy)].feed(ids)
+
+    def add_dominance(self, dominated: State, dominating: State, value: int) -> None:
+        """Take in that D(dominated, dominating) = value: what is known of the first bounds the second."""
+        self.graph.add_jump(dominating, dominated, value)
 
     def look_ahead(
         self,

@@ -1,7 +1,8 @@
-"""The language of `--oracle`: "lmcut, elimination, lookahead(2), aras/ehc".
+"""The language of `--oracle`: "lmcut, bmo(100)+aras/ehc".
 
 spec   = union {"," union}      one after the other, until one has decided
-union  = route {"|" route}      all of them; the best bound counts
+union  = sum {"|" sum}          all of them; the best bound counts
+sum    = route {"+" route}      like the comma, but closer: the combined oracle of P23 is "bmo(100)+aras/ehc"
 route  = part ["/" part]        the first where the policy reaches the goal, the second where it does not
 part   = name ["(" [argument {"," argument}] ")"]  or  "(" spec ")"
 argument = [name "="] value     value: a number (1000, 10_000, 0.5), true, false or a word
@@ -21,7 +22,7 @@ from misstep.oracles.workbench import Workbench
 
 DEFAULT_ORACLE = "lmcut, elimination, lookahead(2), aras/ehc"
 
-_TOKEN = re.compile(r"\s*(?:(?P<word>[\w.+-]+)|(?P<sign>[,|/()=])|(?P<end>$)|(?P<other>.))")
+_TOKEN = re.compile(r"\s*(?:(?P<word>[\w.-]+)|(?P<sign>[,|/()=+])|(?P<end>$)|(?P<other>.))")
 _MAX_DEPTH = 50  # of parentheses: nobody means more, and the parser is recursive
 
 
@@ -88,10 +89,16 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Sequence(self.bench, parts)
 
     def union(self, depth: int) -> Oracle:
-        parts = [self.route(depth)]
+        parts = [self.sum(depth)]
         while self.accept("|"):
-            parts.append(self.route(depth))
+            parts.append(self.sum(depth))
         return parts[0] if len(parts) == 1 else Union(self.bench, parts)
+
+    def sum(self, depth: int) -> Oracle:
+        parts = [self.route(depth)]
+        while self.accept("+"):
+            parts.append(self.route(depth))
+        return parts[0] if len(parts) == 1 else Sequence(self.bench, parts)
 
     def route(self, depth: int) -> Oracle:
         reached = self.part(depth)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
-from misstep.oracles.values import Cost
 from misstep.oracles.workbench import Workbench
 
 # Greedy elimination is cubic in the length of the plan.
@@ -107,16 +104,11 @@ class Lookahead(Source):
         batch = self.bench.runner.batch_size if self.first else max(1, len(order))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
-            steps = self._steps_worth_taking(bound - int(found.costs[rows[0]]))
+            steps = self.bench.steps_worth_taking(bound - int(found.costs[rows[0]]))
             self.bench.run(found.states[rows], steps)
             if self.first and question.verdict.is_bug:
                 break
         return Report(found.expansions, limit=limit)
-
-    def _steps_worth_taking(self, cost: Cost) -> int | None:
-        """Steps after which a run has surely spent that much, and cannot be better any more."""
-        least = self.bench.least_cost
-        return None if math.isinf(cost) or least == 0 else int(-(-cost // least))
 
 
 class Exact(Source):

@@ -66,7 +66,7 @@ class Question:
         For the cost they have to be cheaper than what the policy has spent. For reaching the goal any plan will do,
         and where the policy's run is unknown only the proof that there is none.
         """
-        upper = self.bench.bounds.bounds(self.state).upper
+        upper = self.bench.bounds.plan_cost(self.state)
         if self.bench.objective is Objective.GOAL:
             return upper
         return min(upper, self.policy_cost.lower_bound)

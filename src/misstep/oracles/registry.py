@@ -28,6 +28,11 @@ class Kind(NamedTuple):
 BUILTIN: dict[str, Kind] = {
     "aras": Kind("aras(GENERATED)", "a cheaper plan near the policy's", "neighbourhood:Aras"),
     "astar": Kind("astar", "the cheapest plan, or a proof of optimality", "searches:AStar"),
+    "bmo": Kind(
+        "bmo(EXPANSIONS)",
+        "bounds kept up to date by dominance, with lookahead",
+        "metamorphic.oracles:BoundMaintenance",
+    ),
     "ehc": Kind("ehc", "enforced hill-climbing", "searches:EnforcedHillClimbing"),
     "elimination": Kind(
         "elimination", "the run without superfluous operators", "neighbourhood:Elimination"
@@ -37,6 +42,11 @@ BUILTIN: dict[str, Kind] = {
     "lmcut": Kind("lmcut", "proofs of optimality, no bugs", "searches:LMCut"),
     "lookahead": Kind(
         "lookahead(DEPTH)", "the policy after a few operators", "neighbourhood:Lookahead"
+    ),
+    "smo": Kind(
+        "smo(SIZE)",
+        "the policy's runs from morphed states, compared by dominance",
+        "metamorphic.oracles:StateMorphing",
     ),
     "undo": Kind("undo(EXPANSIONS)", "back along the walk, then the policy", "undoing:Undo"),
 }

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from enum import Enum
 
+from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost, Interval, PolicyCost, cost_gap, goal_gap
 from misstep.tasks.task import State
 
@@ -59,8 +60,9 @@ class Verdict:
     kind: Kind | None  # of a bug
     gap: Interval
     lower_bound: Cost  # no plan is cheaper
-    upper_bound: Cost  # the cost of the witness; infinite if there is none
+    upper_bound: Cost  # what the witness or the derivation proves; infinite if there is neither
     witness: tuple[int, ...] | None  # the cheapest known plan, as operators
+    derivation: Derivation | None = None  # the proof where no plan is cheap enough to be one
     oracle: str | None = None  # who found it; None: it was known before anybody was asked
     effort: Effort = field(default_factory=Effort, compare=False)
     limits: tuple[
@@ -84,10 +86,12 @@ def judge(
     upper: Cost,
     witness: tuple[int, ...] | None,
     objective: Objective = Objective.COST,
+    derivation: Derivation | None = None,
 ) -> Verdict:
     """The verdict that follows from the policy's cost and the bounds on the cheapest plan.
 
-    A bug needs a plan that is cheaper than the least the policy can have spent; a lower bound never proves one. The
+    A bug needs a plan that is cheaper than the least the policy can have spent, or a derivation of such a bound;
+    a lower bound never proves one. The
     policy is optimal if the gap can only be 0: its cost is known and not above the lower bound, or there is no plan.
     """
     gap = (cost_gap if objective is Objective.COST else goal_gap)(policy, lower, upper)
@@ -97,9 +101,9 @@ def judge(
         kind = {True: Kind.FAILS, False: Kind.COSTLY, None: Kind.UNCLASSIFIED}[policy.fails]
     else:
         status = Status.OPTIMAL if gap.high == 0 else Status.UNKNOWN
-    if (witness is None) != math.isinf(upper):
+    if (witness is None and derivation is None) != math.isinf(upper):
         raise ValueError(f"the upper bound is {upper}, the plan {witness}")
-    return Verdict(state, objective, policy, status, kind, gap, lower, upper, witness)
+    return Verdict(state, objective, policy, status, kind, gap, lower, upper, witness, derivation)
 
 
 def is_fuzzing_bug(verdict: Verdict, reference: Verdict) -> bool | None:

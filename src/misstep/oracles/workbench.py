@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from misstep import _core
 from misstep.oracles.bounds import BoundStore
-from misstep.oracles.values import PolicyCost, cost_of_run
+from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.oracles.metamorphic.pool import ComparisonPool
+from misstep.oracles.values import Cost, PolicyCost, cost_of_run
 from misstep.oracles.verdict import Objective, Verdict, judge
 from misstep.oracles.witness import check_witness, named_operator
 from misstep.planning import make_heuristic
@@ -28,19 +31,32 @@ class Workbench:
         objective: Objective = Objective.COST,
         max_steps: int | None = DEFAULT_MAX_STEPS,
         bounds: BoundStore | None = None,
+        dominance: Dominance | str | None = None,
     ) -> None:
+        """`dominance` is a function of the task, or why there is none; left out, it is computed when it is needed."""
         self.runner = runner
         self.task = runner.task
         self.objective = objective
         self.max_steps = max_steps
         self.bounds = BoundStore(self.task) if bounds is None else bounds
+        self.pool: ComparisonPool | None = None  # of the metamorphic oracles, once there is one
         self._heuristics: dict[str, _core.Heuristic] = {}
+        self._dominance = dominance
 
     def heuristic(self, name: str) -> _core.Heuristic:
         """A heuristic of the task, built once."""
         if name not in self._heuristics:
             self._heuristics[name] = make_heuristic(name, self.task)
         return self._heuristics[name]
+
+    @property
+    def dominance(self) -> Dominance | str:
+        """The dominance function of the task, or why there is none."""
+        if self._dominance is None:
+            from misstep.oracles.dominance import try_dominance
+
+            self._dominance = try_dominance(self.task)
+        return self._dominance
 
     @cached_property
     def admissible(self) -> str:
@@ -51,6 +67,11 @@ class Workbench:
     def least_cost(self) -> int:
         """No operator is cheaper."""
         return min((self.task.cost(op) for op in range(self.task.operator_count)), default=0)
+
+    def steps_worth_taking(self, cost: Cost) -> int | None:
+        """Steps after which a run has surely spent that much; None: it may never have."""
+        least = self.least_cost
+        return None if math.isinf(cost) or least == 0 else int(-(-cost // least))
 
     def run(self, states: States, max_steps: int | None = None) -> RunEnds:
         """Run the policy from each state, in batches, and take the runs in."""
@@ -70,8 +91,15 @@ class Workbench:
     def verdict_of(self, state: State) -> Verdict:
         """What is known about a state by now. Runs the policy if it was not run there; searches for nothing."""
         cost = self.policy_cost(state)
-        bounds = self.bounds.bounds(state)
-        return judge(state, cost, *bounds, self.bounds.witness(state), self.objective)
+        lower, upper = self.bounds.bounds(state)
+        plan = self.bounds.witness(state)
+        verdict = judge(state, cost, lower, self.bounds.plan_cost(state), plan, self.objective)
+        derivation = None if verdict.is_bug else self.bounds.derivation(state)
+        if derivation is None:
+            return verdict
+        # A plan proves more to a reader than a derivation, even if it costs more; without one, the derivation counts.
+        derived = judge(state, cost, lower, upper, None, self.objective, derivation)
+        return derived if derived.is_bug else verdict
 
     def check(self, verdict: Verdict) -> None:
         """Have the independent checker replay a verdict; an error if anything is not as claimed."""

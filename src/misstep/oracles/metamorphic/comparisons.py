@@ -1,0 +1,51 @@
+"""What the metamorphic oracles need of a dominance function: values, an index over many states, morphs.
+
+D(s,t) <= h*(s) - h*(t) for all s that have a plan; None stands for minus infinity, no information. The computed
+functions are in `misstep.oracles.dominance`; anything else that keeps this contract will do as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.tasks.task import State
+
+
+class Index(Protocol):
+    """States with upper bounds, compared with one or many others at once."""
+
+    def add(self, values: NDArray[np.int32]) -> int:
+        """Take a state in, with an infinite bound. Returns its row: 0, 1, 2, ..."""
+
+    def set_bound(self, row: int, bound: int) -> None:
+        """The bound of a row is better than it was."""
+
+    def pull_batch(
+        self, values: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """For each state t the smallest u(s) - D(s,t) over the rows s, and that row; infinite and -1: none."""
+
+    def push(
+        self, values: NDArray[np.int32], bound: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The rows s with bound - D(t,s) < u(s) for the state t of that bound, and these better bounds."""
+
+
+class Dominance(Protocol):
+    """A dominance function of a task."""
+
+    def value(self, dominated: State, dominating: State) -> int | None: ...
+
+    def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
+        """How the value comes about, as plain data for records."""
+
+    def index(self) -> Index: ...
+
+    def morphs(self, state: State) -> list[tuple[State, int]]:
+        """States s that differ from t in one variable, with D(s,t), the largest values first."""
+
+
+__all__ = ["Dominance", "Index"]

@@ -1,0 +1,173 @@
+"""SMO and BMO: state morphing and bound maintenance.
+
+SMO changes the state a little, in ways that a dominance function can compare, and runs the policy there: if it fares
+better than the change is worth, it could have done better here. BMO compares every state that it has seen with every
+other, keeps the bounds up to date, and looks a few steps ahead for states that compare well.
+
+Neither plans. What they find are bounds in the store, with derivations as witnesses; a search may turn one into a
+plan later.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from abc import abstractmethod
+from itertools import pairwise
+
+import numpy as np
+
+from misstep._core import CounterRandom
+from misstep.errors import UsageError
+from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.oracles.metamorphic.pool import ComparisonPool
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
+from misstep.oracles.workbench import Workbench
+from misstep.tasks.task import State
+
+
+class MetamorphicOracle(Source):
+    """An oracle that needs a dominance function; without one it finds nothing, and says why."""
+
+    def search(self, question: Question) -> Report:
+        dominance = self.bench.dominance
+        if isinstance(dominance, str):
+            return Report(limit=f"not applicable: {dominance}")
+        return self.compare(question, dominance)
+
+    @abstractmethod
+    def compare(self, question: Question, dominance: Dominance) -> Report:
+        """Put bounds into the store that comparisons with other states give."""
+
+    def blame_steps(self, question: Question, dominance: Dominance) -> None:
+        """The local bug test: a step of the run is bad if the state before it is better than its cost makes up for."""
+        states = self.bench.trace(question.state).states
+        for before, after in pairwise(states):
+            value = dominance.value(dominated=after, dominating=before)
+            if value is not None:
+                self.bench.bounds.add_dominance(after, before, value)
+
+
+class StateMorphing(MetamorphicOracle):
+    """SMO: the policy's runs from states that differ a little."""
+
+    name = "smo"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        size: int = 10,
+        *,
+        sample: bool = False,
+        seed: int = 0,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, seconds)
+        if size < 1:
+            raise UsageError(f"smo: size is {size}", expected="at least 1")
+        self.size = size
+        self.sample = sample  # instead of the best by their values
+        self.seed = seed
+
+    def compare(self, question: Question, dominance: Dominance) -> Report:
+        self.blame_steps(question, dominance)
+        if question.verdict.is_bug:
+            return Report()
+        morphs = self._morphs(question.state, dominance)
+        budget = (
+            question.policy_cost.lower_bound
+        )  # a run from s that spends this plus D(s,t) proves nothing
+        worth = [(s, d) for s, d in morphs if budget + d > 0]
+        if not worth:
+            return Report()
+        self.bench.run(
+            np.array([s.values for s, _ in worth], dtype=np.int32),
+            self.bench.steps_worth_taking(budget + max(d for _, d in worth)),
+        )
+        for morph, value in worth:
+            self.bench.bounds.add_dominance(morph, question.state, value)
+        return Report()
+
+    def _morphs(self, state: State, dominance: Dominance) -> list[tuple[State, int]]:
+        """Those to run, without dead ends."""
+        candidates = dominance.morphs(state)
+        if self.sample:
+            random = CounterRandom(self.seed)
+            for k in range(len(candidates) - 1, 0, -1):
+                other = random.below(k + 1)
+                candidates[k], candidates[other] = candidates[other], candidates[k]
+        hmax = self.bench.heuristic("max")
+        alive: list[tuple[State, int]] = []
+        for morph, value in candidates:
+            if len(alive) == self.size:
+                break
+            if not math.isinf(hmax(morph)):
+                alive.append((morph, value))
+        return alive
+
+
+class BoundMaintenance(MetamorphicOracle):
+    """BMO-n: comparisons with all states seen, and with those found by n steps of a greedy search."""
+
+    name = "bmo"
+
+    def __init__(
+        self,
+        bench: Workbench,
+        expansions: int = 100,
+        *,
+        heuristic: str = "ff",
+        path: bool = True,
+        seconds: float = DEFAULT_SECONDS,
+    ) -> None:
+        super().__init__(bench, seconds)
+        self.expansions = expansions
+        self.heuristic = bench.heuristic(heuristic)
+        self.path = path  # take the states of the policy's runs into the pool
+
+    def compare(self, question: Question, dominance: Dominance) -> Report:
+        self.blame_steps(question, dominance)
+        states = self.bench.trace(question.state).states if self.path else [question.state]
+        if self.bench.pool is None:
+            self.bench.pool = ComparisonPool(self.bench.bounds, dominance)
+        pool = self.bench.pool
+        pool.add(reversed(states))
+        pool.settle()
+        if self.expansions == 0 or question.verdict.is_bug:
+            return Report()
+        return self._look_ahead(question, pool)
+
+    def _look_ahead(self, question: Question, pool: ComparisonPool) -> Report:
+        """Greedy search for states that compare well. What it expands is in the store: bounds find their way back."""
+        store, spent = self.bench.bounds, question.policy_cost.lower_bound
+        ends = time.perf_counter() + self.seconds
+        open_list: list[tuple[int | float, int, State]] = [(0, 0, question.state)]
+        seen = {question.state}
+        pushed = expanded = 0
+        while open_list and expanded < self.expansions and time.perf_counter() < ends:
+            _, _, state = heapq.heappop(open_list)
+            leaves = store.look_ahead(state, 1, math.inf, expansions=1)
+            expanded += 1
+            fresh = []
+            for row in range(len(leaves.states)):
+                successor = State(leaves.states[row].tolist())
+                if successor not in seen:
+                    seen.add(successor)
+                    fresh.append((row, successor))
+            if fresh:
+                rows = leaves.states[[row for row, _ in fresh]]
+                pool.infer(rows, [successor for _, successor in fresh])
+                estimates = self.heuristic.evaluate_batch(rows).tolist()
+                for estimate, (_, successor) in zip(estimates, fresh, strict=True):
+                    if not math.isinf(estimate):
+                        pushed += 1
+                        heapq.heappush(open_list, (estimate, pushed, successor))
+            if store.bounds(question.state).upper < spent:
+                break
+        pool.settle()
+        limit = "time" if open_list and time.perf_counter() >= ends else None
+        return Report(expanded, pushed, limit)
+
+
+__all__ = ["BoundMaintenance", "MetamorphicOracle", "StateMorphing"]

@@ -1,0 +1,92 @@
+"""The comparison pool: states whose bounds improve each other by dominance.
+
+Every state in the pool is compared with every other, both ways: u(t) <= u(s) - D(s,t). What a comparison gains goes
+into the bound store, and from there along transitions to the states that lead to it, which may be in the pool too and
+then have something new to offer. `settle` repeats that until nothing improves any more. The end does not depend on the
+order: bounds only fall, and each is the smallest number that operators and comparisons give.
+
+Comparing t with s through a third state gains nothing, as D satisfies the triangle inequality, so a state has to be
+compared with the others only when it enters and when its bound has improved by other means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.oracles.bounds import BoundStore
+from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.tasks.task import State
+
+
+class ComparisonPool:
+    """States that are compared with each other, on a bound store."""
+
+    def __init__(self, bounds: BoundStore, dominance: Dominance) -> None:
+        self.bounds = bounds
+        self.index = dominance.index()
+        self.dominance = dominance
+        self.states: list[State] = []
+        self._rows: dict[State, int] = {}
+        self._values = np.empty((0, bounds.task.variable_count), dtype=np.int32)
+        self._known: NDArray[np.float64] = np.empty(0)  # the bounds that the others were told
+        self.comparisons = 0
+
+    def __contains__(self, state: State) -> bool:
+        return state in self._rows
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def add(self, states: Iterable[State]) -> None:
+        """Take in states, each with what the others say about it; `settle` tells the others what it has to say."""
+        fresh = [s for s in dict.fromkeys(states) if s not in self._rows]
+        if not fresh:
+            return
+        values = np.array([state.values for state in fresh], dtype=np.int32)
+        self.infer(values, fresh)
+        for state, row in zip(fresh, values, strict=True):
+            number = self.index.add(row)
+            assert number == len(self.states)
+            self._rows[state] = number
+            self.states.append(state)
+        self._values = np.concatenate([self._values, values])
+        self._known = np.concatenate([self._known, np.full(len(fresh), np.inf)])
+
+    def infer(self, values: NDArray[np.int32], states: list[State]) -> None:
+        """Bounds for states that need not be in the pool, from those that are."""
+        if not self.states:
+            return
+        inferred, sources = self.index.pull_batch(values)
+        self.comparisons += len(states) * len(self.states)
+        upper = self.bounds.graph.upper_bounds(values)
+        for k in np.flatnonzero(inferred < upper):
+            source = int(sources[k])
+            value = int(self._known[source] - inferred[k])
+            self.bounds.add_dominance(self.states[source], states[k], value)
+
+    def settle(self) -> None:
+        """Compare until no bound improves any more."""
+        while True:
+            upper = self.bounds.graph.upper_bounds(self._values)
+            improved = np.flatnonzero(upper < self._known)
+            if not len(improved):
+                return
+            self._known[improved] = upper[improved]
+            for row in improved:
+                self.index.set_bound(int(row), int(upper[row]))
+            for row in improved:
+                self._tell(int(row))
+
+    def _tell(self, row: int) -> None:
+        """What a state's bound means for the others."""
+        bound = int(self._known[row])
+        others, bounds = self.index.push(self._values[row], bound)
+        self.comparisons += len(self.states)
+        for other, better in zip(others.tolist(), bounds.tolist(), strict=True):
+            self.bounds.add_dominance(self.states[row], self.states[other], bound - better)
+
+
+__all__ = ["ComparisonPool"]

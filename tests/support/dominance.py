@@ -1,0 +1,105 @@
+"""Dominance functions that are true by construction, and an index that looks at every pair."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep._core import CounterRandom, StateSpace
+from misstep.tasks.task import State, Task
+
+
+class PairwiseIndex:
+    """The obvious twin of the native index."""
+
+    def __init__(self, dominance: TrueDominance) -> None:
+        self.dominance = dominance
+        self.states: list[State] = []
+        self.bounds: list[float] = []
+
+    def add(self, values: NDArray[np.int32]) -> int:
+        self.states.append(State(values.tolist()))
+        self.bounds.append(math.inf)
+        return len(self.states) - 1
+
+    def set_bound(self, row: int, bound: int) -> None:
+        assert bound < self.bounds[row]
+        self.bounds[row] = bound
+
+    def pull_batch(
+        self, values: NDArray[np.int32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        best, rows = [], []
+        for state in map(State, values.tolist()):
+            found = [
+                (u - d, row)
+                for row, (s, u) in enumerate(zip(self.states, self.bounds, strict=True))
+                if math.isfinite(u) and (d := self.dominance.value(s, state)) is not None
+            ]
+            bound, row = min(found, default=(math.inf, -1))
+            best.append(bound)
+            rows.append(row)
+        return np.array(best), np.array(rows, dtype=np.int64)
+
+    def push(
+        self, values: NDArray[np.int32], bound: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        state = State(values.tolist())
+        found = [
+            (row, bound - d)
+            for row, (s, u) in enumerate(zip(self.states, self.bounds, strict=True))
+            if (d := self.dominance.value(state, s)) is not None and bound - d < u
+        ]
+        rows, bounds = zip(*found, strict=True) if found else ((), ())
+        return np.array(rows, dtype=np.int64), np.array(bounds, dtype=np.int64)
+
+
+class TrueDominance:
+    """h*(s) - h*(t), made weaker here and there, on a task that is enumerated; unknown elsewhere."""
+
+    def __init__(self, task: Task, space: StateSpace, seed: int = 0, holes: int = 3) -> None:
+        self.task = task
+        self.space = space
+        self.random = CounterRandom(seed)
+        self.holes = holes  # about one pair in so many is incomparable; 1: all, 0: none
+        self.known: dict[tuple[State, State], int | None] = {}
+
+    def value(self, dominated: State, dominating: State) -> int | None:
+        if dominated == dominating:
+            return 0
+        key = (dominated, dominating)
+        if key not in self.known:
+            self.known[key] = self._value(dominated, dominating)
+        return self.known[key]
+
+    def _value(self, dominated: State, dominating: State) -> int | None:
+        s, t = self.space.find(dominated), self.space.find(dominating)
+        if min(s, t) < 0:
+            return None
+        here, there = float(self.space.h_star[s]), float(self.space.h_star[t])
+        if math.isinf(here) or math.isinf(there):
+            return None
+        if self.holes and self.random.below(self.holes) == 0:
+            return None
+        return int(here - there) - self.random.below(3)
+
+    def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
+        return [{"variables": [], "value": self.value(dominated, dominating)}]
+
+    def index(self) -> PairwiseIndex:
+        return PairwiseIndex(self)
+
+    def morphs(self, state: State) -> list[tuple[State, int]]:
+        found = []
+        for v in range(self.task.variable_count):
+            for x in range(len(self.task.fact_names[v])):
+                values = list(state.values)
+                if values[v] != x:
+                    values[v] = x
+                    value = self.value(State(values), state)
+                    if value is not None:
+                        found.append((State(values), value))
+        return sorted(found, key=lambda pair: (-pair[1], pair[0].values))
