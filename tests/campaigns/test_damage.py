@@ -208,6 +208,21 @@ def test_settings_gone_or_changed(campaign: Path) -> None:
 # -- schema ---------------------------------------------------------------------------------------
 
 
+BACK_TO_1 = "ALTER TABLE verdicts DROP COLUMN derivation; DROP TABLE dominance"
+
+
+def test_campaigns_of_version_1_are_brought_up_to_date(campaign: Path) -> None:
+    change(campaign, "UPDATE verdicts SET derivation = NULL")
+    before = content(campaign)
+    for statement in BACK_TO_1.split(";"):
+        change(campaign, statement)
+    change(campaign, "UPDATE meta SET value = '1' WHERE key = 'schema'")
+    with pytest.raises(UnsupportedError, match="resume it once"):
+        open_store(campaign, readonly=True)
+    open_store(campaign).close()
+    assert content(campaign) == before
+
+
 def test_newer_and_older_schema(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     change(campaign, "UPDATE meta SET value = '99' WHERE key = 'schema'")
     with pytest.raises(UnsupportedError, match=r"schema 99.*newer misstep"):
@@ -217,7 +232,7 @@ def test_newer_and_older_schema(campaign: Path, monkeypatch: pytest.MonkeyPatch)
         with pytest.raises(UnsupportedError, match=r"schema 0.*older misstep"):
             open_store(campaign, readonly=readonly)
     monkeypatch.setitem(
-        schema.MIGRATIONS, 0, "CREATE TABLE added (x); INSERT INTO added VALUES (5)"
+        schema.MIGRATIONS, 0, f"CREATE TABLE added (x); INSERT INTO added VALUES (5); {BACK_TO_1}"
     )
     with pytest.raises(UnsupportedError, match="resume it once"):
         open_store(campaign, readonly=True)

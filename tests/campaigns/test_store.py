@@ -135,6 +135,7 @@ def test_tested_states(campaign: Path) -> None:
         "lower_bound": 0,
         "oracle": None,
         "witness": None,
+        "derivation": None,
         "seconds": 0.5,
         "fuzzing_bug": False,
     }

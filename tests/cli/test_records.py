@@ -38,7 +38,8 @@ def test_json_lines(campaign: Path, tmp_path: Path) -> None:
     assert (code, err, len(lines)) == (0, "", 9)
     assert list(lines[0]) == [
         "task", "state", "facts", "walk", "outcome", "policy_cost", "verdict", "kind", "gap",
-        "upper_bound", "lower_bound", "oracle", "witness", "seconds", "fuzzing_bug",
+        "upper_bound", "lower_bound", "oracle", "witness", "derivation", "seconds",
+        "fuzzing_bug",
     ]  # fmt: skip
     assert [line["state"] for line in lines] == [[0, i] for i in range(9)]
     assert lines[0]["gap"] == [None, None]

@@ -32,6 +32,11 @@ def verdict_record(index: int, task: str = "counter") -> VerdictRecord:
         return VerdictRecord(task, (0, index), "BUG", "fails", None, None, 2, 0, "ehc", ("op0",))
     if index % 3 == 1:
         return VerdictRecord(task, (0, index), "OPTIMAL", None, 0, 0, 3, 3, "astar", None, 0.25)
+    if index == SIZE - 11:
+        steps = ({"operator": "op0"}, {"state": [0, 1], "value": -1, "factors": []})
+        return VerdictRecord(
+            task, (0, index), "BUG", "costly", 1, 3, 2, 0, "bmo", None, derivation=steps
+        )
     return VerdictRecord(task, (0, index), "UNKNOWN", seconds=0.5, expansions=7)
 
 

@@ -96,6 +96,8 @@ class VerdictRecord:
     seconds: float = 0.0
     expansions: int = 0
     evaluations: int = 0
+    derivation: tuple[Mapping[str, Any], ...] | None = None
+    """What the upper bound stands on if no plan does: operators, and jumps to dominated states."""
 
     def __post_init__(self) -> None:
         _check_state(self.state)
@@ -152,6 +154,7 @@ class TestedState:
     oracle: str | None
     witness: Names | None
     seconds: float
+    derivation: tuple[Mapping[str, Any], ...] | None = None
     fuzzing_bug: bool | None = None
     """Whether its gap is larger than that of the state its walk began in (P22); None: the gaps do not tell."""
 
@@ -174,6 +177,7 @@ class TestedState:
             "lower_bound": self.lower_bound,
             "oracle": self.oracle,
             "witness": None if self.witness is None else list(self.witness),
+            "derivation": None if self.derivation is None else list(self.derivation),
             "seconds": self.seconds,
             "fuzzing_bug": self.fuzzing_bug,
         }

@@ -96,11 +96,13 @@ def verdict_row(record: VerdictRecord) -> Row:
         record.seconds,
         record.expansions,
         record.evaluations,
+        None if record.derivation is None else json.dumps(list(map(dict, record.derivation))),
     )
 
 
 def verdict_record(task: str, state: str, row: Row) -> VerdictRecord:
-    verdict, kind, low, high, upper, lower, oracle, witness, seconds, expansions, evaluations = row
+    *bounds, oracle, witness, seconds, expansions, evaluations, derivation = row
+    verdict, kind, low, high, upper, lower = bounds
     return VerdictRecord(
         task,
         state_of(state),
@@ -115,6 +117,7 @@ def verdict_record(task: str, state: str, row: Row) -> VerdictRecord:
         seconds,
         expansions,
         evaluations,
+        None if derivation is None else tuple(json.loads(derivation)),
     )
 
 
@@ -132,6 +135,6 @@ POOL_COLUMNS = "idx, state, reference, walk, iteration, seconds"
 RUN_COLUMNS = "outcome, steps, cost, operators, message"
 VERDICT_COLUMNS = (
     "verdict, kind, gap_low, gap_high, upper_bound, lower_bound, "
-    "oracle, witness, seconds, expansions, evaluations"
+    "oracle, witness, seconds, expansions, evaluations, derivation"
 )
 EVENT_COLUMNS = "time, kind, task, text, numbers"

@@ -10,7 +10,7 @@ import sqlite3
 
 from misstep.errors import InputFormatError, UnsupportedError
 
-VERSION = 1
+VERSION = 2
 """Raised with every change of the tables; a change comes with a step in MIGRATIONS."""
 
 # Stands in the header of the file and tells our databases from others ("MsSt").
@@ -69,8 +69,15 @@ CREATE TABLE verdicts (
     seconds REAL NOT NULL,
     expansions INTEGER NOT NULL,
     evaluations INTEGER NOT NULL,
+    derivation TEXT,
     PRIMARY KEY (task, idx),
     FOREIGN KEY (task, idx) REFERENCES runs(task, idx)
+);
+
+CREATE TABLE dominance (
+    task INTEGER PRIMARY KEY REFERENCES tasks(id),
+    tables BLOB,
+    problem TEXT
 );
 
 CREATE TABLE events (
@@ -83,7 +90,14 @@ CREATE TABLE events (
 );
 """
 
-MIGRATIONS: dict[int, str] = {}
+MIGRATIONS: dict[int, str] = {
+    1: """ALTER TABLE verdicts ADD COLUMN derivation TEXT;
+CREATE TABLE dominance (
+    task INTEGER PRIMARY KEY REFERENCES tasks(id),
+    tables BLOB,
+    problem TEXT
+)""",
+}
 """Statements that lead from a version to the next one."""
 
 

@@ -354,6 +354,33 @@ class CampaignStore:
         found = self._rows("SELECT spec, digest FROM policy")
         return (found[0][0], found[0][1]) if found else None
 
+    def set_dominance(self, task: str, tables: bytes | None, problem: str | None = None) -> None:
+        """Keep the dominance function of a task, or why there is none: what was derived from it can be checked."""
+        packed = None if tables is None else zlib.compress(tables)
+        with self.unit():
+            self._insert(
+                f"the dominance function of {task}",
+                "dominance",
+                (self._task_id(task), packed, problem),
+            )
+
+    def dominance(self, task: str) -> tuple[bytes | None, str | None] | None:
+        """The tables, or why there are none; None: nobody has tried."""
+        found = self._rows(
+            "SELECT tables, problem FROM dominance WHERE task = ?", self._task_id(task)
+        )
+        if not found:
+            return None
+        packed, problem = found[0]
+        try:
+            return (None if packed is None else zlib.decompress(packed)), problem
+        except zlib.error as error:
+            raise InputFormatError(
+                f"the database is damaged: the dominance function of {task}: {error}",
+                where=str(self.path),
+                hint=AGAIN,
+            ) from error
+
     # -- units of work ----------------------------------------------------------------------------
 
     def add_pool(self, *records: PoolRecord) -> None:

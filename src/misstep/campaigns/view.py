@@ -45,6 +45,7 @@ def tested_states(
             lower_bound=verdict.lower_bound,
             oracle=verdict.oracle,
             witness=verdict.witness,
+            derivation=verdict.derivation,
             seconds=verdict.seconds,
             fuzzing_bug=_fuzzing_bug(task, pool, entry, verdict_of),
         )
