@@ -54,6 +54,7 @@ class Summary:
     policy_calls: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
+    by_task: dict[str, dict[str, int]] = field(default_factory=dict)
 
 
 class Campaign:
@@ -237,15 +238,23 @@ def summary_of(store: CampaignStore) -> Summary:
     total = Summary()
     for name in store.task_names():
         total.tasks += 1
-        total.pool += len(store.pool(name))
+        own = dict.fromkeys(("pool", "tested", "solved", "bugs", "optimal", "unknown"), 0)
+        own["pool"] = len(store.pool(name))
         for tested in store.tested(name):
-            total.tested += 1
-            total.solved += tested.outcome == "goal"
-            total.optimal += tested.verdict == "OPTIMAL"
-            total.unknown += tested.verdict == "UNKNOWN"
+            own["tested"] += 1
+            own["solved"] += tested.outcome == "goal"
+            own["optimal"] += tested.verdict == "OPTIMAL"
+            own["unknown"] += tested.verdict == "UNKNOWN"
             if tested.is_bug and tested.kind is not None:
+                own["bugs"] += 1
                 total.bugs["total"] += 1
                 total.bugs[tested.kind] += 1
+        total.by_task[name] = own
+        total.pool += own["pool"]
+        total.tested += own["tested"]
+        total.solved += own["solved"]
+        total.optimal += own["optimal"]
+        total.unknown += own["unknown"]
     for event in store.events():
         if event.kind in ("remark", "limit"):
             text = f"{event.task}: {event.text}"

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.records import RunRecord, VerdictRecord
 from misstep.fuzzing.pool import PoolEntry
+from misstep.oracles.concrete import with_plan
 from misstep.oracles.grammar import parse_oracle
+from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.oracle import Walk
 from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.workbench import Workbench
 from misstep.runs.runner import PolicyRunner, Trace
-from misstep.tasks.task import State, Task
+from misstep.tasks.task import State
 
 
 class Tested(NamedTuple):
@@ -38,22 +41,47 @@ class Job(NamedTuple):
 
 
 def judge_chunk(
-    runner: PolicyRunner, settings: CampaignSettings, jobs: Sequence[Job]
+    runner: PolicyRunner,
+    settings: CampaignSettings,
+    jobs: Sequence[Job],
+    dominance: Dominance | str | None = None,
 ) -> list[Tested]:
     """Test the states, in their order, on a bound store of their own."""
-    bench = Workbench(runner, objective=Objective(settings.objective), max_steps=settings.max_steps)
+    bench = Workbench(
+        runner,
+        objective=Objective(settings.objective),
+        max_steps=settings.max_steps,
+        dominance=dominance,
+    )
     oracle = parse_oracle(settings.oracle, bench)
     bench.verdicts_of(job.state for job in jobs)  # all runs together: the policy sees batches
+    verdicts = [oracle.test(job.state, walk=Walk(job.start, job.walk)) for job in jobs]
+    if bench.pool is not None:
+        bench.pool.settle()
     results = []
-    for job in jobs:
-        verdict = oracle.test(job.state, walk=Walk(job.start, job.walk))
-        bench.check(verdict)
-        results.append(_records(runner.task, bench.trace(job.state), verdict))
+    for verdict in verdicts:
+        final = with_plan(bench, _improved(bench, verdict))
+        bench.check(final)
+        results.append(_records(bench, bench.trace(verdict.state), final))
     return results
 
 
-def _records(task: Task, trace: Trace, verdict: Verdict) -> Tested:
-    state = verdict.state.values
+def _improved(bench: Workbench, verdict: Verdict) -> Verdict:
+    """The verdict as of the end of the chunk: what was found for later states may have told more about it."""
+    now = bench.verdict_of(verdict.state)
+    if (now.status, now.gap) == (verdict.status, verdict.gap):
+        return verdict
+    return replace(
+        now,
+        oracle=verdict.oracle if verdict.is_decided else None,
+        effort=verdict.effort,
+        limits=verdict.limits,
+        problems=verdict.problems,
+    )
+
+
+def _records(bench: Workbench, trace: Trace, verdict: Verdict) -> Tested:
+    task, state = bench.task, verdict.state.values
     names = task.operator_names
     run = RunRecord(
         task=task.name,
@@ -78,8 +106,27 @@ def _records(task: Task, trace: Trace, verdict: Verdict) -> Tested:
         seconds=verdict.effort.seconds,
         expansions=verdict.effort.expansions,
         evaluations=verdict.effort.evaluations,
+        derivation=_derivation(bench, verdict),
     )
     return Tested(run, record, (*verdict.limits, *verdict.problems))
+
+
+def _derivation(bench: Workbench, verdict: Verdict) -> tuple[dict[str, Any], ...] | None:
+    """Operators by name; jumps with the values of the factors that they rest on."""
+    if verdict.derivation is None or isinstance(bench.dominance, str):
+        return None
+    steps: list[dict[str, Any]] = []
+    state = verdict.state
+    for step in verdict.derivation.steps:
+        if step.operator is not None:
+            steps.append({"operator": bench.task.operator_name(step.operator)})
+        else:
+            factors = bench.dominance.by_factor(dominated=step.state, dominating=state)
+            steps.append(
+                {"state": list(step.state.values), "value": step.value, "factors": factors}
+            )
+        state = step.state
+    return tuple(steps)
 
 
 def _finite(cost: int | float) -> int | None:

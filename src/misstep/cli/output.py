@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import Any, TypeVar
@@ -19,6 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 
 T = TypeVar("T")
 
@@ -45,6 +46,17 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
     for name, value in pairs.items():
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
         print(f"{name:<{width}}  {'-' if value is None else shown}")
+
+
+def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
+    """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right."""
+    table = Table(box=None, pad_edge=False, header_style="")
+    for k, title in enumerate(titles):
+        table.add_column(title, justify="left" if k < left else "right", no_wrap=k >= left)
+    for row in rows:
+        table.add_row(*row)
+    # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
+    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
 
 
 def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from misstep.campaigns.records import VERDICTS, TestedState
 from misstep.campaigns.store import open_store
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import print_json, print_table, remark
 from misstep.errors import UsageError
 
 
@@ -49,26 +46,24 @@ def records_command(
 
 
 def _print_table(states: Iterable[TestedState]) -> None:
-    table = Table(box=None, pad_edge=False, header_style="")
-    for title in ("task", "verdict", "kind", "oracle"):
-        table.add_column(title)
-    for title in ("state", "cost", "bounds", "gap", "seconds"):
-        table.add_column(title, justify="right", no_wrap=True)
-    for state in states:
-        cost = state.outcome if state.policy_cost is None else str(state.policy_cost)
-        table.add_row(
-            state.task,
-            state.verdict,
-            state.kind or "-",
-            state.oracle or "-",
-            str(state.index),
-            cost,
-            _interval(state.lower_bound, state.upper_bound),
-            _interval(*state.gap),
-            f"{state.seconds:.3f}",
-        )
-    # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
-    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+    print_table(
+        ["task", "verdict", "kind", "oracle", "state", "cost", "bounds", "gap", "seconds"],
+        [
+            (
+                state.task,
+                state.verdict,
+                state.kind or "-",
+                state.oracle or "-",
+                str(state.index),
+                state.outcome if state.policy_cost is None else str(state.policy_cost),
+                _interval(state.lower_bound, state.upper_bound),
+                _interval(*state.gap),
+                f"{state.seconds:.3f}",
+            )
+            for state in states
+        ],
+        left=4,
+    )
 
 
 def _interval(low: int | None, high: int | None) -> str:

@@ -11,14 +11,21 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
 
 from misstep.campaigns.campaign import Campaign, Progress, Summary, resume_store, start_store
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
-from misstep.cli.output import QUIET_SECONDS, print_json, remark
+from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
 from misstep.oracles.grammar import DEFAULT_ORACLE
@@ -189,19 +196,32 @@ def _progress() -> Iterator[Progress]:
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[bugs]} bugs"),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         console=Console(stderr=True),
         transient=True,
     )
-    row = bar.add_task("", total=None, bugs=0)
     began = monotonic()
+    row: TaskID | None = None
+    phase = ""
+    start = (0, 0.0)  # states done and time when the phase was first seen
 
-    def report(phase: str, done: int, total: int | None, bugs: int) -> None:
-        if not bar.live.is_started:
-            if not bar.console.is_terminal or monotonic() - began < QUIET_SECONDS:
+    def report(title: str, done: int, total: int | None, bugs: int) -> None:
+        nonlocal row, phase, start
+        if title != phase:  # a row for each phase: rates and times left are its own
+            if row is not None:
+                bar.stop_task(row)
+            row, phase = bar.add_task(title, total=None, bugs=0, rate=""), title
+            start = (done, monotonic())
+        if not bar.live.is_started and bar.console.is_terminal:
+            if monotonic() - began < QUIET_SECONDS:
                 return
             bar.start()
-        bar.update(row, description=phase, completed=done, total=total, bugs=bugs)
+        assert row is not None
+        rate = (done - start[0]) / max(monotonic() - start[1], 1e-9)
+        bar.update(row, completed=done, total=total, bugs=bugs, rate=f"{rate:,.1f}/s")
 
     try:
         yield report
@@ -215,6 +235,12 @@ def _print(summary: Summary, store: CampaignStore, as_json: bool) -> None:
         print_json({"campaign": str(store.folder), **asdict(summary)})
         return
     bugs = summary.bugs
+    if summary.tasks > 1:
+        print_table(
+            ["task", *next(iter(summary.by_task.values()))],
+            [[name, *map(str, own.values())] for name, own in summary.by_task.items()],
+        )
+        print()
     print(f"tested    {summary.tested} of {summary.pool} pool states on {summary.tasks} task(s)")
     print(f"solved    {summary.solved}")
     print(f"bugs      {bugs['total']} ({bugs['fails']} fails, {bugs['costly']} costly)")

@@ -15,7 +15,7 @@ from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
-from support.dominance import TrueDominance
+from support.metamorphic import TrueDominance
 from support.oracles import POLICIES, sample, true_cost, true_gap, variant
 from support.policies import Misbehaving
 

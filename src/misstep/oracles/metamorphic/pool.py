@@ -63,9 +63,7 @@ class ComparisonPool:
         self.comparisons += len(states) * len(self.states)
         upper = self.bounds.graph.upper_bounds(values)
         for k in np.flatnonzero(inferred < upper):
-            source = int(sources[k])
-            value = int(self._known[source] - inferred[k])
-            self.bounds.add_dominance(self.states[source], states[k], value)
+            self._compare(self.states[sources[k]], states[k])
 
     def settle(self) -> None:
         """Compare until no bound improves any more."""
@@ -82,11 +80,15 @@ class ComparisonPool:
 
     def _tell(self, row: int) -> None:
         """What a state's bound means for the others."""
-        bound = int(self._known[row])
-        others, bounds = self.index.push(self._values[row], bound)
+        others, _ = self.index.push(self._values[row], int(self._known[row]))
         self.comparisons += len(self.states)
-        for other, better in zip(others.tolist(), bounds.tolist(), strict=True):
-            self.bounds.add_dominance(self.states[row], self.states[other], bound - better)
+        for other in others.tolist():
+            self._compare(self.states[row], self.states[other])
+
+    def _compare(self, dominated: State, dominating: State) -> None:
+        value = self.dominance.value(dominated=dominated, dominating=dominating)
+        assert value is not None
+        self.bounds.add_dominance(dominated, dominating, value)
 
 
 __all__ = ["ComparisonPool"]
