@@ -1,9 +1,9 @@
 """P23's comparison on competition tasks: which share of all bugs each oracle finds, and how fast.
 
-All oracles test one pool a task, made without bias, each on a bound store of its own. All of them process all states, so
-the joint pool is the pool, and recall is the share of its states that an oracle convicts; what testing later
-states has told about earlier ones counts at the end. Seconds are processor time; those of the metamorphic oracles include computing
-the dominance function. The combined oracle must find what each of its parts finds.
+All oracles test one pool a task, made without bias, each on a bound store of its own. All of them process all states,
+so the joint pool is the pool, and recall is the share of its states that an oracle convicts; what testing later states
+has told about earlier ones counts at the end. Seconds are processor time; those of the metamorphic oracles include
+computing the dominance function. The combined oracle must find what each of its parts finds.
 
 python -m benchmarks.metamorphic [POOL [DOMAIN...]]  prints JSON, and the tables of docs/results.md on standard error
 """
@@ -15,13 +15,14 @@ from collections import defaultdict
 from time import process_time
 from typing import Any
 
+from misstep.oracles.dominance import try_dominance
+
 from benchmarks.common import remark, report
 from benchmarks.ipc import THREE_EACH, competition_tasks
 from misstep.campaigns.metrics.sets import ratio
 from misstep.fuzzing.fuzz import fuzz
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import preset
-from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import parse_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.workbench import Workbench

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep._core import CounterRandom, StateSpace
+from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
 
 
@@ -20,39 +21,35 @@ class PairwiseIndex:
         self.states: list[State] = []
         self.bounds: list[float] = []
 
-    def add(self, values: NDArray[np.int32]) -> int:
-        self.states.append(State(values.tolist()))
+    def add(self, state: State) -> int:
+        self.states.append(state)
         self.bounds.append(math.inf)
         return len(self.states) - 1
 
     def set_bound(self, row: int, bound: int) -> None:
-        assert bound < self.bounds[row]
-        self.bounds[row] = bound
+        self.bounds[row] = min(bound, self.bounds[row])
 
-    def pull_batch(
-        self, values: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def pull_batch(self, dominating: States) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         best, rows = [], []
-        for state in map(State, values.tolist()):
+        for state in map(State, dominating.tolist()):
             found = [
-                (u - d, row)
+                (int(u) - d, row)
                 for row, (s, u) in enumerate(zip(self.states, self.bounds, strict=True))
                 if math.isfinite(u) and (d := self.dominance.value(s, state)) is not None
             ]
-            bound, row = min(found, default=(math.inf, -1))
+            bound, row = min(found, default=(-1, -1))
             best.append(bound)
             rows.append(row)
-        return np.array(best), np.array(rows, dtype=np.int64)
+        return np.array(best, dtype=np.int64), np.array(rows, dtype=np.int64)
 
-    def push(
-        self, values: NDArray[np.int32], bound: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        state = State(values.tolist())
+    def push(self, dominated: State, bound: int) -> tuple[NDArray[Any], NDArray[Any]]:
         found = [
             (row, bound - d)
             for row, (s, u) in enumerate(zip(self.states, self.bounds, strict=True))
-            if (d := self.dominance.value(state, s)) is not None and bound - d < u
+            if (d := self.dominance.value(dominated, s)) is not None and bound - d < u
         ]
+        for row, better in found:
+            self.bounds[row] = better
         rows, bounds = zip(*found, strict=True) if found else ((), ())
         return np.array(rows, dtype=np.int64), np.array(bounds, dtype=np.int64)
 
@@ -89,17 +86,27 @@ class TrueDominance:
     def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
         return [{"variables": [], "value": self.value(dominated, dominating)}]
 
+    def independent(self) -> TrueDominance.Independent:
+        return self.Independent(self)
+
+    class Independent:
+        def __init__(self, outer: TrueDominance) -> None:
+            self.outer = outer
+
+        def value(self, dominated: tuple[int, ...], dominating: tuple[int, ...]) -> int | None:
+            return self.outer.value(State(list(dominated)), State(list(dominating)))
+
     def index(self) -> PairwiseIndex:
         return PairwiseIndex(self)
 
-    def morphs(self, state: State) -> list[tuple[State, int]]:
+    def single_morphs(self, dominating: State) -> list[tuple[State, int]]:
         found = []
         for v in range(self.task.variable_count):
             for x in range(len(self.task.fact_names[v])):
-                values = list(state.values)
+                values = list(dominating.values)
                 if values[v] != x:
                     values[v] = x
-                    value = self.value(State(values), state)
+                    value = self.value(State(values), dominating)
                     if value is not None:
                         found.append((State(values), value))
         return sorted(found, key=lambda pair: (-pair[1], pair[0].values))

@@ -15,6 +15,7 @@ from misstep.oracles.grammar import parse_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.oracle import Walk
 from misstep.oracles.verdict import Objective, Verdict
+from misstep.oracles.witness import derivation_steps
 from misstep.oracles.workbench import Workbench
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State
@@ -112,19 +113,14 @@ def _records(bench: Workbench, trace: Trace, verdict: Verdict) -> Tested:
 
 
 def _derivation(bench: Workbench, verdict: Verdict) -> tuple[dict[str, Any], ...] | None:
-    """Operators by name; jumps with the values of the factors that they rest on."""
+    """With the values of the factors that each jump rests on."""
     if verdict.derivation is None or isinstance(bench.dominance, str):
         return None
-    steps: list[dict[str, Any]] = []
+    steps = derivation_steps(bench.task, verdict.derivation)
     state = verdict.state
-    for step in verdict.derivation.steps:
-        if step.operator is not None:
-            steps.append({"operator": bench.task.operator_name(step.operator)})
-        else:
-            factors = bench.dominance.by_factor(dominated=step.state, dominating=state)
-            steps.append(
-                {"state": list(step.state.values), "value": step.value, "factors": factors}
-            )
+    for step, record in zip(verdict.derivation.steps, steps, strict=True):
+        if step.operator is None:
+            record["factors"] = bench.dominance.by_factor(dominated=step.state, dominating=state)
         state = step.state
     return tuple(steps)
 

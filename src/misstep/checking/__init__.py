@@ -16,15 +16,18 @@ Three rules keep it trustworthy:
   task with a feature whose meaning is not implemented here (axioms) is unsupported; neither
   ever becomes VALID or INVALID.
 
-`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, and
-`python -m misstep.checking TASK.sas PLAN` does all three with nothing but Python installed.
+`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, `dominance`
+bounds that are derived, and `python -m misstep.checking TASK.sas PLAN` checks a plan with nothing but Python installed.
 """
 
+from misstep.checking.dominance import DerivationReport, DominanceTables, validate_derivation
 from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
 from misstep.checking.run import RunReport, validate_run
 from misstep.checking.sas import SasTask, parse_sas, read_sas
 
 __all__ = [
+    "DerivationReport",
+    "DominanceTables",
     "Failure",
     "PlanReport",
     "RunReport",
@@ -33,6 +36,7 @@ __all__ = [
     "parse_sas",
     "read_plan",
     "read_sas",
+    "validate_derivation",
     "validate_plan",
     "validate_run",
 ]

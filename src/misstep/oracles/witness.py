@@ -1,7 +1,7 @@
 """Before a bug is reported: the independent checker replays it.
 
 Three things are checked again from the text of the task. The policy's run: that its decisions lead where the policy
-graph says, and end as it says. The cheaper plan: that it is one, at the cost of the upper bound. The arithmetic:
+graph says, and end as it says. The cheaper plan, or the derivation: that it is one, at the upper bound. The arithmetic:
 that the two together make the bug, of that kind and with a gap of at least that much. If anything differs, something
 in here is wrong, and nothing is reported at all.
 """
@@ -14,8 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from misstep.checking import SasTask, parse_sas, validate_plan, validate_run
+from misstep.checking import (
+    SasTask,
+    parse_sas,
+    validate_derivation,
+    validate_plan,
+    validate_run,
+)
+from misstep.checking.dominance import Values
 from misstep.errors import MisstepError
+from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost
 from misstep.oracles.verdict import Kind, Objective, Status, Verdict
 from misstep.policies.policy import States
@@ -23,16 +31,36 @@ from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
 
 
-def check_witness(task: Task, run: Trace, verdict: Verdict, named: int | None = None) -> None:
+def check_witness(
+    task: Task,
+    run: Trace,
+    verdict: Verdict,
+    named: int | None = None,
+    tables: Values | None = None,
+) -> None:
     """Replay what a verdict rests on; an error if anything is not as claimed.
 
-    `run` is the policy's run from the state, `named` the operator that it chose where that did not apply. Of verdicts
-    other than bugs, the run and the upper bound are checked: lower bounds have no witness to be replayed.
+    `run` is the policy's run from the state, `named` the operator that it chose where that did not apply, `tables` the
+    dominance function that a derivation rests on. Of verdicts other than bugs, the run and the upper bound are
+    checked: lower bounds have no witness to be replayed.
     """
     twin = _twin(task.sas, task.name)
     spent = _check_run(twin, task, run, verdict, named)
-    plan_cost = _check_plan(twin, task, run, verdict)
-    _check_arithmetic(run, verdict, spent, plan_cost)
+    if verdict.derivation is None:
+        bound = _check_plan(twin, task, run, verdict)
+    else:
+        bound = _check_derivation(twin, task, run, verdict, tables)
+    _check_arithmetic(run, verdict, spent, bound)
+
+
+def derivation_steps(task: Task, derivation: Derivation) -> list[dict[str, Any]]:
+    """As plain data, for records and the checker: operators by name, jumps with the state and the value."""
+    return [
+        {"state": list(step.state.values), "value": step.value}
+        if step.operator is None
+        else {"operator": task.operator_name(step.operator)}
+        for step in derivation.steps
+    ]
 
 
 def named_operator(runner: PolicyRunner, run: Trace) -> int | None:
@@ -73,6 +101,23 @@ def _check_plan(twin: SasTask, task: Task, run: Trace, verdict: Verdict) -> Cost
     _require(report.valid, f"the plan is not as claimed: {report.reason}", run, verdict, report)
     _require(report.cost == verdict.upper_bound, "the plan costs something else", run, verdict)
     return report.cost
+
+
+def _check_derivation(
+    twin: SasTask, task: Task, run: Trace, verdict: Verdict, tables: Values | None
+) -> Cost:
+    assert verdict.derivation is not None
+    _require(tables is not None, "a derivation without a dominance function", run, verdict)
+    assert tables is not None
+    report = validate_derivation(
+        twin,
+        derivation_steps(task, verdict.derivation),
+        state=verdict.state.values,
+        claimed_bound=int(verdict.upper_bound),
+        tables=tables,
+    )
+    _require(report.valid, f"the derivation does not hold: {report.reason}", run, verdict, report)
+    return report.bound
 
 
 def _check_arithmetic(
@@ -118,4 +163,4 @@ def _row(state: State) -> States:
     return np.array([state.values], dtype=np.int32)
 
 
-__all__ = ["check_witness", "named_operator"]
+__all__ = ["check_witness", "derivation_steps", "named_operator"]

@@ -104,7 +104,9 @@ class Workbench:
     def check(self, verdict: Verdict) -> None:
         """Have the independent checker replay a verdict; an error if anything is not as claimed."""
         run = self.trace(verdict.state)
-        check_witness(self.task, run, verdict, named_operator(self.runner, run))
+        known = None if verdict.derivation is None else self.dominance
+        tables = None if known is None or isinstance(known, str) else known.independent()
+        check_witness(self.task, run, verdict, named_operator(self.runner, run), tables)
 
     def verdicts_along(self, state: State) -> list[Verdict]:
         """Verdicts on all states of the run from a state. The gap never grows along a run."""

@@ -50,6 +50,7 @@ def test_verdicts_are_true(name: str, spec: str) -> None:
             for state in sample(space, 8):
                 verdict = oracle.test(state)
                 assert verdict.problems == ()
+                bench.check(verdict)
                 best = float(space.h_star[space.find(state)])
                 assert verdict.lower_bound <= best <= verdict.upper_bound
                 cost = true_cost(bench, state)

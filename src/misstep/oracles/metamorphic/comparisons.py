@@ -11,27 +11,25 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.checking.dominance import Values
+from misstep.policies.policy import States
 from misstep.tasks.task import State
 
 
 class Index(Protocol):
     """States with upper bounds, compared with one or many others at once."""
 
-    def add(self, values: NDArray[np.int32]) -> int:
+    def add(self, state: State) -> int:
         """Take a state in, with an infinite bound. Returns its row: 0, 1, 2, ..."""
 
     def set_bound(self, row: int, bound: int) -> None:
         """The bound of a row is better than it was."""
 
-    def pull_batch(
-        self, values: NDArray[np.int32]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """For each state t the smallest u(s) - D(s,t) over the rows s, and that row; infinite and -1: none."""
+    def pull_batch(self, dominating: States) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each state t the smallest u(s) - D(s,t) over the rows s, and that row; -1 and -1: there is none."""
 
-    def push(
-        self, values: NDArray[np.int32], bound: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The rows s with bound - D(t,s) < u(s) for the state t of that bound, and these better bounds."""
+    def push(self, dominated: State, bound: int) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The rows t with bound - D(dominated,t) < u(t), and these better bounds, which they now have."""
 
 
 class Dominance(Protocol):
@@ -42,9 +40,12 @@ class Dominance(Protocol):
     def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
         """How the value comes about, as plain data for records."""
 
+    def independent(self) -> Values:
+        """The same function as the independent checker reads it."""
+
     def index(self) -> Index: ...
 
-    def morphs(self, state: State) -> list[tuple[State, int]]:
+    def single_morphs(self, dominating: State) -> list[tuple[State, int]]:
         """States s that differ from t in one variable, with D(s,t), the largest values first."""
 
 

@@ -47,8 +47,8 @@ class ComparisonPool:
             return
         values = np.array([state.values for state in fresh], dtype=np.int32)
         self.infer(values, fresh)
-        for state, row in zip(fresh, values, strict=True):
-            number = self.index.add(row)
+        for state in fresh:
+            number = self.index.add(state)
             assert number == len(self.states)
             self._rows[state] = number
             self.states.append(state)
@@ -62,7 +62,7 @@ class ComparisonPool:
         inferred, sources = self.index.pull_batch(values)
         self.comparisons += len(states) * len(self.states)
         upper = self.bounds.graph.upper_bounds(values)
-        for k in np.flatnonzero(inferred < upper):
+        for k in np.flatnonzero((sources >= 0) & (inferred < upper)):
             self._compare(self.states[sources[k]], states[k])
 
     def settle(self) -> None:
@@ -80,7 +80,7 @@ class ComparisonPool:
 
     def _tell(self, row: int) -> None:
         """What a state's bound means for the others."""
-        others, _ = self.index.push(self._values[row], int(self._known[row]))
+        others, _ = self.index.push(self.states[row], int(self._known[row]))
         self.comparisons += len(self.states)
         for other in others.tolist():
             self._compare(self.states[row], self.states[other])

@@ -1,0 +1,190 @@
+"""Validate bounds that are derived by dominance: operators and jumps from a state to a goal.
+
+A jump from t to s claims h*(t) <= h*(s) - D(s,t). D is computed again here, from the tables as they were saved: a state
+has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors' tables, the
+largest over all factorings. That the tables are a dominance function is not checked; everything that is made of them is.
+
+The tables are numbers in little-endian order, 8 bytes each but for the entries of the tables themselves:
+
+    factorings; for each: transitive, rounds, steps, factors; for each: variables (count, then each), size,
+    fallback, length of the look-up, the look-up, 1 byte for the width (0: none, 1: 2, 2: 4, 3: 8 bytes), size^2 entries
+    look-up: nodes; for each: variable or -1, left, right, size of right, entries (count, then each; -1: pruned)
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from misstep.checking.plan import normalise, operators_by_name
+from misstep.checking.sas import SasTask, State
+from misstep.checking.semantics import apply, check_state, is_applicable, is_goal, refuse_axioms
+
+
+class Values(Protocol):
+    """Something that knows D(dominated, dominating); None: minus infinity."""
+
+    def value(self, dominated: State, dominating: State) -> int | None: ...
+
+
+class TableError(ValueError):
+    """The tables cannot be read."""
+
+
+class _Node(NamedTuple):
+    variable: int
+    left: int
+    right: int
+    right_size: int
+    entries: Sequence[int]
+
+
+@dataclass(frozen=True)
+class _Factor:
+    variables: tuple[int, ...]
+    nodes: tuple[_Node, ...]
+    size: int
+    table: Sequence[int] | None  # None: 0 for equal states, nothing for others
+    nothing: int  # the entry that says nothing
+
+    def abstract(self, state: State, node: int = -1) -> int:
+        found = self.nodes[node]
+        if found.variable >= 0:
+            return found.entries[state[found.variable]]
+        left, right = self.abstract(state, found.left), self.abstract(state, found.right)
+        return -1 if min(left, right) < 0 else found.entries[left * found.right_size + right]
+
+    def value(self, dominated: State, dominating: State) -> int | None:
+        s, t = self.abstract(dominated), self.abstract(dominating)
+        if min(s, t) < 0:
+            return None
+        if self.table is None:
+            return 0 if s == t else None
+        value = self.table[s * self.size + t]
+        return None if value == self.nothing else value
+
+
+class DominanceTables:
+    """A dominance function as it was saved."""
+
+    def __init__(self, data: bytes) -> None:
+        try:
+            reader = _Reader(data)
+            self.factorings = [
+                [_factor(reader) for _ in range(reader.numbers(4)[3])]
+                for _ in range(reader.number())
+            ]
+        except (IndexError, ValueError, OverflowError) as error:
+            raise TableError(f"no dominance tables: {error}") from None
+        if reader.left:
+            raise TableError(f"no dominance tables: {reader.left} bytes too many")
+
+    def value(self, dominated: State, dominating: State) -> int | None:
+        """D(dominated, dominating); None: minus infinity."""
+        sums = []
+        for factors in self.factorings:
+            values = [factor.value(dominated, dominating) for factor in factors]
+            if None not in values:
+                sums.append(sum(value for value in values if value is not None))
+        return max(sums, default=None)
+
+
+class _Reader:
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    @property
+    def left(self) -> int:
+        return len(self.data) - self.at
+
+    def take(self, code: str, count: int) -> array[int]:
+        values: array[int] = array(code)
+        size = values.itemsize * count
+        if count < 0 or size > self.left:
+            raise ValueError("cut off")
+        values.frombytes(self.data[self.at : self.at + size])
+        if sys.byteorder == "big":
+            values.byteswap()
+        self.at += size
+        return values
+
+    def numbers(self, count: int) -> array[int]:
+        return self.take("q", count)
+
+    def number(self) -> int:
+        return self.numbers(1)[0]
+
+
+def _factor(reader: _Reader) -> _Factor:
+    variables = tuple(reader.numbers(reader.number()))
+    size, _, length = reader.numbers(3)
+    lookup = reader.numbers(length)
+    nodes, at = [], 1
+    for _ in range(lookup[0]):
+        variable, left, right, right_size, count = lookup[at : at + 5]
+        nodes.append(_Node(variable, left, right, right_size, lookup[at + 5 : at + 5 + count]))
+        at += 5 + count
+    width = reader.take("b", 1)[0]
+    if width == 0:
+        return _Factor(variables, tuple(nodes), size, None, 0)
+    code, bits = {1: ("h", 16), 2: ("i", 32), 3: ("q", 64)}[width]
+    return _Factor(
+        variables, tuple(nodes), size, reader.take(code, size * size), -(2 ** (bits - 1))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DerivationReport:
+    """Whether the derivation holds, the bound that it proves, and otherwise the first thing that is wrong."""
+
+    valid: bool
+    bound: int
+    reason: str = ""
+
+
+def validate_derivation(
+    task: SasTask,
+    steps: Sequence[Mapping[str, Any]],
+    *,
+    state: Sequence[int],
+    claimed_bound: int,
+    tables: Values,
+) -> DerivationReport:
+    """Follow a derivation: `{"operator": NAME}` applies one, `{"state": VALUES, "value": D}` jumps to a state."""
+    refuse_axioms(task)
+    here = check_state(task, state)
+    candidates = operators_by_name(task, [s["operator"] for s in steps if "operator" in s])
+    bound = 0
+    for number, step in enumerate(steps, 1):
+        if "operator" in step:
+            fitting = [
+                operator
+                for operator in candidates[normalise(step["operator"])]
+                if is_applicable(here, operator)
+            ]
+            if not fitting:
+                reason = f"step {number} ({step['operator']}) does not apply"
+                return DerivationReport(False, bound, reason)
+            bound += fitting[0].cost
+            here = apply(here, fitting[0])
+            continue
+        dominated = check_state(task, step["state"])
+        value = tables.value(dominated, here)
+        if value != step["value"]:
+            return DerivationReport(
+                False, bound, f"step {number} claims a value of {step['value']}, it is {value}"
+            )
+        bound -= value
+        here = dominated
+    if not is_goal(here, task):
+        return DerivationReport(False, bound, "it does not end in a goal")
+    if bound != claimed_bound or bound < 0:
+        return DerivationReport(False, bound, f"it proves {bound}, not {claimed_bound}")
+    return DerivationReport(True, bound)
+
+
+__all__ = ["DerivationReport", "DominanceTables", "TableError", "validate_derivation"]
