@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from misstep._core import CounterRandom, StateSpace
 from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
+
+
+class Part(NamedTuple):
+    variables: tuple[int, ...]
+    value: int
 
 
 class PairwiseIndex:
@@ -83,8 +88,9 @@ class TrueDominance:
             return None
         return int(here - there) - self.random.below(3)
 
-    def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
-        return [{"variables": [], "value": self.value(dominated, dominating)}]
+    def by_factor(self, dominated: State, dominating: State) -> list[Part]:
+        value = self.value(dominated, dominating)
+        return [] if value is None else [Part((), value)]
 
     def independent(self) -> TrueDominance.Independent:
         return self.Independent(self)
@@ -99,7 +105,7 @@ class TrueDominance:
     def index(self) -> PairwiseIndex:
         return PairwiseIndex(self)
 
-    def single_morphs(self, dominating: State) -> list[tuple[State, int]]:
+    def morphs(self, dominating: State) -> list[tuple[State, int]]:
         found = []
         for v in range(self.task.variable_count):
             for x in range(len(self.task.fact_names[v])):

@@ -62,7 +62,7 @@ def find_bug(store: CampaignStore, name: str) -> TestedState:
         )
     for tested in store.tested(task):
         if tested.index == int(number):
-            if tested.is_bug and tested.witness is not None:
+            if tested.is_bug:
                 return tested
             raise UsageError(
                 f"state {number} of {task} is no bug: {tested.verdict}", where=str(store.folder)
@@ -77,9 +77,11 @@ def find_bug(store: CampaignStore, name: str) -> TestedState:
 def explain_bug(
     store: CampaignStore, bug: TestedState, known: Distances, runner: PolicyRunner | None
 ) -> Explanation:
-    task = known.task
-    plan = follow(task, State(list(bug.state)), bug.witness or (), "goal", 0).operators
-    return explain(recorded_run(store, task, bug), plan, known, runner)
+    task, plan = known.task, None
+    if bug.witness is not None:
+        plan = follow(task, State(list(bug.state)), bug.witness, "goal", 0).operators
+    run = recorded_run(store, task, bug)
+    return explain(run, plan, known, runner, bound=bug.upper_bound)
 
 
 def recorded_run(store: CampaignStore, task: Task, bug: TestedState) -> Trace:

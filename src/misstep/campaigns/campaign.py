@@ -30,6 +30,9 @@ from misstep.campaigns.testing import Job, Tested, judge_chunk
 from misstep.errors import InputFileError, InputFormatError
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
+from misstep.oracles.dominance import DominanceFunction, try_dominance
+from misstep.oracles.grammar import needs_dominance
+from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
@@ -74,7 +77,7 @@ class Campaign:
         self.jobs = jobs
         self.batch_size = batch_size
         self.report = progress or (lambda *_: None)
-        self.seconds = {"fuzzing": 0.0, "testing": 0.0}
+        self.seconds = {"fuzzing": 0.0, "dominance": 0.0, "testing": 0.0}
         self.policy_calls = 0
         self.bugs = 0
 
@@ -99,7 +102,10 @@ class Campaign:
             entries = self._make_pool(task, runner)
             self.seconds["fuzzing"] += perf_counter() - began
             began = perf_counter()
-            self._test(task, runner, entries)
+            tables = self._dominance(task)
+            self.seconds["dominance"] += perf_counter() - began
+            began = perf_counter()
+            self._test(task, runner, entries, tables)
             self.seconds["testing"] += perf_counter() - began
             self.policy_calls += runner.policy_calls
         finally:
@@ -147,7 +153,30 @@ class Campaign:
 
     # -- testing ----------------------------------------------------------------------------------
 
-    def _test(self, task: Task, runner: PolicyRunner, entries: list[PoolEntry]) -> None:
+    def _dominance(self, task: Task) -> bytes | str | None:
+        """The dominance function, or why there is none; None if no oracle asks for one. Computed once, and stored."""
+        if not needs_dominance(self.settings.oracle):
+            return None
+        known = self.store.dominance(task.name)
+        if known is None:
+            self.report(f"{task.name}: dominance", 0, None, self.bugs)
+            found = try_dominance(task)
+            tables, problem = (None, found) if isinstance(found, str) else (found.to_bytes(), None)
+            with self.store.unit():
+                self.store.set_dominance(task.name, tables, problem)
+                for text in [f"no dominance function: {problem}"] if problem else found.remarks:
+                    self._event("remark", task, text)
+            known = (tables, problem)
+        tables, problem = known
+        return tables if tables is not None else str(problem)
+
+    def _test(
+        self,
+        task: Task,
+        runner: PolicyRunner,
+        entries: list[PoolEntry],
+        tables: bytes | str | None,
+    ) -> None:
         done = {verdict.state for verdict in self.store.verdicts(task.name)}
         size = self.settings.chunk
         chunks = []
@@ -157,7 +186,7 @@ class Campaign:
             if any(entry.state.values not in done for entry in chunk):
                 chunks.append([Job.of(entries, entry) for entry in chunk])
         count = len(done)
-        for results in self._results(task, runner, chunks):
+        for results in self._results(task, runner, chunks, tables):
             with self.store.unit():
                 for tested in results:
                     self.store.add_tested(tested.run, tested.verdict)
@@ -168,17 +197,22 @@ class Campaign:
             self.report(f"{task.name}: testing", count, len(entries), self.bugs)
 
     def _results(
-        self, task: Task, runner: PolicyRunner, chunks: list[list[Job]]
+        self,
+        task: Task,
+        runner: PolicyRunner,
+        chunks: list[list[Job]],
+        tables: bytes | str | None,
     ) -> Iterator[list[Tested]]:
         if self.jobs == 1 or len(chunks) < 2:
+            dominance = read_dominance(task, tables)
             for chunk in chunks:
-                yield judge_chunk(runner, self.settings, chunk)
+                yield judge_chunk(runner, self.settings, chunk, dominance)
             return
         # New processes instead of forks: threads and connections of a policy do not survive a fork.
         context = multiprocessing.get_context("spawn")
         workers = min(self.jobs, len(chunks))
         executor = ProcessPoolExecutor(
-            workers, context, _start_worker, (task, self.settings, self.batch_size)
+            workers, context, _start_worker, (task, self.settings, self.batch_size, tables)
         )
         try:
             futures: list[Future[list[Tested]]] = [
@@ -288,14 +322,21 @@ def _pool_record(task: Task, index: int, entry: PoolEntry) -> PoolRecord:
 _worker: dict[str, Any] = {}
 
 
-def _start_worker(task: Task, settings: CampaignSettings, batch_size: int | None) -> None:
+def _start_worker(
+    task: Task, settings: CampaignSettings, batch_size: int | None, tables: bytes | str | None
+) -> None:
     policy = load_policy(settings.policy, task)
+    _worker["dominance"] = read_dominance(task, tables)
     _worker["runner"] = PolicyRunner(policy, batch_size=batch_size)
     _worker["settings"] = settings
 
 
 def _work(chunk: list[Job]) -> list[Tested]:
-    return judge_chunk(_worker["runner"], _worker["settings"], chunk)
+    return judge_chunk(_worker["runner"], _worker["settings"], chunk, _worker["dominance"])
+
+
+def read_dominance(task: Task, tables: bytes | str | None) -> Dominance | str | None:
+    return DominanceFunction.from_bytes(task, tables) if isinstance(tables, bytes) else tables
 
 
 __all__ = ["Campaign", "Progress", "Summary", "resume_store", "start_store", "summary_of"]

@@ -8,9 +8,15 @@ from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.policy import policy_of
 from misstep.campaigns.records import RunRecord, VerdictRecord
 from misstep.campaigns.store import CampaignStore
-from misstep.checking import SasTask, parse_sas, validate_plan
+from misstep.checking import (
+    DominanceTables,
+    SasTask,
+    parse_sas,
+    validate_derivation,
+    validate_plan,
+)
 from misstep.checking.semantics import apply, is_applicable
-from misstep.errors import InputFileError
+from misstep.errors import InputFileError, InputFormatError
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
@@ -21,9 +27,10 @@ def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
         twin = parse_sas(store.task(name).sas.decode(), name)
         runs = {run.state: run for run in store.runs(name)}
         verdicts = {verdict.state: verdict for verdict in store.verdicts(name)}
+        tables = _tables(store, name) if any(v.derivation for v in verdicts.values()) else None
         for entry in store.pool(name):
             if entry.state in verdicts:
-                problem = _problem(twin, runs[entry.state], verdicts[entry.state])
+                problem = _problem(twin, runs[entry.state], verdicts[entry.state], tables)
                 yield name, entry.index, problem
 
 
@@ -57,7 +64,19 @@ def _difference(task: Task, trace: Trace, run: RunRecord) -> str | None:
     return None
 
 
-def _problem(twin: SasTask, run: RunRecord, verdict: VerdictRecord) -> str | None:
+def _tables(store: CampaignStore, name: str) -> DominanceTables | None:
+    saved, _ = store.dominance(name) or (None, None)
+    if saved is None:
+        return None
+    try:
+        return DominanceTables(saved)
+    except ValueError as error:
+        raise InputFormatError(str(error), where=str(store.path)) from error
+
+
+def _problem(
+    twin: SasTask, run: RunRecord, verdict: VerdictRecord, tables: DominanceTables | None
+) -> str | None:
     claim = run.cost if run.outcome == "goal" else None
     if claim is not None:
         report = validate_plan(twin, run.operators, state=run.state, claimed_cost=claim)
@@ -71,8 +90,20 @@ def _problem(twin: SasTask, run: RunRecord, verdict: VerdictRecord) -> str | Non
         )
         if not report.valid:
             return f"the witness: {report.reason}"
+    if verdict.derivation is not None:
+        if tables is None or verdict.upper_bound is None:
+            return "a derivation without a dominance function or a bound"
+        derived = validate_derivation(
+            twin,
+            verdict.derivation,
+            state=run.state,
+            claimed_bound=verdict.upper_bound,
+            tables=tables,
+        )
+        if not derived.valid:
+            return f"the derivation: {derived.reason}"
     if verdict.verdict == "BUG":
-        if verdict.upper_bound is None or verdict.witness is None:
+        if verdict.upper_bound is None or (verdict.witness is None and verdict.derivation is None):
             return "a bug without a witness"
         if verdict.kind == "costly" and not (claim is not None and verdict.upper_bound < claim):
             return "the witness is not cheaper than the run"

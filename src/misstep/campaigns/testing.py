@@ -120,7 +120,8 @@ def _derivation(bench: Workbench, verdict: Verdict) -> tuple[dict[str, Any], ...
     state = verdict.state
     for step, record in zip(verdict.derivation.steps, steps, strict=True):
         if step.operator is None:
-            record["factors"] = bench.dominance.by_factor(dominated=step.state, dominating=state)
+            parts = bench.dominance.by_factor(dominated=step.state, dominating=state)
+            record["factors"] = [{"variables": list(p.variables), "value": p.value} for p in parts]
         state = step.state
     return tuple(steps)
 

@@ -1,8 +1,8 @@
 """Validate bounds that are derived by dominance: operators and jumps from a state to a goal.
 
 A jump from t to s claims h*(t) <= h*(s) - D(s,t). D is computed again here, from the tables as they were saved: a state
-has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors' tables, the
-largest over all factorings. That the tables are a dominance function is not checked; everything that is made of them is.
+has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors' tables,
+the largest over all factorings. That the tables are a dominance function is not checked; all that is made of them is.
 
 The tables are numbers in little-endian order, 8 bytes each but for the entries of the tables themselves:
 
@@ -174,7 +174,7 @@ def validate_derivation(
             continue
         dominated = check_state(task, step["state"])
         value = tables.value(dominated, here)
-        if value != step["value"]:
+        if value is None or value != step["value"]:
             return DerivationReport(
                 False, bound, f"step {number} claims a value of {step['value']}, it is {value}"
             )

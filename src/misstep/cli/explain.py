@@ -18,11 +18,12 @@ from misstep.campaigns.store import CampaignStore, open_store
 from misstep.cli.arguments import AsJson, check_limits
 from misstep.cli.output import print_json, remark, search_progress
 from misstep.errors import UsageError
+from misstep.faults.diff import Segment
 from misstep.faults.distances import DEFAULT_EVALUATIONS, SMALL, Distances, distances
 from misstep.faults.explain import Explanation, Misstep, operator_text
 from misstep.faults.regret import Value
 from misstep.faults.repair import Repair
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 
 def explain_command(
@@ -126,14 +127,15 @@ def _print_blamed(blamed: list[BlamedDecision], top: int) -> None:
 def _print(store: CampaignStore, bug: TestedState, explanation: Explanation) -> None:
     task, run = explanation.task, explanation.run
     cost = str(run.cost) if run.outcome == "goal" else f"{run.outcome} after {run.cost}"
-    plan_cost = sum(task.cost(op) for op in explanation.plan)
     low, high = explanation.regrets.gap_low, explanation.regrets.gap_high
     found = f"found by {bug.oracle}" if bug.oracle else "known from other states"
     print(f"bug {bug.index} of {bug.task} in {store.folder}: {bug.kind}, {found}")
-    print(f"the policy: {cost}; the plan: {plan_cost}; gap {_interval(low, high)}")
+    print(f"the policy: {cost}; possible: {explanation.best_cost}; gap {_interval(low, high)}")
     print()
     _print_side_by_side(explanation)
-    divergence = explanation.diff.divergence
+    if bug.derivation is not None:
+        _print_derivation(task, bug)
+    divergence = explanation.diff and explanation.diff.divergence
     if divergence is not None:
         print()
         print(
@@ -142,7 +144,8 @@ def _print(store: CampaignStore, bug: TestedState, explanation: Explanation) -> 
         )
         print(f"  true only after the policy: {', '.join(divergence.run_facts) or '-'}")
         print(f"  true only after the plan:   {', '.join(divergence.plan_facts) or '-'}")
-    again = [f"{fact} {times} times" for fact, times in explanation.diff.reachieved]
+    reachieved = () if explanation.diff is None else explanation.diff.reachieved
+    again = [f"{fact} {times} times" for fact, times in reachieved]
     if again:
         print(f"The policy makes true again and again: {', '.join(again[:6])}.")
     print()
@@ -162,10 +165,12 @@ def _print_side_by_side(explanation: Explanation) -> None:
     task = explanation.task
     blamed = {misstep.regret.step: misstep for misstep in explanation.missteps}
     names = [f"({name})" for name in task.operator_names]
-    run, plan = explanation.run.operators, explanation.plan
+    run, plan = explanation.run.operators, explanation.plan or ()
     width = max([len("the policy"), *(len(names[op]) for op in run)])
-    print(f"step  {'the policy':<{width}}    the plan")
-    for segment in explanation.diff.segments:
+    title = "the plan" if explanation.diff is not None else ""
+    print(f"step  {'the policy':<{width}}    {title}".rstrip())
+    alone = Segment(False, 0, len(run), 0, 0, 0, 0)
+    for segment in (alone,) if explanation.diff is None else explanation.diff.segments:
         left = list(range(segment.run_first, segment.run_last))
         right = list(range(segment.plan_first, segment.plan_last))
         for k in range(max(len(left), len(right))):
@@ -179,6 +184,40 @@ def _print_side_by_side(explanation: Explanation) -> None:
     if end != "goal":
         mark = "<" if len(run) in blamed else ""
         print(f"      {f'({end})':<{width}} {mark}".rstrip())
+
+
+def _print_derivation(task: Task, bug: TestedState) -> None:
+    """A proof without a plan, step by step."""
+    print()
+    print(f"No plan is at hand, but one of cost {bug.upper_bound} at most exists:")
+    operators: list[str] = []
+
+    def tell() -> None:
+        if operators:
+            print(f"  apply {', '.join(operators)}")
+            operators.clear()
+
+    for step in bug.derivation or ():
+        if "operator" in step:
+            operators.append(f"({step['operator']})")
+            continue
+        tell()
+        value = step["value"]
+        worth = f"costs {value} more" if value >= 0 else f"costs {-value} less"
+        print(f"  what can be done from {', '.join(task.facts(State(step['state'])))}")
+        print(f"  can be done from here as well; a plan from there {worth} at least, because")
+        for factor in step["factors"]:
+            if factor["value"]:
+                names = ", ".join(_variable(task, v) for v in factor["variables"])
+                print(f"    {factor['value']:+d} by {names}")
+        print("  so go on there:")
+    tell()
+    print("  and the goal is reached.")
+
+
+def _variable(task: Task, variable: int) -> str:
+    """A variable by its first value, which says more than its number."""
+    return task.fact_names[variable][0].removeprefix("Atom ")
 
 
 def _misstep(task: Task, misstep: Misstep) -> str:

@@ -40,23 +40,24 @@ class Misstep:
 class Explanation:
     task: Task
     run: Trace
-    plan: tuple[int, ...]
+    plan: tuple[int, ...] | None  # None: the better cost is derived, nobody has the plan
     regrets: Regrets
     missteps: tuple[Misstep, ...]
-    diff: PlanDiff
+    diff: PlanDiff | None
+    best_cost: int  # of the best plan known, or derived
     exact: bool  # the regrets rest on the exact h*, not on bounds
     to_the_goal: Repair | None  # fewest deviations from the policy that reach the goal
     to_the_best: Repair | None  # and that reach it at the cost of the best plan known
 
     def as_dict(self) -> dict[str, Any]:
-        task, divergence = self.task, self.diff.divergence
+        task, divergence = self.task, self.diff and self.diff.divergence
         names = [f"({name})" for name in task.operator_names]
         return {
             "outcome": self.run.outcome,
             "run": [names[op] for op in self.run.operators],
-            "plan": [names[op] for op in self.plan],
+            "plan": None if self.plan is None else [names[op] for op in self.plan],
             "run_cost": self.run.cost,
-            "plan_cost": sum(task.cost(op) for op in self.plan),
+            "best_cost": self.best_cost,
             "gap": [_finite(self.regrets.gap_low), _finite(self.regrets.gap_high)],
             "exact": self.exact,
             "missteps": [misstep.as_dict(task) for misstep in self.missteps],
@@ -68,7 +69,7 @@ class Explanation:
                 "policy_facts": list(divergence.run_facts),
                 "plan_facts": list(divergence.plan_facts),
             },
-            "reachieved": dict(self.diff.reachieved),
+            "reachieved": {} if self.diff is None else dict(self.diff.reachieved),
             "repair": _repair(task, self.to_the_goal),
             "cheapest_repair": _repair(task, self.to_the_best),
         }
@@ -76,17 +77,21 @@ class Explanation:
 
 def explain(
     run: Trace,
-    plan: Sequence[int],
+    plan: Sequence[int] | None,
     known: Distances,
     runner: PolicyRunner | None = None,
     *,
+    bound: int | None = None,
     max_expansions: int = DEFAULT_EXPANSIONS,
 ) -> Explanation:
-    """Explain why a run is worse than a plan; without a policy to ask there is no repair."""
+    """Explain why a run is worse than a plan, or than a proven bound; without a policy to ask there is no repair."""
     task, start = known.task, run.states[0]
-    known.add_path(start, plan)
+    costs = [] if bound is None else [bound]
+    if plan is not None:
+        known.add_path(start, plan)
+        costs.append(sum(task.cost(op) for op in plan))
     regrets = known.regrets(run)
-    cost = int(min(known.upper(start), sum(task.cost(op) for op in plan)))
+    best = int(min([known.upper(start), *costs]))
     to_the_goal = to_the_best = None
     if runner is not None:
         if run.outcome != "goal":
@@ -94,17 +99,18 @@ def explain(
         to_the_best = smallest_repair(
             runner,
             start,
-            cost_bound=cost,
+            cost_bound=best,
             lower_bound=known.lower,
             max_expansions=max_expansions,
         )
     return Explanation(
         task,
         run,
-        tuple(plan),
+        None if plan is None else tuple(plan),
         regrets,
         missteps(regrets, known),
-        diff(task, start, run.operators, plan),
+        None if plan is None else diff(task, start, run.operators, plan),
+        best,
         known.exact,
         to_the_goal,
         to_the_best,

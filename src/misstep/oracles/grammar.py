@@ -41,6 +41,12 @@ def parse_oracle(spec: str, bench: Workbench) -> Oracle:
     return oracle
 
 
+def needs_dominance(spec: str) -> bool:
+    """Whether an oracle of the spec works with a dominance function."""
+    words = {match["word"] for match in _TOKEN.finditer(spec)}
+    return not words.isdisjoint({"smo", "bmo"})
+
+
 class _Parser:
     def __init__(self, text: str, bench: Workbench) -> None:
         self.text = text
@@ -217,4 +223,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "parse_oracle"]
+__all__ = ["DEFAULT_ORACLE", "needs_dominance", "parse_oracle"]

@@ -6,6 +6,7 @@ functions are in `misstep.oracles.dominance`; anything else that keeps this cont
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,16 @@ from numpy.typing import NDArray
 from misstep.checking.dominance import Values
 from misstep.policies.policy import States
 from misstep.tasks.task import State
+
+
+class Part(Protocol):
+    """What one factor contributes to a value."""
+
+    @property
+    def variables(self) -> Sequence[int]: ...
+
+    @property
+    def value(self) -> int: ...
 
 
 class Index(Protocol):
@@ -37,16 +48,16 @@ class Dominance(Protocol):
 
     def value(self, dominated: State, dominating: State) -> int | None: ...
 
-    def by_factor(self, dominated: State, dominating: State) -> list[dict[str, Any]]:
-        """How the value comes about, as plain data for records."""
+    def by_factor(self, dominated: State, dominating: State) -> Sequence[Part]:
+        """The summands that the value is made of."""
 
     def independent(self) -> Values:
         """The same function as the independent checker reads it."""
 
     def index(self) -> Index: ...
 
-    def single_morphs(self, dominating: State) -> list[tuple[State, int]]:
+    def morphs(self, dominating: State) -> list[tuple[State, int]]:
         """States s that differ from t in one variable, with D(s,t), the largest values first."""
 
 
-__all__ = ["Dominance", "Index"]
+__all__ = ["Dominance", "Index", "Part"]

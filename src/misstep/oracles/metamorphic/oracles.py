@@ -91,7 +91,7 @@ class StateMorphing(MetamorphicOracle):
 
     def _morphs(self, state: State, dominance: Dominance) -> list[tuple[State, int]]:
         """Those to run, without dead ends."""
-        candidates = dominance.single_morphs(state)
+        candidates = dominance.morphs(state)
         if self.sample:
             random = CounterRandom(self.seed)
             for k in range(len(candidates) - 1, 0, -1):
