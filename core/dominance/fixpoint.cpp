@@ -8,7 +8,7 @@ namespace misstep::dominance {
 template <class V>
 Fixpoint<V>::Fixpoint(const Lts &lts, const Tau &tau, const Options &options)
     : lts_(lts), tau_(tau), options_(options), n_(lts.size()), queued_(n_, 0),
-      need_(n_), best_(n_), all_(n_), base_(n_), direct_(n_) {}
+      need_(n_), wanted_(n_), best_(n_), all_(n_), base_(n_) {}
 
 template <class V>
 void Fixpoint<V>::start(std::uint64_t steps_so_far) {
@@ -17,7 +17,9 @@ void Fixpoint<V>::start(std::uint64_t steps_so_far) {
     const std::size_t cells = static_cast<std::size_t>(n_) * n_;
     d_.resize(cells);
     minus_tau_.clear();
+    edges_.clear();
     if (!tau_.trivial()) {
+        for (const Tau::Edge &edge : tau_.edges) edges_.push_back({edge.from, static_cast<V>(edge.cost)});
         minus_tau_.resize(cells);
         for (int t = 0; t < n_; ++t)
             for (int s = 0; s < n_; ++s) {
@@ -164,38 +166,37 @@ bool Fixpoint<V>::needed(std::span<const int> sources) {
 }
 
 template <class V>
-bool Fixpoint<V>::short_of_need(const V *values) const {
+bool Fixpoint<V>::short_of(const std::vector<V> &wanted, const V *values) const {
     int missing = 0;
-    for (int t = 0; t < n_; ++t) missing |= values[t] < need_[t];
+    for (int t = 0; t < n_; ++t) missing |= values[t] < wanted[t];
     return missing != 0;
 }
 
 template <class V>
 void Fixpoint<V>::close(V *values) {
-    heap_.clear();
-    for (int s : improved_) heap_.emplace_back(values[s], s);
-    std::make_heap(heap_.begin(), heap_.end());
-    while (!heap_.empty()) {
-        std::pop_heap(heap_.begin(), heap_.end());
-        const auto [value, s] = heap_.back();
-        heap_.pop_back();
+    V top = values[improved_[0]];
+    for (int s : improved_) top = std::max(top, values[s]);
+    queue_of_values_.start(top);
+    for (int s : improved_) queue_of_values_.push(values[s], s);
+    V value = 0;
+    int s = 0;
+    while (queue_of_values_.pop(value, s)) {
         if (value < values[s]) continue;
         for (int e = tau_.first[s]; e < tau_.first[s + 1]; ++e) {
-            const Tau::Edge &edge = tau_.edges[e];
-            const V reached = static_cast<V>(value - edge.cost);
+            const Edge &edge = edges_[e];
+            const V reached = value - edge.cost;
             if (reached > values[edge.from]) {
                 values[edge.from] = reached;
-                heap_.emplace_back(reached, edge.from);
-                std::push_heap(heap_.begin(), heap_.end());
+                queue_of_values_.push(reached, edge.from);
             }
         }
         steps_ += 4 + tau_.first[s + 1] - tau_.first[s];
     }
 }
 
-// Leaves in `best_` what each t can answer; not exact where it is enough for the need.
+// Leaves in `best_` what each t can answer; where that is as much as wanted, it need not be exact.
 template <class V>
-void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *base) {
+void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *base, const std::vector<V> &wanted) {
     const V nothing = nothing_[challenge.label_class];
     V *best = best_.data();
     if (nothing == NEG) {
@@ -205,7 +206,7 @@ void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *b
         for (int t = 0; t < n_; ++t) best[t] = base[t] + gain;
     }
     steps_ += n_;
-    if (!short_of_need(best)) return;
+    if (!short_of(wanted, best)) return;
 
     const V *weight = answers(challenge.label_class);
     const auto by_label = [&](int u) {
@@ -217,7 +218,7 @@ void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *b
     };
     if (tau_.trivial()) {
         for (int t = 0; t < n_; ++t)
-            if (best[t] < need_[t]) best[t] = std::max(best[t], by_label(t));
+            if (best[t] < wanted[t]) best[t] = std::max(best[t], by_label(t));
         return;
     }
     // Only answers that beat doing nothing are worth walking to.
@@ -229,7 +230,7 @@ void Fixpoint<V>::answer(const Challenge &challenge, const V *target, const V *b
             improved_.push_back(u);
         }
     }
-    if (!improved_.empty() && short_of_need(best)) close(best);
+    if (!improved_.empty() && short_of(wanted, best)) close(best);
 }
 
 // Lowers the rows of all sources of the transitions into `target`.
@@ -244,15 +245,20 @@ bool Fixpoint<V>::lower_rows(const Lts::Arrival &arrival, int target) {
         improved_.clear();
         for (int t = 0; t < n_; ++t)
             if (base_[t] > CERTAIN) improved_.push_back(t);
-        close(base_.data());
+        if (!improved_.empty()) close(base_.data());
         base = base_.data();
     }
     bool any = false;
     for (const Challenge &challenge : challenges_[arrival.group]) {
-        answer(challenge, values, base);
-        if (challenge.tau_cost != NEG)
+        if (challenge.tau_cost == NEG) {
+            answer(challenge, values, base, need_);
+        } else {
+            // Internal moves must do, so nobody needs to know how much better another answer would be.
+            for (int t = 0; t < n_; ++t) wanted_[t] = std::min<V>(need_[t], base[t] + challenge.tau_cost);
+            answer(challenge, values, base, wanted_);
             for (int t = 0; t < n_; ++t) best_[t] = std::min<V>(best_[t], base[t] + challenge.tau_cost);
-        if (!short_of_need(best_.data())) continue;
+        }
+        if (!short_of(need_, best_.data())) continue;
         if (!any) {
             all_ = best_;
         } else {

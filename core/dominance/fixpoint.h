@@ -7,12 +7,13 @@
 
 #include "dominance/label_weights.h"
 #include "dominance/tau.h"
+#include "dominance/value_queue.h"
 
 namespace misstep::dominance {
 
 // D of one factor on its way down to the greatest solution of its inequalities, for fixed weights of the labels.
 //
-// The update of spec-like pseudo-code looks at pairs (s, t). Here it is done for whole rows. A challenge (a class of labels with
+// By the definition, each pair (s, t) is looked at by itself. Here it is done for whole rows. A challenge (a class of labels with
 // a target s') gives one vector: for each t, the best that t can answer. It depends on row s' alone, and bounds the rows of
 // all states with that transition. So it is computed again only when row s' or the weights have changed.
 //
@@ -70,9 +71,9 @@ class Fixpoint {
     bool covers(const Challenge &smaller, const Challenge &larger) const;
     void prune_challenges(std::vector<Challenge> &list) const;
     bool needed(std::span<const int> sources);
-    bool short_of_need(const V *values) const;
+    bool short_of(const std::vector<V> &wanted, const V *values) const;
     void close(V *values);  // under internal moves
-    void answer(const Challenge &challenge, const V *target, const V *base);
+    void answer(const Challenge &challenge, const V *target, const V *base, const std::vector<V> &wanted);
     bool lower_rows(const Lts::Arrival &arrival, int target);
     bool lower_row(int s);
     void enqueue(int s);
@@ -94,8 +95,13 @@ class Fixpoint {
     bool cut_ = false;
     std::uint64_t steps_ = 0;
 
-    std::vector<V> need_, best_, all_, base_, direct_;  // scratch rows
-    std::vector<std::pair<V, int>> heap_;
+    struct Edge {
+        int from;
+        V cost;
+    };
+    std::vector<Edge> edges_;  // as in Tau, in this type
+    std::vector<V> need_, wanted_, best_, all_, base_;  // scratch rows
+    ValueQueue<V> queue_of_values_;
     std::vector<int> improved_;
 };
 

@@ -32,8 +32,8 @@ struct SimulationOptions {
     bool recursive_tau = true;  // also labels whose other factors can walk back
     bool noop_tau = false;      // also labels that other factors do not mind; no proof that this is sound
     Cost truncate = 1000;       // lower values count as -infinity, or it would take as many rounds to get there
-    std::uint64_t max_steps = 4'000'000'000;            // a factor, about one entry read each
-    std::uint64_t max_cells = std::uint64_t{1} << 26;   // of a table; larger factors get the identity
+    std::uint64_t max_steps = 2'000'000'000;            // a factor, about one entry read each
+    std::uint64_t max_cells = std::uint64_t{1} << 24;   // of a table; larger factors get the identity
     int threads = 1;
 };
 

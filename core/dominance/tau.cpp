@@ -1,9 +1,9 @@
 #include "dominance/tau.h"
 
 #include <algorithm>
-#include <functional>
-#include <queue>
 #include <tuple>
+
+#include "dominance/value_queue.h"
 
 namespace misstep::dominance {
 
@@ -103,20 +103,21 @@ void TauSystem::compute_distances(int factor) {
     // Backwards from each state. Internal moves that cost nothing are fine.
     tau.distance.assign(static_cast<std::size_t>(n) * n, INFINITE_COST);
     Cost farthest = 0;
-    using Entry = std::pair<Cost, int>;
     std::vector<Cost> to_goal(n);
+    ValueQueue<Cost> queue;  // of negative costs
     for (int goal = 0; goal < n; ++goal) {
         std::fill(to_goal.begin(), to_goal.end(), INFINITE_COST);
         to_goal[goal] = 0;
-        std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-        queue.emplace(0, goal);
-        while (!queue.empty()) {
-            const auto [cost, s] = queue.top();
-            queue.pop();
-            if (cost > to_goal[s]) continue;
-            for (int e = tau.first[s]; e < tau.first[s + 1]; ++e)
-                if (cost + tau.edges[e].cost < to_goal[tau.edges[e].from])
-                    queue.emplace(to_goal[tau.edges[e].from] = cost + tau.edges[e].cost, tau.edges[e].from);
+        queue.start(0);
+        queue.push(0, goal);
+        Cost value = 0;
+        int s = 0;
+        while (queue.pop(value, s)) {
+            if (-value > to_goal[s]) continue;
+            for (int e = tau.first[s]; e < tau.first[s + 1]; ++e) {
+                const Cost reached = tau.edges[e].cost - value;
+                if (reached < to_goal[tau.edges[e].from]) queue.push(-(to_goal[tau.edges[e].from] = reached), tau.edges[e].from);
+            }
         }
         for (int s = 0; s < n; ++s) {
             tau.distance[static_cast<std::size_t>(s) * n + goal] = to_goal[s];
