@@ -161,14 +161,16 @@ class Campaign:
         if known is None:
             self.report(f"{task.name}: dominance", 0, None, self.bugs)
             found = try_dominance(task)
-            tables, problem = (None, found) if isinstance(found, str) else (found.to_bytes(), None)
+            if isinstance(found, str):
+                known, remarks = (None, found), [f"no dominance function: {found}"]
+            else:
+                known, remarks = (found.to_bytes(), None), list(found.remarks)
             with self.store.unit():
-                self.store.set_dominance(task.name, tables, problem)
-                for text in [f"no dominance function: {problem}"] if problem else found.remarks:
+                self.store.set_dominance(task.name, *known)
+                for text in remarks:
                     self._event("remark", task, text)
-            known = (tables, problem)
         tables, problem = known
-        return tables if tables is not None else str(problem)
+        return problem if tables is None else tables
 
     def _test(
         self,

@@ -135,7 +135,7 @@ def _print(store: CampaignStore, bug: TestedState, explanation: Explanation) -> 
     _print_side_by_side(explanation)
     if bug.derivation is not None:
         _print_derivation(task, bug)
-    divergence = explanation.diff and explanation.diff.divergence
+    divergence = None if explanation.diff is None else explanation.diff.divergence
     if divergence is not None:
         print()
         print(

@@ -22,6 +22,7 @@ from misstep.cli import (
     census,
     check_policy,
     doctor,
+    dominance,
     explain,
     generate,
     listing,
@@ -60,6 +61,7 @@ app.command("run")(run.run_command)
 app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
+app.command("dominance")(dominance.dominance_command)
 app.command("records")(records.records_command)
 app.command("explain")(explain.explain_command)
 app.command("replay")(replay.replay_command)

@@ -84,7 +84,7 @@ def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
 
 
 @contextmanager
-def search_progress(title: str) -> Iterator[Callable[..., None]]:
+def search_progress(title: str, unit: str = "states expanded") -> Iterator[Callable[..., None]]:
     """A progress line on standard error for native work of unknown length; yields its callback."""
     console = Console(stderr=True)
     started = monotonic()
@@ -104,7 +104,9 @@ def search_progress(title: str) -> Iterator[Callable[..., None]]:
                 return
             bar.start()
         rate = expansions / max(monotonic() - started, 1e-9)
-        detail = f"{expansions:,} states expanded, {rate:,.0f}/s, {used / 2**20:,.0f} MB"
+        detail = f"{expansions:,} {unit}, {rate:,.0f}/s"
+        if used:
+            detail += f", {used / 2**20:,.0f} MB"
         if evaluations:
             detail += f", {evaluations:,} evaluated"
         bar.update(row, detail=detail)

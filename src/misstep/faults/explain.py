@@ -50,7 +50,8 @@ class Explanation:
     to_the_best: Repair | None  # and that reach it at the cost of the best plan known
 
     def as_dict(self) -> dict[str, Any]:
-        task, divergence = self.task, self.diff and self.diff.divergence
+        task = self.task
+        divergence = None if self.diff is None else self.diff.divergence
         names = [f"({name})" for name in task.operator_names]
         return {
             "outcome": self.run.outcome,

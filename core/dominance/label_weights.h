@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dominance/label_dominance.h"
+
+namespace misstep::dominance {
+
+// What the other factors say when one factor answers a label by another: the sum of their label dominances.
+//
+// Labels that all other factors treat alike form a class, so that sums are taken once a pair of classes. An answer counts by
+// the group of its label in this factor: of the labels in a group the best one is taken, their own costs included.
+class LabelWeights {
+   public:
+    // `uses[label]`: the factors a label is relevant in, and its group there.
+    struct Use {
+        int factor;
+        int group;
+    };
+    LabelWeights(int factor, const Lts &lts, const std::vector<std::vector<Use>> &uses, const std::vector<Cost> &costs,
+                 const std::vector<LabelDominance> &dominance);
+
+    int classes() const { return static_cast<int>(terms_.size()); }
+    int class_of(int position) const { return class_of_[position]; }  // of a label, by position in the factor
+    const std::vector<int> &neighbours() const { return neighbours_; }  // the factors whose label dominance is read
+    std::uint64_t work() const;  // of one update, roughly
+
+    void update(const std::vector<LabelDominance> &dominance);
+    // Answering a label of the class by the best label of a group, or by nothing. The answer's cost is taken off.
+    Cost answer(int label_class, int group) const { return answers_[static_cast<std::size_t>(label_class) * groups_ + group]; }
+    Cost nothing(int label_class) const { return nothing_[label_class]; }
+    bool saturated() const { return saturated_; }  // some sum was too low for the type
+
+   private:
+    struct Term {
+        int factor;
+        int index;  // in that factor's LabelDominance
+        friend bool operator==(const Term &, const Term &) = default;
+        friend auto operator<=>(const Term &, const Term &) = default;
+    };
+    struct Response {
+        int label_class;
+        Cost cost;
+    };
+    Cost weight(const std::vector<Term> &from, const std::vector<Term> &to, const std::vector<LabelDominance> &dominance);
+
+    int groups_;
+    std::vector<int> class_of_;
+    std::vector<std::vector<Term>> terms_;
+    std::vector<std::vector<Response>> responses_;  // by group
+    std::vector<int> neighbours_;
+    std::vector<Cost> answers_;
+    std::vector<Cost> nothing_;
+    bool saturated_ = false;
+};
+
+}  // namespace misstep::dominance

@@ -1,0 +1,223 @@
+#include "dominance/simulation.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+
+#include "dominance/fixpoint.h"
+#include "dominance/parallel.h"
+
+namespace misstep::dominance {
+
+const char *name(Fallback fallback) {
+    switch (fallback) {
+        case Fallback::none: return "none";
+        case Fallback::steps: return "steps";
+        case Fallback::cells: return "cells";
+        case Fallback::time: return "time";
+    }
+    return "none";
+}
+
+namespace {
+
+bool too_large(int size, const SimulationOptions &options) {
+    return size > MAX_TAU_STATES || static_cast<std::uint64_t>(size) * size > options.max_cells;
+}
+
+template <class V>
+class Run {
+   public:
+    Run(const std::vector<Lts> &factors, const std::vector<Cost> &costs, TauSystem &tau, const SimulationOptions &options, Crew &crew)
+        : factors_(factors), costs_(costs), tau_(tau), options_(options), crew_(crew), count_(static_cast<int>(factors.size())),
+          fallback_(factors.size(), Fallback::none), steps_(factors.size(), 0) {
+        uses_.resize(costs.size());
+        for (int i = 0; i < count_; ++i)
+            for (std::size_t k = 0; k < factors[i].labels().size(); ++k)
+                uses_[factors[i].labels()[k]].push_back({i, factors[i].group_of()[k]});
+        std::vector<char> shared(costs.size());
+        for (std::size_t label = 0; label < costs.size(); ++label) shared[label] = uses_[label].size() > 1;
+        for (const Lts &lts : factors) dominance_.emplace_back(lts, shared, options.max_cells);
+        for (int i = 0; i < count_; ++i) {
+            weights_.emplace_back(i, factors[i], uses_, costs, dominance_);
+            const typename Fixpoint<V>::Options own{
+                options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_steps};
+            fixpoints_.push_back(too_large(factors[i].size(), options) ? nullptr : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
+            if (!fixpoints_[i] || weights_[i].work() > options.max_cells) fallback_[i] = Fallback::cells;
+        }
+        // Large factors first, so that no thread is left with one at the end.
+        order_.resize(count_);
+        std::iota(order_.begin(), order_.end(), 0);
+        std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return factors[a].size() > factors[b].size(); });
+    }
+
+    void solve() {
+        do {
+            descend();
+        } while (options_.noop_tau && !crew_.out_of_time() && offer_noop_labels());
+    }
+
+    Table table(int i) const {
+        if (!fixpoints_[i]) return Table::identity(factors_[i].size());
+        if (fallback_[i] != Fallback::none && tau_[i].trivial()) return Table::identity(factors_[i].size());
+        return Table::of(factors_[i].size(), fixpoints_[i]->values(), Fixpoint<V>::CERTAIN);
+    }
+    Fallback fallback(int i) const { return fallback_[i]; }
+    bool cut(int i) const { return fallback_[i] == Fallback::none && fixpoints_[i]->cut(); }
+    int rounds() const { return rounds_; }
+    std::uint64_t steps() const { return std::accumulate(steps_.begin(), steps_.end(), std::uint64_t{0}); }
+
+   private:
+    Cost value(int i, int dominated, int dominating) const {
+        if (fixpoints_[i]) return fixpoints_[i]->at(dominated, dominating);
+        return dominated == dominating ? 0 : MINUS_INFINITY;
+    }
+    bool update_dominance(int i) {
+        return dominance_[i].update(factors_[i], [&](int s, int t) { return value(i, s, t); });
+    }
+    void give_up(int i, Fallback reason) {
+        fallback_[i] = reason;
+        if (fixpoints_[i]) fixpoints_[i]->fall_back();
+    }
+
+    // All factors by turns with the same weights (so that the number of threads does not matter), then new weights.
+    void descend() {
+        std::vector<char> stale(count_, 1);
+        crew_.run(count_, [&](int position) {
+            const int i = order_[position];
+            if (fixpoints_[i]) fixpoints_[i]->start(steps_[i]);
+            if (fallback_[i] != Fallback::none) give_up(i, fallback_[i]);
+            update_dominance(i);
+        });
+        bool changed = true;
+        while (changed && !crew_.stop) {
+            ++rounds_;
+            std::vector<char> moved(count_, 0), fresh(count_, 0);
+            crew_.run(count_, [&](int position) {
+                const int i = order_[position];
+                if (fallback_[i] != Fallback::none || !stale[i]) return;
+                Fixpoint<V> &fixpoint = *fixpoints_[i];
+                const std::uint64_t before = fixpoint.steps();
+                weights_[i].update(dominance_);
+                fixpoint.set_weights(weights_[i], costs_);
+                const bool done = fixpoint.run(crew_.stop);
+                steps_[i] = fixpoint.steps();
+                crew_.steps += steps_[i] - before;
+                if (!done && !crew_.stop) give_up(i, Fallback::steps);
+                moved[i] = 1;
+            });
+            if (crew_.stop) break;
+            crew_.run(count_, [&](int position) {
+                const int i = order_[position];
+                if (moved[i]) fresh[i] = update_dominance(i);
+            });
+            changed = false;
+            for (int i = 0; i < count_; ++i) {
+                const std::vector<int> &read = weights_[i].neighbours();
+                stale[i] = std::any_of(read.begin(), read.end(), [&](int j) { return fresh[j] != 0; });
+                changed = changed || (stale[i] && fallback_[i] == Fallback::none);
+            }
+        }
+        if (crew_.stop)
+            for (int i = 0; i < count_; ++i)
+                if (fallback_[i] == Fallback::none) give_up_late(i);
+    }
+    void give_up_late(int i) {
+        fixpoints_[i]->start(steps_[i]);
+        give_up(i, Fallback::time);
+    }
+
+    // Labels that are no loss in all other factors, at the price of the gain that they may be.
+    bool offer_noop_labels() {
+        bool any = false;
+        for (int i = 0; i < count_; ++i)
+            for (std::size_t k = 0; k < factors_[i].labels().size(); ++k) {
+                const int label = factors_[i].labels()[k];
+                Cost sum = 0;
+                for (const LabelWeights::Use &use : uses_[label]) {
+                    if (use.factor == i) continue;
+                    const Cost value = dominance_[use.factor].from_nothing(dominance_[use.factor].index(use.group));
+                    sum = value == MINUS_INFINITY || sum == MINUS_INFINITY ? MINUS_INFINITY : sum + value;
+                }
+                if (sum == MINUS_INFINITY || sum < -MAX_TAU_COST) continue;
+                any = tau_.offer(i, static_cast<int>(k), costs_[label] + std::max<Cost>(0, -sum)) || any;
+            }
+        if (any) tau_.close();
+        return any;
+    }
+
+    const std::vector<Lts> &factors_;
+    const std::vector<Cost> &costs_;
+    TauSystem &tau_;
+    const SimulationOptions &options_;
+    Crew &crew_;
+    const int count_;
+    std::vector<std::vector<LabelWeights::Use>> uses_;
+    std::vector<LabelDominance> dominance_;
+    std::vector<LabelWeights> weights_;
+    std::vector<std::unique_ptr<Fixpoint<V>>> fixpoints_;
+    std::vector<Fallback> fallback_;
+    std::vector<std::uint64_t> steps_;
+    std::vector<int> order_;
+    int rounds_ = 0;
+};
+
+template <class V>
+Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauSystem &tau, const SimulationOptions &options, Crew &crew) {
+    Run<V> work(factors, factoring.costs, tau, options, crew);
+    work.solve();
+    Simulation result;
+    result.rounds = work.rounds();
+    result.steps = work.steps();
+    result.transitive = options.strict && !options.noop_tau;
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+        const Factor &factor = factoring.factors[i];
+        result.factors.push_back({factor.variables, factor.lookup, work.table(static_cast<int>(i)), work.fallback(static_cast<int>(i))});
+        result.transitive = result.transitive && !work.cut(static_cast<int>(i));
+    }
+    return result;
+}
+
+// With one factor every label is an internal move of its own cost, so t can walk its cheapest path to the goal, and
+// D(s, t) = h(s) - h(t) solves the inequalities.
+Simulation single(const Factoring &factoring) {
+    const Factor &factor = factoring.factors[0];
+    std::vector<std::int64_t> values;
+    for (Cost h : factor.h)
+        for (Cost other : factor.h) values.push_back(h - other);
+    Simulation result;
+    result.factors.push_back({factor.variables, factor.lookup, Table::of<std::int64_t>(factor.size, values, MINUS_INFINITY), Fallback::none});
+    return result;
+}
+
+// The largest number that can occur as a finite value.
+Cost magnitude(const Factoring &factoring, const TauSystem &tau, const SimulationOptions &options) {
+    Cost largest = options.truncate;
+    for (Cost cost : factoring.costs) largest = std::max(largest, cost);
+    for (std::size_t i = 0; i < factoring.factors.size(); ++i) {
+        if (too_large(factoring.factors[i].size, options)) continue;
+        for (Cost h : factoring.factors[i].h) largest = std::max(largest, h);
+        for (Cost distance : tau[static_cast<int>(i)].distance)
+            if (distance < INFINITE_COST) largest = std::max(largest, distance);
+    }
+    return largest;
+}
+
+}  // namespace
+
+Simulation simulate(const Factoring &factoring, const SimulationOptions &options, const Limits &limits) {
+    if (factoring.factors.size() == 1 && options.tau && !too_large(factoring.factors[0].size, options)) {
+        const std::vector<Cost> &h = factoring.factors[0].h;
+        if (*std::max_element(h.begin(), h.end()) <= options.truncate) return single(factoring);
+    }
+    Crew crew(options.threads, limits);
+    std::vector<Lts> factors;
+    for (const Factor &factor : factoring.factors) factors.emplace_back(factor);
+    TauSystem tau(factors, factoring.costs, {options.tau, options.recursive_tau, options.max_cells, options.max_steps});
+    // Internal moves that come later may be longer, so noop labels get the wide type at once.
+    if (!options.noop_tau && magnitude(factoring, tau, options) <= Fixpoint<std::int32_t>::LIMIT)
+        return run<std::int32_t>(factoring, factors, tau, options, crew);
+    return run<std::int64_t>(factoring, factors, tau, options, crew);
+}
+
+}  // namespace misstep::dominance

@@ -1,0 +1,23 @@
+"""Dominance functions: how much better one state is than another, at least.
+
+A dominance function D gives D(s, t) <= h*(s) - h*(t) for all states s with a plan, or says nothing. So a bound on h*
+of s is one on h* of t: h*(t) <= u(s) - D(s, t). The first argument is always the dominated state, the second
+the dominating one, as in the papers.
+"""
+
+from misstep.oracles.dominance.attempt import try_dominance
+from misstep.oracles.dominance.function import DominanceFunction, FactorInfo, Part
+from misstep.oracles.dominance.index import ComparisonIndex, Exchange, Pull, Push
+from misstep.oracles.dominance.settings import DominanceSettings
+
+__all__ = [
+    "ComparisonIndex",
+    "DominanceFunction",
+    "DominanceSettings",
+    "Exchange",
+    "FactorInfo",
+    "Part",
+    "Pull",
+    "Push",
+    "try_dominance",
+]

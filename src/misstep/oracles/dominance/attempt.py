@@ -1,0 +1,22 @@
+"""A dominance function where the task allows one; where not, the reason, so that a campaign can go on without."""
+
+from __future__ import annotations
+
+from misstep.errors import UnsupportedError
+from misstep.oracles.dominance.compute import Progress
+from misstep.oracles.dominance.function import DominanceFunction
+from misstep.oracles.dominance.settings import DominanceSettings
+from misstep.tasks.task import Task
+
+
+def try_dominance(
+    task: Task, settings: DominanceSettings | None = None, progress: Progress | None = None
+) -> DominanceFunction | str:
+    try:
+        function = DominanceFunction.compute(task, settings, progress)
+    except UnsupportedError as error:
+        return error.what
+    return function if function.solvable else "the task has no plan"
+
+
+__all__ = ["try_dominance"]

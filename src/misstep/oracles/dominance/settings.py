@@ -1,0 +1,58 @@
+"""How a dominance function is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from misstep.errors import UsageError
+from misstep.tasks.task import Task
+
+
+@dataclass(frozen=True)
+class DominanceSettings:
+    """Which factors, which simulation, and how much work.
+
+    By default there are two factorings, and D is the larger of what they say: one factor a variable, and factors merged
+    as far as the limits allow. With the merged ones, exact label reduction and exact shrinking come together; each
+    alone gains little.
+    """
+
+    atomic: bool = True
+    merged: bool = True
+    limit_states: int = 50_000  # of a product of two factors
+    limit_transitions: int = 10_000
+    reduce_labels: bool = True  # in the merged factors
+    shrink: bool = True  # in the merged factors
+    prune_unreachable: bool = True  # False: also about states that cannot be reached
+
+    strict: bool = True  # internal moves are answered by internal moves; False has no proof
+    recursive_tau: bool = True
+    noop_tau: bool = False  # stronger, without a proof
+    truncate: int | None = None  # lower values count as nothing; None: from the costs
+
+    steps: int = 2_000_000_000  # a factor; about one table entry read each
+    cells: int = 2**24  # entries of a factor's table
+    seconds: float | None = None  # a safety net: results depend on the machine if it is needed
+    threads: int = 1  # no influence on the result
+
+    def __post_init__(self) -> None:
+        if not (self.atomic or self.merged):
+            raise UsageError(
+                "no factors to build a dominance function from", expected="atomic or merged"
+            )
+        lowest = {"limit_states": 1, "limit_transitions": 1, "steps": 1, "cells": 1, "threads": 1}
+        for name, low in lowest.items():
+            if getattr(self, name) < low:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected=f"{low} or more")
+        if self.truncate is not None and self.truncate < 0:
+            raise UsageError(f"truncate is {self.truncate}", expected="0 or more, or None")
+
+    def truncate_for(self, task: Task) -> int:
+        """Far below the values that matter: fifty times the dearest operator, and 1000 at least."""
+        if self.truncate is not None:
+            return self.truncate
+        costs = (task.cost(op) for op in range(task.operator_count))
+        return max(1000, 50 * max(costs, default=0))
+
+
+__all__ = ["DominanceSettings"]

@@ -1,0 +1,117 @@
+"""Tables and numbers known beforehand: the worked example and three small domains."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from misstep.tasks.task import State, Task
+from support.dominance import (
+    ATOMIC,
+    MERGED,
+    ONE_FACTOR,
+    Truth,
+    Variant,
+    gripper,
+    logistics,
+    shown,
+    visitall_2x2,
+)
+
+# Truck {A, B}, package {A, B, in the truck}, goal: package at B.
+EXAMPLE = logistics(2, 1, goal=1)
+
+
+def test_distances_and_internal_moves_of_the_example() -> None:
+    factoring = ATOMIC.factoring(EXAMPLE)
+    assert [factoring.distances(i) for i in range(2)] == [[0, 0], [2, 0, 1]]
+    _, (truck, package) = ATOMIC.naive(factoring)
+    assert truck.tolist() == [[0, 1], [1, 0]]
+    assert package.tolist() == [[0, 6, 3], [6, 0, 3], [3, 3, 0]]
+
+
+def test_atomic_tables_of_the_example() -> None:
+    truck, package = ATOMIC.tables(EXAMPLE)
+    assert shown(truck) == [[0, -1], [-1, 0]]
+    assert shown(package) == [[0, 2, 1], [-6, 0, -3], [-3, 1, 0]]
+
+
+def test_example_without_recursive_internal_moves() -> None:
+    variant = ATOMIC.but(recursive_tau=False)
+    truck, package = variant.tables(EXAMPLE)
+    assert shown(truck) == [[0, -1], [-1, 0]]
+    assert shown(package) == [[0, 2, 1], [None, 0, None], [None, 1, 0]]
+    truth = Truth.of(EXAMPLE)
+    assert truth.counts(truth.matrix(variant.function(EXAMPLE)))[:2] == (24, 36)
+
+
+def test_one_factor_of_the_example_is_exact() -> None:
+    truth = Truth.of(EXAMPLE)
+    assert truth.h_star.tolist() == [3, 0, 2, 4, 0, 1]
+    values = truth.matrix(ONE_FACTOR.function(EXAMPLE))
+    assert values[0].tolist() == [0, 3, 1, -1, 3, 2]
+    assert truth.counts(values) == (36, 36, 36)
+
+
+def test_the_example_as_an_oracle_sees_it() -> None:
+    function = ATOMIC.function(EXAMPLE)
+    assert function.value(State([0, 0]), State([1, 0])) == -1  # u(t) <= 3 + 1
+    # Driving away with the package: the atomic factors prove nothing, the merged one a loss of 2.
+    before, after = State([1, 2]), State([0, 2])
+    assert function.value(after, before) == -1
+    assert ONE_FACTOR.function(EXAMPLE).value(after, before) == 1
+
+
+@pytest.mark.parametrize(
+    ("task", "variant", "sizes", "counts"),
+    [
+        (EXAMPLE, ATOMIC, [2, 3], (36, 36, 11)),
+        (EXAMPLE, ONE_FACTOR, [6], (36, 36, 36)),
+        (gripper(1), ATOMIC, [2, 2, 2, 4], (128, 960, 87)),
+        (gripper(1), ONE_FACTOR, [8], (64, 960, 64)),
+        (visitall_2x2(), ATOMIC, [4, 2, 2, 2], (324, 1024, 108)),
+        (visitall_2x2(), ATOMIC.but(noop_tau=True), [4, 2, 2, 2], (1024, 1024, 112)),
+        (visitall_2x2(), ONE_FACTOR, [18], (324, 1024, 324)),
+    ],
+)
+def test_numbers_of_pairs(
+    task: Task, variant: Variant, sizes: list[int], counts: tuple[int, int, int]
+) -> None:
+    factoring = variant.factoring(task)
+    assert [factoring.states(i) for i in range(len(factoring))] == sizes
+    truth = Truth.of(task)
+    values = truth.matrix(variant.function(task))
+    assert truth.counts(values) == counts
+    assert truth.violations(values) == []
+
+
+def test_tables_of_gripper() -> None:
+    robot, left, right, ball = ATOMIC.tables(gripper(1))
+    assert shown(robot) == [[0, -1], [-1, 0]]
+    assert shown(left) == shown(right) == [[0, None], [0, 0]]
+    apart = ~np.eye(4, dtype=bool)
+    assert all(x is None for x in np.array(shown(ball), dtype=object)[apart])
+
+
+def test_tables_of_visitall() -> None:
+    robot, *flags = ATOMIC.tables(visitall_2x2())
+    no = None
+    assert shown(robot) == [[0, -1, -1, 0], [no, 0, 0, no], [no, 0, 0, no], [0, -1, -1, 0]]
+    assert all(shown(flag) == [[0, 0], [no, 0]] for flag in flags)
+    robot, *flags = ATOMIC.but(noop_tau=True).tables(visitall_2x2())
+    assert shown(robot) == [[0, -1, -1, 0], [-1, 0, 0, -1], [-1, 0, 0, -1], [0, -1, -1, 0]]
+    assert all(shown(flag) == [[0, 0], [-5, 0]] for flag in flags)
+
+
+def test_gripper_with_two_balls_shrinks_to_what_matters() -> None:
+    """The balls are interchangeable: with both simplifications one small factor knows everything."""
+    task = gripper(2)
+    plain = ONE_FACTOR.factoring(task)
+    simple = ONE_FACTOR.but(reduce_labels=True, shrink=True)
+    assert len(plain) == len(simple.factoring(task)) == 1
+    assert simple.factoring(task).states(0) < plain.states(0)
+    truth = Truth.of(task)
+    values = truth.matrix(simple.function(task))
+    assert truth.violations(values) == []
+    known, _, tight = truth.counts(values)
+    assert known == tight >= truth.counts(truth.matrix(MERGED.function(task)))[2]
