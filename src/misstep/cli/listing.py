@@ -7,16 +7,24 @@ from misstep.cli.output import print_json
 from misstep.planning import SEARCHES
 from misstep.policies.load import BUILTIN, third_party
 from misstep.tasks.domains import DOMAINS
+from misstep.tasks.models import MODELS
+from misstep.tasks.parameters import AnyParameter, Flag
 
 
 def list_command(as_json: AsJson = False) -> int:
-    """List the built-in domains, the kinds of policies and the searches."""
+    """List the built-in domains and models, the kinds of policies and the searches."""
     sections = {
         "domains": {
             name: domain.summary
             + " Sizes: "
             + ", ".join(f"--{p.name} {p.default}" for p in domain.parameters)
             for name, domain in DOMAINS.items()
+        },
+        "models": {
+            name: model.summary
+            + ". Options: "
+            + ", ".join(_option(parameter) for parameter in model.parameters)
+            for name, model in MODELS.items()
         },
         "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
@@ -32,6 +40,13 @@ def list_command(as_json: AsJson = False) -> int:
                     }
                     for name, domain in DOMAINS.items()
                 },
+                "models": {
+                    name: {
+                        "summary": model.summary,
+                        "choices": {p.name: p.default for p in model.parameters},
+                    }
+                    for name, model in MODELS.items()
+                },
                 "policies": sections["policies"],
                 "searches": sections["searches"],
             }
@@ -42,3 +57,8 @@ def list_command(as_json: AsJson = False) -> int:
         for name, summary in entries.items():
             print(f"  {name:<20} {summary}")
     return 0
+
+
+def _option(parameter: AnyParameter) -> str:
+    option = "--" + parameter.name.replace("_", "-")
+    return option if isinstance(parameter, Flag) else f"{option} {parameter.default}".rstrip()
