@@ -34,26 +34,36 @@ class Trees : public Network {
     };
 
     // `base` is what the sums start with. Throws std::invalid_argument if the arguments contradict each other.
-    Trees(int inputs, int outputs, Rule rule, const std::vector<Tree> &trees, std::vector<Node> nodes,
+    Trees(int inputs, int outputs, Rule rule, const std::vector<Tree> &trees, const std::vector<Node> &nodes,
           std::vector<double> values, std::vector<double> base);
 
     void evaluate(const double *inputs, int count, double *outputs) override;
 
    private:
+    // Leaves are nodes as well, behind the inner ones, and lead to themselves: rows that go down a tree together need not ask which of
+    // them have arrived, so that no branch depends on the data.
+    struct Step {
+        double threshold;
+        std::int32_t feature;
+        std::int32_t child[2];
+    };
     struct Root {
-        const Node *nodes;
-        const double *values;
-        bool is_leaf;
-        int output;
+        std::size_t steps;
+        std::size_t values;
+        std::int32_t inner;
+        std::int32_t depth;
+        std::int32_t output;
     };
 
+    void add_tree(const Tree &tree, const Node *nodes, std::size_t values);
     template <bool STRICT>
     void evaluate_block(const double *inputs, int count, double *outputs) const;
+    void add_leaf(const Root &tree, std::int32_t leaf, double *outputs) const;
 
     Rule rule_;
-    std::vector<Node> nodes_;
     std::vector<double> values_;
     std::vector<double> base_;
+    std::vector<Step> steps_;
     std::vector<Root> roots_;
     std::vector<double> rounded_;
 };
