@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +13,29 @@ from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
 from misstep.policies.networks.trees import Ensemble, Split, Tree, grow
 
 Rows = NDArray[np.float64]
+
+# A model of one tree as LightGBM writes it.
+LIGHTGBM_FILE = """\
+tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+max_feature_idx=1
+objective=regression
+
+Tree=0
+num_leaves=2
+num_cat=0
+split_feature=1
+threshold=0.1
+decision_type=2
+left_child=-1
+right_child=-2
+leaf_value=2 3
+is_linear=0
+
+end of trees
+"""
 
 
 def random_mlp(sizes: list[int], seed: int = 0, *, normalised: bool = False) -> MlpWeights:
@@ -74,3 +99,27 @@ def random_ensemble(
     grown = tuple(tree(None if random.random() < 0.5 else i % outputs) for i in range(trees))
     base = tuple(random.normal(size=outputs).tolist())
     return Ensemble(inputs, outputs, bool(rule & 1), bool(rule & 2), grown, base)
+
+
+def tensors_of(weights: MlpWeights, names: list[str]) -> dict[str, Any]:
+    found = {}
+    for name, layer in zip(names, weights.layers, strict=True):
+        found[f"{name}.weight"] = layer.matrix.astype(np.float32)
+        found[f"{name}.bias"] = layer.bias.astype(np.float32)
+    return found
+
+
+def safetensors_bytes(tensors: dict[str, Any]) -> bytes:
+    header: dict[str, Any] = {"__metadata__": {"any": "thing"}}
+    data = b""
+    types = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64"}
+    for name, tensor in tensors.items():
+        raw = tensor.tobytes()
+        header[name] = {
+            "dtype": types[str(tensor.dtype)],
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    encoded = json.dumps(header).encode()
+    return len(encoded).to_bytes(8, "little") + encoded + data

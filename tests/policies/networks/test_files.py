@@ -14,7 +14,14 @@ from misstep.policies.networks import load_network
 from misstep.policies.networks.mlp import MlpWeights
 from misstep.policies.networks.nnet import decode_nnet, encode_nnet, write_nnet
 from misstep.policies.networks.trees import encode_ensemble
-from support.networks import naive_mlp, naive_trees, random_ensemble, random_mlp
+from support.networks import (
+    naive_mlp,
+    naive_trees,
+    random_ensemble,
+    random_mlp,
+    safetensors_bytes,
+    tensors_of,
+)
 
 ROWS = np.random.default_rng(1).normal(size=(50, 4))
 
@@ -97,30 +104,6 @@ def test_wrong_nnet_files(tmp_path: Path, change: Any, told: str) -> None:
 
 
 # State dicts
-
-
-def tensors_of(weights: MlpWeights, names: list[str]) -> dict[str, Any]:
-    found = {}
-    for name, layer in zip(names, weights.layers, strict=True):
-        found[f"{name}.weight"] = layer.matrix.astype(np.float32)
-        found[f"{name}.bias"] = layer.bias.astype(np.float32)
-    return found
-
-
-def safetensors_bytes(tensors: dict[str, Any]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {"any": "thing"}}
-    data = b""
-    types = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64"}
-    for name, tensor in tensors.items():
-        raw = tensor.tobytes()
-        header[name] = {
-            "dtype": types[str(tensor.dtype)],
-            "shape": list(tensor.shape),
-            "data_offsets": [len(data), len(data) + len(raw)],
-        }
-        data += raw
-    encoded = json.dumps(header).encode()
-    return len(encoded).to_bytes(8, "little") + encoded + data
 
 
 def test_safetensors_in_any_order(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from misstep.errors import InputFormatError, MisstepError, UnsupportedError
 from misstep.policies.networks import load_network
 from misstep.policies.networks.sklearn import from_sklearn
 from misstep.policies.networks.trees import encode_ensemble, tree_network
+from support.networks import LIGHTGBM_FILE
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of the other programs
 RANDOM = np.random.default_rng(0)
@@ -154,27 +155,6 @@ XGBOOST_FILE: dict[str, Any] = {
         },
     }
 }  # fmt: skip
-LIGHTGBM_FILE = """\
-tree
-version=v4
-num_class=1
-num_tree_per_iteration=1
-max_feature_idx=1
-objective=regression
-
-Tree=0
-num_leaves=2
-num_cat=0
-split_feature=1
-threshold=0.1
-decision_type=2
-left_child=-1
-right_child=-2
-leaf_value=2 3
-is_linear=0
-
-end of trees
-"""
 
 
 def write(path: Path, content: Any) -> Path:

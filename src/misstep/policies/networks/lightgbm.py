@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from misstep.errors import InputFormatError, MisstepError, UnsupportedError
-from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, grow
+from misstep.errors import InputFormatError, UnsupportedError
+from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, count, grow
 
 KIND = "a model saved by LightGBM"
 _CATEGORICAL, _ZERO_IS_MISSING = 1, 1
@@ -30,11 +30,11 @@ def decode_dump(document: dict[str, Any], where: str) -> Ensemble:
         ]
         return _ensemble(
             trees,
-            inputs=int(document["max_feature_idx"]) + 1,
-            each_round=int(document["num_tree_per_iteration"]),
+            inputs=count(int(document["max_feature_idx"]) + 1, "the number of features", where),
+            each_round=count(int(document["num_tree_per_iteration"]), "num_class", where),
             objective=str(document.get("objective", "")),
         )
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         _malformed(error, where)
 
 
@@ -53,16 +53,16 @@ def decode_text(content: bytes, where: str) -> Ensemble:
     try:
         return _ensemble(
             [_arrays(_fields(block), where) for block in blocks],
-            inputs=int(header["max_feature_idx"]) + 1,
-            each_round=int(header["num_tree_per_iteration"]),
+            inputs=count(int(header["max_feature_idx"]) + 1, "the number of features", where),
+            each_round=count(int(header["num_tree_per_iteration"]), "num_class", where),
             objective=header.get("objective", ""),
         )
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (LookupError, TypeError, ValueError, OverflowError) as error:
         _malformed(error, where)
 
 
 def _ensemble(trees: list[Tree], *, inputs: int, each_round: int, objective: str) -> Ensemble:
-    if each_round < 1 or len(trees) % each_round:
+    if len(trees) % each_round:
         raise ValueError(f"{len(trees)} trees in rounds of {each_round}")
     binary = each_round == 1 and objective.split(" ")[0] in ("binary", "cross_entropy")
     for number, tree in enumerate(trees):
@@ -130,8 +130,6 @@ def _unsupported(what: str, where: str) -> NoReturn:
 
 
 def _malformed(error: Exception, where: str) -> NoReturn:
-    if isinstance(error, MisstepError):
-        raise error
     raise InputFormatError(
         f"a part is missing or wrong: {type(error).__name__} {str(error)[:60]}".strip(),
         where=where,

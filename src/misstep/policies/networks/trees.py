@@ -29,7 +29,7 @@ from misstep.policies.networks.network import NativeNetwork
 FORMAT = "misstep-trees"
 VERSION = 1
 KIND = "an ensemble of decision trees"
-MAX_NODES = 50_000_000
+MAX_COUNT = 65_536  # of inputs, and of outputs
 COMPARISONS = {"lt": True, "le": False}
 PRECISIONS = {"single": True, "double": False}
 
@@ -143,7 +143,7 @@ def decode_ensemble(document: dict[str, Any], where: str) -> Ensemble:
             expected=f"version {VERSION}",
             hint="a newer Misstep may read it",
         )
-    inputs, outputs = (_count(document.get(key), key, where) for key in ("inputs", "outputs"))
+    inputs, outputs = (count(document.get(key), key, where) for key in ("inputs", "outputs"))
     strict = _one_of(document, "comparison", COMPARISONS, where)
     single = _one_of(document, "precision", PRECISIONS, where)
     listed = document.get("trees")
@@ -201,9 +201,10 @@ def _one_of(document: dict[str, Any], key: str, known: dict[str, bool], where: s
     return known[value]
 
 
-def _count(value: Any, key: str, where: str) -> int:
-    if not _is_whole(value) or not 1 <= value <= 1_000_000:
-        _refuse(f"{key} is {value!r:.60}, not a number from 1 on", where)
+def count(value: Any, key: str, where: str) -> int:
+    """A number of inputs or outputs that can be meant."""
+    if not _is_whole(value) or not 1 <= value <= MAX_COUNT:
+        _refuse(f"{key} is {value!r:.60}, not a number from 1 to {MAX_COUNT}", where)
     return int(value)
 
 
@@ -229,6 +230,7 @@ __all__ = [
     "Ensemble",
     "Split",
     "Tree",
+    "count",
     "decode_ensemble",
     "encode_ensemble",
     "grow",

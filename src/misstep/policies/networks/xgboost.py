@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from misstep.errors import InputFormatError, UnsupportedError
-from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, grow
+from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, count, grow
 
 KIND = "a model saved by XGBoost as JSON"
 _ARRAYS = ("left_children", "right_children", "split_indices", "split_conditions")
@@ -33,22 +33,26 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
         if booster["name"] != "gbtree":
             _unsupported(f"the booster {booster['name']!r:.60}", "'gbtree'", where)
         model = booster["model"]
-        inputs = int(parameters["num_feature"])
+        inputs = count(int(parameters["num_feature"]), "num_feature", where)
         classes = int(parameters.get("num_class", 0))
         targets = int(parameters.get("num_target", 1))
-        scores = max(classes, targets, 1)
+        scores = count(max(classes, targets, 1), "num_class", where)
         binary = scores == 1 and objective.startswith("binary:")
         base = _base(str(parameters.get("base_score", "0")), scores)
         trees = []
         for tree, output in zip(model["trees"], model["tree_info"], strict=True):
             trees.append(_tree(tree, int(output) + binary, where))
-    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputFormatError(
             f"a part is missing or wrong: {type(error).__name__} {str(error)[:60]}".strip(),
             where=where,
             expected=KIND,
         ) from error
     if binary:
+        if not 0 < base[0] < 1:
+            raise InputFormatError(
+                f"base_score is {base[0]}", where=where, expected="a probability"
+            )
         # What is stored is the probability that the margins start from.
         base = (0.0, math.log(base[0] / (1 - base[0])))
         scores = 2
@@ -58,7 +62,7 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
 def _base(text: str, scores: int) -> tuple[float, ...]:
     """One number for all outputs, or one each."""
     values = json.loads(text) if text.startswith("[") else [float(text)]
-    listed = tuple(float(np.float32(value)) for value in values)
+    listed = tuple(_single(value) for value in values)
     if len(listed) not in (1, scores) or not all(map(math.isfinite, listed)):
         raise ValueError(f"base_score {text}")
     return listed * scores if len(listed) == 1 else listed
@@ -76,12 +80,18 @@ def _tree(tree: dict[str, Any], output: int, where: str) -> Tree:
     def look(node: int) -> Leaf | Split:
         if node < 0:
             raise ValueError("a child that does not exist")
-        number = float(np.float32(condition[node]))
+        number = _single(condition[node])
         if left[node] == -1:  # a leaf keeps its number where an inner node has its threshold
             return number
         return Split(int(feature[node]), number, int(left[node]), int(right[node]))
 
     return grow(0, look, output, len(left) + 1, where)
+
+
+def _single(value: Any) -> float:
+    """A number as XGBoost has it; infinite ones are refused later on."""
+    with np.errstate(over="ignore"):
+        return float(np.float32(value))
 
 
 def _unsupported(what: str, expected: str, where: str) -> NoReturn:
