@@ -22,5 +22,6 @@ struct CacheLineAllocator {
 };
 
 using Floats = std::vector<float, CacheLineAllocator<float>>;
+using Doubles = std::vector<double, CacheLineAllocator<double>>;
 
 }  // namespace misstep

@@ -44,6 +44,18 @@ struct Kernels {
 
     // acc[lane] += weights[lane] * x[lane].
     void (*accumulate)(const float *weights, const float *x, int width, float *acc);
+
+    // A dense layer in double precision on consecutive rows. Weights lie input by input, `width` outputs each, a multiple of
+    // DENSE_PADDING; rows of x may lie anywhere, those of `out` are `width` doubles.
+    static constexpr int DENSE_PADDING = 8;
+    struct Dense {
+        const double *weights;
+        const double *bias;
+        int inputs;
+        int width;
+        bool relu;
+    };
+    void (*dense)(const Dense &layer, const double *x, int stride, int count, double *out);
 };
 
 // All that were compiled and that this machine can run, the fastest first.

@@ -8,7 +8,7 @@
 
 namespace misstep {
 extern const Kernels AVX2_KERNELS;
-const Kernels AVX2_KERNELS{"avx2", linear, pool, combine, accumulate};
+const Kernels AVX2_KERNELS{"avx2", linear, pool, combine, accumulate, dense};
 }  // namespace misstep
 
 #endif

@@ -8,7 +8,7 @@
 
 namespace misstep {
 extern const Kernels AVX512_KERNELS;
-const Kernels AVX512_KERNELS{"avx512", linear, pool, combine, accumulate};
+const Kernels AVX512_KERNELS{"avx512", linear, pool, combine, accumulate, dense};
 }  // namespace misstep
 
 #endif

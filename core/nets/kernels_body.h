@@ -142,5 +142,41 @@ void accumulate(const float *weights, const float *x, int width, float *acc) {
     }
 }
 
+constexpr int DOUBLE_LANES = MISSTEP_VECTOR_BYTES / 8;
+typedef double DoubleVec __attribute__((vector_size(MISSTEP_VECTOR_BYTES), may_alias));
+
+template <int TILE>
+MISSTEP_INLINE int dense_tiles(const Kernels::Dense &layer, const double *x, int stride, int begin, int count,
+                               double *out) {
+    for (; begin + TILE <= count; begin += TILE) {
+        const double *items[TILE];
+        for (int t = 0; t < TILE; ++t) items[t] = x + static_cast<std::int64_t>(begin + t) * stride;
+        double *results = out + static_cast<std::int64_t>(begin) * layer.width;
+        for (int c = 0; c < layer.width; c += DOUBLE_LANES) {
+            DoubleVec acc[TILE];
+            for (int t = 0; t < TILE; ++t) acc[t] = *reinterpret_cast<const DoubleVec *>(layer.bias + c);
+            const double *w = layer.weights + c;
+            for (int i = 0; i < layer.inputs; ++i, w += layer.width) {
+                const DoubleVec weight = *reinterpret_cast<const DoubleVec *>(w);
+                for (int t = 0; t < TILE; ++t) acc[t] += weight * items[t][i];
+            }
+            const DoubleVec zero = {};
+            for (int t = 0; t < TILE; ++t) {
+                // Written this way round, an undefined number stays undefined.
+                if (layer.relu) acc[t] = acc[t] < zero ? zero : acc[t];
+                *reinterpret_cast<DoubleVec *>(results + static_cast<std::int64_t>(t) * layer.width + c) = acc[t];
+            }
+        }
+    }
+    return begin;
+}
+
+void dense(const Kernels::Dense &layer, const double *x, int stride, int count, double *out) {
+    int done = dense_tiles<8>(layer, x, stride, 0, count, out);
+    done = dense_tiles<4>(layer, x, stride, done, count, out);
+    done = dense_tiles<2>(layer, x, stride, done, count, out);
+    dense_tiles<1>(layer, x, stride, done, count, out);
+}
+
 }  // namespace
 }  // namespace misstep

@@ -3,5 +3,5 @@
 
 namespace misstep {
 extern const Kernels PORTABLE_KERNELS;
-const Kernels PORTABLE_KERNELS{"portable", linear, pool, combine, accumulate};
+const Kernels PORTABLE_KERNELS{"portable", linear, pool, combine, accumulate, dense};
 }  // namespace misstep

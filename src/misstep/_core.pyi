@@ -558,3 +558,50 @@ class ComparisonIndex:
     def exchange(
         self, state: State, bound: int | None
     ) -> tuple[tuple[int | None, int | None], tuple[NDArray[np.uint32], NDArray[np.int64]]]: ...
+
+# Networks over plain vectors of numbers.
+
+class Network:
+    @property
+    def inputs(self) -> int: ...
+    @property
+    def outputs(self) -> int: ...
+    def evaluate(self, batch: NDArray[np.float64]) -> NDArray[np.float64]: ...
+
+class Mlp(Network):
+    def __init__(
+        self,
+        sizes: list[int],
+        weights: NDArray[np.float64],
+        *,
+        mean: NDArray[np.float64],
+        range: NDArray[np.float64],
+        output_mean: float,
+        output_range: float,
+        kernels: str = "",
+    ) -> None: ...
+    @property
+    def kernels(self) -> str: ...
+
+class Trees(Network):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        *,
+        strict: bool,
+        single: bool,
+        nodes: NDArray[np.int32],
+        leaves: NDArray[np.int32],
+        tree_outputs: NDArray[np.int32],
+        feature: NDArray[np.int32],
+        threshold: NDArray[np.float64],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        values: NDArray[np.float64],
+        base: NDArray[np.float64],
+    ) -> None: ...
+
+def choose_outputs(
+    outputs: NDArray[np.float64], allowed: NDArray[np.bool_]
+) -> NDArray[np.int32]: ...

@@ -1,11 +1,12 @@
-"""`misstep generate DOMAIN`: instances of the built-in domains.
+"""`misstep generate NAME`: instances of the built-in domains, and the built-in models.
 
-Each domain is a subcommand whose options are its size parameters, so that `--help` explains them.
+Each one is a subcommand whose options are its parameters, so that `--help` explains them.
 """
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,22 +16,32 @@ from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
 from misstep.tasks.domains import DOMAINS, BuiltinDomain, generate
 from misstep.tasks.domains.write import write_instance
+from misstep.tasks.models import MODELS, STARTS, BuiltinModel, generate_model, write_model
+from misstep.tasks.parameters import AnyParameter, Flag, Text
 
 app = typer.Typer(
-    help="Write an instance of a built-in domain: domain.pddl and problem.pddl.",
+    help="Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 
-Output = Annotated[
+Folder = Annotated[
     Path | None,
     typer.Option("-o", "--output", metavar="DIR", help="Folder to write to; default: ./NAME."),
 ]
+File = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE", help="File to write; default: ./NAME.jani."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same instance.")]
+Starts = Annotated[
+    int, typer.Option(help="How many initial states are drawn and listed, beside their condition.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that differ.")]
+Command = Callable[..., int]
 
 
-def _command(domain: BuiltinDomain) -> Any:
+def _domain(domain: BuiltinDomain) -> Command:
     def run(seed: int, output: Path | None, force: bool, as_json: bool, **sizes: int) -> int:
         instance = generate(domain.name, seed=seed, **sizes)
         files = write_instance(instance, output or Path(instance.name), force=force)
@@ -40,29 +51,56 @@ def _command(domain: BuiltinDomain) -> Any:
             print(*files, sep="\n")
         return 0
 
+    return _command(run, domain.summary, domain.parameters, output=(Folder, None))
+
+
+def _model(model: BuiltinModel) -> Command:
+    def run(
+        seed: int, starts: int, output: Path | None, force: bool, as_json: bool, **choices: Any
+    ) -> int:
+        instance = generate_model(model.name, seed=seed, starts=starts, **choices)
+        path = output or Path(f"{instance.name}.jani")
+        write_model(instance, path, force=force)
+        if as_json:
+            print_json({"name": instance.name, "model": str(path)})
+        else:
+            print(path)
+        return 0
+
+    return _command(
+        run, model.summary, model.parameters, starts=(Starts, STARTS), output=(File, None)
+    )
+
+
+def _command(
+    run: Command, summary: str, choices: tuple[AnyParameter, ...], **options: tuple[Any, Any]
+) -> Command:
+    """The function with the signature that the command line is made from."""
+    described = {choice.name: (_annotation(choice), choice.default) for choice in choices}
+    described |= {"seed": (Seed, 0), **options, "force": (Force, False), "as_json": (AsJson, False)}
     keyword = inspect.Parameter.KEYWORD_ONLY
     parameters = [
-        inspect.Parameter(
-            size.name,
-            keyword,
-            default=size.default,
-            annotation=Annotated[
-                int, typer.Option(help=f"{size.help} ({size.minimum} to {size.maximum})")
-            ],
-        )
-        for size in domain.parameters
-    ]
-    parameters += [
-        inspect.Parameter("seed", keyword, default=0, annotation=Seed),
-        inspect.Parameter("output", keyword, default=None, annotation=Output),
-        inspect.Parameter("force", keyword, default=False, annotation=Force),
-        inspect.Parameter("as_json", keyword, default=False, annotation=AsJson),
+        inspect.Parameter(name, keyword, default=default, annotation=annotation)
+        for name, (annotation, default) in described.items()
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__doc__ = domain.summary
+    run.__doc__ = summary
     return run
 
 
-for _domain in DOMAINS.values():
-    app.command(_domain.name)(_command(_domain))
+def _annotation(choice: AnyParameter) -> Any:
+    if isinstance(choice, Flag):
+        flag = "--" + choice.name.replace("_", "-")
+        return Annotated[bool, typer.Option(flag, help=choice.help)]
+    if isinstance(choice, Text):
+        return Annotated[str, typer.Option(help=f"{choice.help} ({choice.form})")]
+    return Annotated[
+        int, typer.Option(help=f"{choice.help} ({choice.minimum} to {choice.maximum})")
+    ]
+
+
+for _builtin_domain in DOMAINS.values():
+    app.command(_builtin_domain.name)(_domain(_builtin_domain))
+for _builtin_model in MODELS.values():
+    app.command(_builtin_model.name)(_model(_builtin_model))

@@ -10,16 +10,24 @@ from misstep.oracles.registry import known_oracles
 from misstep.planning import SEARCHES
 from misstep.policies.load import BUILTIN, third_party
 from misstep.tasks.domains import DOMAINS
+from misstep.tasks.models import MODELS
+from misstep.tasks.parameters import AnyParameter, Flag
 
 
 def list_command(as_json: AsJson = False) -> int:
-    """List the built-in domains, the kinds of policies, the searches, the oracles and the fuzzers."""
+    """List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers."""
     sections = {
         "domains": {
             name: domain.summary
             + " Sizes: "
             + ", ".join(f"--{p.name} {p.default}" for p in domain.parameters)
             for name, domain in DOMAINS.items()
+        },
+        "models": {
+            name: model.summary
+            + ". Options: "
+            + ", ".join(_option(parameter) for parameter in model.parameters)
+            for name, model in MODELS.items()
         },
         "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
@@ -41,7 +49,18 @@ def list_command(as_json: AsJson = False) -> int:
                     }
                     for name, domain in DOMAINS.items()
                 },
-                **{name: entries for name, entries in sections.items() if name != "domains"},
+                "models": {
+                    name: {
+                        "summary": model.summary,
+                        "choices": {p.name: p.default for p in model.parameters},
+                    }
+                    for name, model in MODELS.items()
+                },
+                **{
+                    name: entries
+                    for name, entries in sections.items()
+                    if name not in ("domains", "models")
+                },
             }
         )
         return 0
@@ -50,3 +69,8 @@ def list_command(as_json: AsJson = False) -> int:
         for name, summary in entries.items():
             print(f"  {name:<20} {summary}")
     return 0
+
+
+def _option(parameter: AnyParameter) -> str:
+    option = "--" + parameter.name.replace("_", "-")
+    return option if isinstance(parameter, Flag) else f"{option} {parameter.default}".rstrip()

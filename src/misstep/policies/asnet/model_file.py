@@ -1,16 +1,12 @@
 """ASNets as files: safetensors that also hold the shape of the domain and the sizes of the network.
 
-A safetensors file is the length of a JSON header (8 bytes, little-endian), the header, and the raw
-numbers. It is simple enough to be read here with numpy alone, so that using a policy needs no
-further package; and reading it executes nothing, whoever wrote it. Pickled checkpoints (.pt, .ckpt)
-can execute anything and are refused.
+Pickled checkpoints (.pt, .ckpt) can execute anything and are refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
 import tempfile
 from pathlib import Path
@@ -21,14 +17,13 @@ import numpy as np
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
-from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Floats, Weights, tensor_shapes
+from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Weights, tensor_shapes
+from misstep.policies.safetensors import METADATA, read_tensor, split_file
 
 FORMAT = "misstep-asnet"
 VERSION = 1
 KIND = "an ASNet written by Misstep (.safetensors)"
 MAX_FILE_BYTES = 512 * 2**20
-MAX_HEADER_BYTES = 16 * 2**20
-METADATA = "__metadata__"
 KEY = "misstep"  # of our JSON among the metadata, whose values must be text
 
 
@@ -95,7 +90,7 @@ def encode(weights: Weights) -> bytes:
 
 
 def decode(content: bytes, where: str) -> Weights:
-    header, data = _split(content, where)
+    header, data = split_file(content, where, KIND)
     about = _about(header, where)
     shape = _shape_from_json(about, where)
     hidden = _integer(about, "hidden", MAX_HIDDEN, where)
@@ -104,40 +99,16 @@ def decode(content: bytes, where: str) -> Weights:
     extra = sorted(header.keys() - sizes.keys() - {METADATA})
     if extra:
         _refuse(f"there is a tensor {extra[0]} that the network has no use for", where)
-    tensors = {name: _tensor(header, name, size, data, where) for name, size in sizes.items()}
+    tensors = {
+        name: read_tensor(header, name, data, where, KIND, size=size).astype(np.float32)
+        for name, size in sizes.items()
+    }
     training = about.get("training")
     return Weights(shape, hidden, layers, tensors, training if isinstance(training, dict) else {})
 
 
 def _refuse(what: str, where: str) -> NoReturn:
     raise InputFormatError(what, where=where, expected=KIND)
-
-
-def _split(content: bytes, where: str) -> tuple[dict[str, Any], memoryview]:
-    """The header and the bytes after it."""
-    # The length of a header can begin with the same bytes as a pickle, but what follows cannot.
-    has_header = content[8:9] == b"{"
-    if not has_header and (content[:2] == b"PK" or content[:1] == b"\x80"):
-        raise UnsupportedError(
-            "this is a pickled PyTorch checkpoint, which can run any code when it is read",
-            where=where,
-            expected=KIND,
-            hint="it was not opened",
-        )
-    if len(content) < 8:
-        _refuse("the file is too short", where)
-    length = int.from_bytes(content[:8], "little")
-    if length > MAX_HEADER_BYTES or not has_header:
-        _refuse("this is not a safetensors file", where)
-    if 8 + length > len(content):
-        _refuse("the file is cut off within its header", where)
-    try:
-        header = json.loads(content[8 : 8 + length].decode("utf-8"))
-    except (ValueError, RecursionError):
-        _refuse("the header is no JSON", where)
-    if not isinstance(header, dict):
-        _refuse("the header is no JSON object", where)
-    return header, memoryview(content)[8 + length :]
 
 
 def _about(header: dict[str, Any], where: str) -> dict[str, Any]:
@@ -167,35 +138,6 @@ def _integer(about: dict[str, Any], key: str, maximum: int, where: str) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= maximum:
         _refuse(f"{key} is {value!r:.60}, not a number from 1 to {maximum}", where)
     return value
-
-
-def _tensor(
-    header: dict[str, Any], name: str, size: tuple[int, ...], data: memoryview, where: str
-) -> Floats:
-    entry = header.get(name)
-    if not isinstance(entry, dict):
-        _refuse(f"the tensor {name} is missing", where)
-    if entry.get("dtype") != "F32":
-        _refuse(f"the tensor {name} has the type {entry.get('dtype')!r:.60}, not 'F32'", where)
-    if entry.get("shape") != list(size):
-        _refuse(
-            f"the tensor {name} has the shape {entry.get('shape')!r:.60}, not {list(size)}", where
-        )
-    offsets = entry.get("data_offsets")
-    if not (
-        isinstance(offsets, list)
-        and len(offsets) == 2
-        and all(isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in offsets)
-        and offsets[1] - offsets[0] == 4 * math.prod(size)
-    ):
-        _refuse(f"the tensor {name} has the offsets {offsets!r:.60}", where)
-    begin, end = offsets
-    if end > len(data):
-        _refuse(f"the file is cut off: the tensor {name} ends beyond it", where)
-    tensor = np.frombuffer(data[begin:end], dtype="<f4").astype(np.float32).reshape(size)
-    if not np.isfinite(tensor).all():
-        _refuse(f"the tensor {name} holds infinite or undefined numbers", where)
-    return tensor
 
 
 def _shape_to_json(shape: Shape) -> dict[str, Any]:

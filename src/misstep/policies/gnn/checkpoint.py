@@ -8,9 +8,6 @@ rest. What passes is then compared with the shapes that its own hyper-parameters
 from __future__ import annotations
 
 import hashlib
-import io
-import re
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +15,7 @@ from typing import Any
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 from misstep.policies.gnn.torch_extra import require_torch
+from misstep.policies.torch_files import load_weights
 
 MAX_BYTES = 512 * 2**20
 KIND = "a checkpoint of a relational network (a zip file written by PyTorch)"
@@ -69,7 +67,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     require_torch()
     content = read_bytes(path, MAX_BYTES, KIND)
     where = str(path)
-    stored = _load(content, where)
+    stored = load_weights(content, where, KIND, MAX_BYTES)
     digest = hashlib.sha256(content).hexdigest()
     if not isinstance(stored, dict):
         raise _malformed("the checkpoint is not a dictionary", where)
@@ -95,47 +93,6 @@ def read_checkpoint(path: Path) -> Checkpoint:
     shapes = _shapes(relations, width, has_solvable)
     weights = {name: _weight(state, name, shape, where) for name, shape in shapes.items()}
     return Checkpoint(relations, width, rounds, weights, has_solvable, digest)
-
-
-def _load(content: bytes, where: str) -> Any:
-    """The content of the archive, by the restricted unpickler."""
-    import torch
-
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        start = content[:2] == b"PK"
-        what = "the file is cut short or damaged" if start else "the file is not a checkpoint"
-        raise InputFormatError(
-            what,
-            where=where,
-            expected=KIND,
-            hint="fetch the file again" if start else "is this the right file?",
-        ) from error
-    if size > MAX_BYTES:  # An archive may unpack to far more than its own size.
-        raise UnsupportedError(
-            f"the checkpoint unpacks to {size / 2**20:.0f} MiB",
-            where=where,
-            expected=f"at most {MAX_BYTES / 2**20:.0f} MiB",
-        )
-    try:
-        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
-    except Exception as error:  # Damaged pickles raise nearly anything.
-        refused = re.search(r"GLOBAL ([\w.]+)", str(error))
-        if refused:
-            raise UnsupportedError(
-                f"the checkpoint contains code or objects of other programs ({refused[1]})",
-                where=where,
-                expected="weights and plain values only",
-                hint="nothing of it was executed; save the network again without them",
-            ) from error
-        raise InputFormatError(
-            f"the checkpoint cannot be read ({type(error).__name__})",
-            where=where,
-            expected=KIND,
-            hint="fetch the file again",
-        ) from error
 
 
 def _relations(parameters: dict[Any, Any], where: str) -> tuple[Relation, ...]:

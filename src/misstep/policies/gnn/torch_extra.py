@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from misstep.errors import MissingDependencyError
 
 
-def require_torch() -> None:
+def require_torch(users: str = "graph network policies") -> None:
     """Imports PyTorch, or says how to get it."""
     try:
         import torch  # noqa: F401
     except ImportError as error:
         raise MissingDependencyError(
-            "graph network policies need PyTorch, which is not installed",
+            f"{users} need PyTorch, which is not installed",
             hint="pip install 'misstep[neural]'",
         ) from error
 

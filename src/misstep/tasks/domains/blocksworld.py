@@ -69,8 +69,8 @@ def problem(dice: Dice, *, blocks: int) -> Problem:
     return Problem({"block": names}, init, list(_positions(end)))
 
 
-def random_towers(dice: Dice, blocks: list[str]) -> Towers:
-    """A uniform draw from all arrangements.
+def random_towers(dice: Dice, blocks: list[str], *, most: int | None = None) -> Towers:
+    """A uniform draw from all arrangements, or from those of at most `most` towers.
 
     A shuffled row of n blocks cut at k - 1 of its n - 1 gaps gives k towers, and each arrangement
     of k towers arises from k! such rows; so there are C(n-1, k-1) n!/k! of them. Drawing k in
@@ -78,7 +78,10 @@ def random_towers(dice: Dice, blocks: list[str]) -> Towers:
     """
     n = len(blocks)
     factorial = math.factorial(n)
-    weights = [math.comb(n - 1, k - 1) * (factorial // math.factorial(k)) for k in range(1, n + 1)]
+    weights = [
+        math.comb(n - 1, k - 1) * (factorial // math.factorial(k))
+        for k in range(1, min(n, most or n) + 1)
+    ]
     ticket = dice.below(sum(weights))
     towers = 0
     while ticket >= 0:

@@ -6,17 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from misstep.tasks.domains.pddl import Problem
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A size the user can choose."""
-
-    name: str
-    default: int
-    minimum: int
-    maximum: int
-    help: str
+from misstep.tasks.parameters import Parameter
 
 
 @dataclass(frozen=True)
@@ -43,3 +33,6 @@ class Instance:
     name: str
     domain_pddl: str
     problem_pddl: str
+
+
+__all__ = ["BuiltinDomain", "Instance", "Parameter"]

@@ -1,9 +1,10 @@
-"""Writes an instance to a folder: both files whole, or an error and no new file."""
+"""Writes generated files: all of them whole, or an error and no new file."""
 
 from __future__ import annotations
 
 import contextlib
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -17,24 +18,29 @@ def write_instance(instance: Instance, folder: Path, *, force: bool = False) -> 
     are replaced only if `force` is set.
     """
     domain, problem = folder / "domain.pddl", folder / "problem.pddl"
-    contents = {
-        domain: instance.domain_pddl.encode(),
-        problem: instance.problem_pddl.encode(),
-    }
+    write_generated(
+        {domain: instance.domain_pddl, problem: instance.problem_pddl}, "instance", force=force
+    )
+    return domain, problem
+
+
+def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False) -> None:
+    """Write the files, and the folders they are to be in."""
+    contents = {path: text.encode() for path, text in texts.items()}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for path in contents:
+            path.parent.mkdir(parents=True, exist_ok=True)
         changed = {path: new for path, new in contents.items() if _read(path) != new}
         if not force:
-            _refuse_to_overwrite(changed)
+            _refuse_to_overwrite(changed, kind)
         _replace_all(changed)
     except OSError as error:
         raise InputFileError(
-            f"cannot write the instance: {error.strerror or error}",
-            where=str(error.filename or folder),
+            f"cannot write the {kind}: {error.strerror or error}",
+            where=str(error.filename or next(iter(contents))),
             expected="a folder that can be written to",
             hint="choose another folder",
         ) from error
-    return domain, problem
 
 
 def _read(path: Path) -> bytes | None:
@@ -44,14 +50,14 @@ def _read(path: Path) -> bytes | None:
         return None
 
 
-def _refuse_to_overwrite(changed: dict[Path, bytes]) -> None:
+def _refuse_to_overwrite(changed: dict[Path, bytes], kind: str) -> None:
     for path in changed:
         if path.exists():
             raise InputFileError(
-                "the file exists and differs from the instance",
+                f"the file exists and differs from the {kind}",
                 where=str(path),
                 expected="no such file, or the same content",
-                hint="choose another folder, or force overwriting",
+                hint="choose another place, or force overwriting",
             )
 
 

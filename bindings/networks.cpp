@@ -1,0 +1,89 @@
+#include <utility>
+
+#include "bindings.h"
+#include "nets/mlp.h"
+#include "nets/trees.h"
+
+namespace misstep::bindings {
+
+namespace {
+
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+std::vector<double> to_vector(const Row &array) { return {array.data(), array.data() + array.size()}; }
+
+nb::object evaluate(Network &network, const Rows &batch) {
+    if (batch.shape(1) != static_cast<std::size_t>(network.inputs()))
+        throw nb::value_error("the rows do not have as many numbers as the network has inputs");
+    std::vector<double> outputs(batch.shape(0) * static_cast<std::size_t>(network.outputs()));
+    network.evaluate(batch.data(), static_cast<int>(batch.shape(0)), outputs.data());
+    return to_numpy(std::move(outputs), std::vector<std::size_t>{batch.shape(0), static_cast<std::size_t>(network.outputs())});
+}
+
+std::vector<std::int32_t> choose(const Rows &outputs, const Mask &allowed) {
+    if (outputs.shape(0) != allowed.shape(0) || outputs.shape(1) != allowed.shape(1))
+        throw nb::value_error("outputs and what is allowed differ in shape");
+    std::vector<std::int32_t> chosen(outputs.shape(0));
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        chosen[i] = choose_output(outputs.data() + i * outputs.shape(1), allowed.data() + i * outputs.shape(1),
+                                  static_cast<int>(outputs.shape(1)));
+    return chosen;
+}
+
+std::vector<Trees::Tree> tree_list(const Numbers &nodes, const Numbers &leaves, const Numbers &outputs) {
+    if (nodes.size() != leaves.size() || nodes.size() != outputs.size())
+        throw nb::value_error("the lists of the trees differ in length");
+    std::vector<Trees::Tree> trees;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        trees.push_back({nodes.data()[i], leaves.data()[i], outputs.data()[i]});
+    return trees;
+}
+
+std::vector<Trees::Node> node_list(const Numbers &feature, const Row &threshold, const Numbers &left,
+                                   const Numbers &right) {
+    if (feature.size() != threshold.size() || feature.size() != left.size() || feature.size() != right.size())
+        throw nb::value_error("the lists of the nodes differ in length");
+    std::vector<Trees::Node> nodes;
+    for (std::size_t i = 0; i < feature.size(); ++i)
+        nodes.push_back({threshold.data()[i], feature.data()[i], left.data()[i], right.data()[i]});
+    return nodes;
+}
+
+}  // namespace
+
+void define_networks(nb::module_ &module) {
+    nb::class_<Network>(module, "Network", "A function from rows of numbers to rows of numbers. One object a thread.")
+        .def_prop_ro("inputs", &Network::inputs)
+        .def_prop_ro("outputs", &Network::outputs)
+        .def("evaluate", &evaluate, nb::arg("batch"));
+
+    nb::class_<Mlp, Network>(module, "Mlp", "A fully connected network with rectified linear units.")
+        .def("__init__", [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
+                            double output_mean, double output_range, const std::string &kernels) {
+            new (self) Mlp(sizes, {weights.data(), weights.size()},
+                           {to_vector(mean), to_vector(range), output_mean, output_range}, kernels);
+        }, nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
+             nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "")
+        .def_prop_ro("kernels", [](const Mlp &self) { return self.kernels(); }, "The instruction set in use.");
+
+    nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")
+        .def("__init__", [](Trees *self, int inputs, int outputs, bool strict, bool single, const Numbers &nodes,
+                            const Numbers &leaves, const Numbers &tree_outputs, const Numbers &feature,
+                            const Row &threshold, const Numbers &left, const Numbers &right, const Row &values,
+                            const Row &base) {
+            new (self) Trees(inputs, outputs, {strict, single}, tree_list(nodes, leaves, tree_outputs),
+                             node_list(feature, threshold, left, right), to_vector(values), to_vector(base));
+        }, nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(), nb::arg("strict"), nb::arg("single"), nb::arg("nodes"),
+             nb::arg("leaves"), nb::arg("tree_outputs"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
+             nb::arg("right"), nb::arg("values"), nb::arg("base"));
+
+    module.def("choose_outputs", [](const Rows &outputs, const Mask &allowed) {
+        return to_numpy(choose(outputs, allowed));
+    }, nb::arg("outputs"), nb::arg("allowed"),
+               "For each row the allowed output with the highest number; -1 if none is allowed, -2 if a number is not finite.");
+}
+
+}  // namespace misstep::bindings

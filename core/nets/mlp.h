@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "nets/aligned.h"
+#include "nets/kernels.h"
+#include "nets/network.h"
+
+namespace misstep {
+
+// A fully connected network with rectified linear units between its layers.
+//
+// Each output of a layer adds its products in the order of the inputs, starting from the bias, whatever the instruction set:
+// vectors run over the outputs, never over the sum. A block of rows goes through all layers while it is in the
+// nearest cache.
+class Mlp : public Network {
+   public:
+    // What a file may ask for around the layers: inputs become (x - mean) / range, outputs y * range + mean.
+    struct Normalisation {
+        std::vector<double> mean;  // one for each input; empty: no normalisation
+        std::vector<double> range;
+        double output_mean = 0;
+        double output_range = 1;
+    };
+
+    // `sizes` from inputs to outputs. `weights`: for each layer its matrix, a row for each output, then its bias. `kernels` names
+    // an instruction set; empty: the best of this machine. Throws std::invalid_argument if the arguments contradict each other.
+    Mlp(const std::vector<int> &sizes, std::span<const double> weights, Normalisation normalisation,
+        const std::string &kernels = "");
+
+    const char *kernels() const { return kernels_.name; }
+    void evaluate(const double *inputs, int count, double *outputs) override;
+
+   private:
+    struct Layer {
+        Doubles weights;  // input by input, padded
+        Doubles bias;
+        int inputs;
+        int width;
+    };
+
+    void evaluate_block(const double *inputs, int count, double *outputs);
+
+    const Kernels &kernels_;
+    Normalisation normalisation_;
+    std::vector<Layer> layers_;
+    std::vector<double> normalised_;
+    Doubles buffers_[2];
+};
+
+}  // namespace misstep

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include "policygraph/policy.h"
+
+namespace misstep {
+
+// A function from rows of numbers to rows of numbers, as policies over plain state vectors have it: one output for each
+// label, the highest one is the decision.
+//
+// Everything is computed in double precision: a network trained in single precision loses nothing, and what remains of rounding
+// is far below the differences that its decisions hang on. Results do not depend on the machine, on the batch, or on earlier rows.
+// An object serves one thread at a time: it owns the memory it works in.
+class Network {
+   public:
+    Network(int inputs, int outputs) : inputs_(inputs), outputs_(outputs) {}
+    virtual ~Network() = default;
+    Network(const Network &) = delete;
+    Network &operator=(const Network &) = delete;
+
+    int inputs() const { return inputs_; }
+    int outputs() const { return outputs_; }
+
+    // Both are matrices by rows without gaps.
+    virtual void evaluate(const double *inputs, int count, double *outputs) = 0;
+
+   private:
+    int inputs_;
+    int outputs_;
+};
+
+// The allowed output with the highest number, the first one if several have it. NO_ACTION if none is allowed, FAILED if a number
+// that is allowed is infinite or undefined: finite weights can still be so large that sums overflow.
+int choose_output(const double *outputs, const bool *allowed, int count);
+
+}  // namespace misstep

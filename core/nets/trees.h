@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "nets/network.h"
+
+namespace misstep {
+
+// An ensemble of decision trees: each output is the sum of what the leaves reached in all trees add to it.
+//
+// Whether a number equal to a threshold goes left, and whether it is first rounded to single precision, differs between the
+// programs that train trees. States of planning tasks are small integers and thresholds often lie on them or halfway, so
+// that taking the wrong rule changes decisions; both are therefore part of the ensemble.
+class Trees : public Network {
+   public:
+    struct Rule {
+        bool strict;  // left is x < threshold; otherwise x <= threshold
+        bool single;  // inputs are rounded to single precision first
+    };
+    // A tree has its inner nodes in [first_node, next tree's), its leaves likewise. A child is an inner node of the tree if not
+    // negative, counted within the tree and beyond its parent; otherwise leaf ~child. A tree without inner nodes is its leaf 0.
+    struct Tree {
+        std::int32_t nodes;
+        std::int32_t leaves;
+        std::int32_t output;  // what its leaves add to; negative: a leaf has a number for every output
+    };
+    struct Node {
+        double threshold;
+        std::int32_t feature;
+        std::int32_t left;
+        std::int32_t right;
+    };
+
+    // `base` is what the sums start with. Throws std::invalid_argument if the arguments contradict each other.
+    Trees(int inputs, int outputs, Rule rule, const std::vector<Tree> &trees, const std::vector<Node> &nodes,
+          std::vector<double> values, std::vector<double> base);
+
+    void evaluate(const double *inputs, int count, double *outputs) override;
+
+   private:
+    // Leaves are nodes as well, behind the inner ones, and lead to themselves: rows that go down a tree together need not ask which of
+    // them have arrived, so that no branch depends on the data.
+    struct Step {
+        double threshold;
+        std::int32_t feature;
+        std::int32_t child[2];
+    };
+    struct Root {
+        std::size_t steps;
+        std::size_t values;
+        std::int32_t inner;
+        std::int32_t depth;
+        std::int32_t output;
+    };
+
+    void add_tree(const Tree &tree, const Node *nodes, std::size_t values);
+    template <bool STRICT>
+    void evaluate_block(const double *inputs, int count, double *outputs) const;
+    void add_leaf(const Root &tree, std::int32_t leaf, double *outputs) const;
+
+    Rule rule_;
+    std::vector<double> values_;
+    std::vector<double> base_;
+    std::vector<Step> steps_;
+    std::vector<Root> roots_;
+    std::vector<double> rounded_;
+};
+
+}  // namespace misstep

@@ -1,0 +1,48 @@
+"""Tree ensembles of scikit-learn, from the objects in memory: it has no file format but pickles.
+
+A single decision tree or a forest, for classification or regression. scikit-learn rounds inputs to
+single precision, keeps thresholds in double precision, and lets a number equal to a threshold go left.
+A forest averages; a classifier's leaves hold the share of each class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from misstep.errors import UnsupportedError
+from misstep.policies.networks.trees import Ensemble, Leaf, Split, grow
+
+
+def from_sklearn(model: Any) -> Ensemble:
+    """The ensemble of a fitted tree or forest; write it with `encode_ensemble`."""
+    name = type(model).__name__
+    members = list(getattr(model, "estimators_", [model]))
+    if not members or not all(hasattr(member, "tree_") for member in members):
+        raise UnsupportedError(f"a {name}", expected="a fitted decision tree or forest")
+    classes = getattr(model, "n_classes_", None)
+    if getattr(model, "n_outputs_", 1) != 1 and classes is not None:
+        raise UnsupportedError(f"a {name} of several outputs", expected="one class a decision")
+    outputs = int(classes) if classes is not None else int(getattr(model, "n_outputs_", 1))
+    trees = []
+    for member in members:
+        tree = member.tree_
+        # Shape (node, output, class): shares or counts of classes, or one mean for each output.
+        values = tree.value[:, 0, :] if classes is not None else tree.value[:, :, 0]
+        if classes is not None:
+            values = values / values.sum(axis=1, keepdims=True)
+        values = values / len(members)
+
+        def look(node: int, tree: Any = tree, values: Any = values) -> Leaf | Split:
+            left, right = int(tree.children_left[node]), int(tree.children_right[node])
+            if left == right:
+                return [float(value) for value in values[node]]
+            return Split(int(tree.feature[node]), float(tree.threshold[node]), left, right)
+
+        trees.append(grow(0, look, None, int(tree.node_count) + 1, name))
+    base = tuple(np.zeros(outputs).tolist())
+    return Ensemble(int(model.n_features_in_), outputs, False, True, tuple(trees), base)
+
+
+__all__ = ["from_sklearn"]

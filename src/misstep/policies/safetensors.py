@@ -1,0 +1,103 @@
+"""Reading safetensors files with numpy alone.
+
+A safetensors file is the length of a JSON header (8 bytes, little-endian), the header, and the raw
+numbers. It is simple enough to be read here, so that using a policy needs no further package; and
+reading it executes nothing, whoever wrote it. Pickled checkpoints (.pt, .ckpt) can execute anything.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NoReturn, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import InputFormatError, UnsupportedError
+
+METADATA = "__metadata__"
+MAX_HEADER_BYTES = 16 * 2**20
+TYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2"}
+Header = dict[str, Any]
+
+
+def split_file(content: bytes, where: str, kind: str) -> tuple[Header, memoryview]:
+    """The header and the bytes after it; `kind` says what was hoped for."""
+    # The length of a header can begin with the same bytes as a pickle, but what follows cannot.
+    has_header = content[8:9] == b"{"
+    if not has_header and (content[:2] == b"PK" or content[:1] == b"\x80"):
+        raise UnsupportedError(
+            "this is a pickled PyTorch checkpoint, which can run any code when it is read",
+            where=where,
+            expected=kind,
+            hint="it was not opened",
+        )
+    if len(content) < 8:
+        _refuse("the file is too short", where, kind)
+    length = int.from_bytes(content[:8], "little")
+    if length > MAX_HEADER_BYTES or not has_header:
+        _refuse("this is not a safetensors file", where, kind)
+    if 8 + length > len(content):
+        _refuse("the file is cut off within its header", where, kind)
+    try:
+        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+    except (ValueError, RecursionError):
+        _refuse("the header is no JSON", where, kind)
+    if not isinstance(header, dict):
+        _refuse("the header is no JSON object", where, kind)
+    return header, memoryview(content)[8 + length :]
+
+
+def read_tensor(
+    header: Header,
+    name: str,
+    data: memoryview,
+    where: str,
+    kind: str,
+    *,
+    size: tuple[int, ...] | None = None,
+    types: Sequence[str] = ("F32",),
+) -> NDArray[Any]:
+    """A tensor of the file, of the given size if there is one; infinite and undefined numbers are refused."""
+    entry = header.get(name)
+    if not isinstance(entry, dict):
+        _refuse(f"the tensor {name} is missing", where, kind)
+    if entry.get("dtype") not in types:
+        wanted = " or ".join(repr(t) for t in types)
+        _refuse(
+            f"the tensor {name} has the type {entry.get('dtype')!r:.60}, not {wanted}", where, kind
+        )
+    shape, offsets = entry.get("shape"), entry.get("data_offsets")
+    if size is not None and shape != list(size):
+        _refuse(f"the tensor {name} has the shape {shape!r:.60}, not {list(size)}", where, kind)
+    if not _whole_numbers(shape):
+        _refuse(f"the tensor {name} has the shape {shape!r:.60}", where, kind)
+    stored = np.dtype(TYPES[entry["dtype"]])
+    if not (
+        _whole_numbers(offsets)
+        and len(offsets) == 2
+        and offsets[1] - offsets[0] == stored.itemsize * math.prod(shape)
+    ):
+        _refuse(f"the tensor {name} has the offsets {offsets!r:.60}", where, kind)
+    begin, end = offsets
+    if end > len(data):
+        _refuse(f"the file is cut off: the tensor {name} ends beyond it", where, kind)
+    tensor: NDArray[Any] = np.frombuffer(data[begin:end], dtype=stored).reshape(shape)
+    if not np.isfinite(tensor).all():
+        _refuse(f"the tensor {name} holds infinite or undefined numbers", where, kind)
+    return tensor
+
+
+def _whole_numbers(listed: object) -> TypeGuard[list[int]]:
+    return isinstance(listed, list) and all(
+        isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in listed
+    )
+
+
+def _refuse(what: str, where: str, kind: str) -> NoReturn:
+    raise InputFormatError(what, where=where, expected=kind)
+
+
+__all__ = ["METADATA", "Header", "read_tensor", "split_file"]

@@ -1,0 +1,58 @@
+"""Opening files written by PyTorch, which are archives with a pickle inside.
+
+They come from strangers, so nothing in them is ever executed: PyTorch's restricted unpickler knows
+tensors and plain containers and refuses the rest.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from typing import Any
+
+from misstep.errors import InputFormatError, UnsupportedError
+
+
+def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
+    """The content of the archive, by the restricted unpickler; `kind` says what was hoped for."""
+    import torch
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
+        start = content[:2] == b"PK"
+        what = "the file is cut short or damaged" if start else "the file is not a checkpoint"
+        raise InputFormatError(
+            what,
+            where=where,
+            expected=kind,
+            hint="fetch the file again" if start else "is this the right file?",
+        ) from error
+    if size > max_bytes:  # An archive may unpack to far more than its own size.
+        raise UnsupportedError(
+            f"the checkpoint unpacks to {size / 2**20:.0f} MiB",
+            where=where,
+            expected=f"at most {max_bytes / 2**20:.0f} MiB",
+        )
+    try:
+        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+    except Exception as error:  # Damaged pickles raise nearly anything.
+        refused = re.search(r"GLOBAL ([\w.]+)", str(error))
+        if refused:
+            raise UnsupportedError(
+                f"the checkpoint contains code or objects of other programs ({refused[1]})",
+                where=where,
+                expected="weights and plain values only",
+                hint="nothing of it was executed; save the network again without them",
+            ) from error
+        raise InputFormatError(
+            f"the checkpoint cannot be read ({type(error).__name__})",
+            where=where,
+            expected=kind,
+            hint="fetch the file again",
+        ) from error
+
+
+__all__ = ["load_weights"]

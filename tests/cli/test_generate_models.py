@@ -1,0 +1,75 @@
+"""`misstep generate` for the built-in models."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from misstep.cli.main import main
+from misstep.tasks.models import MODELS, generate_model
+
+Captured = pytest.CaptureFixture[str]
+
+
+def run(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_the_file_holds_the_model(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "model.jani"
+    options = ["--cells", "6", "--packages", "2", "--vmax", "3", "--drop", "--ice", "3", "--park"]
+    assert run("generate", "one-way-line", *options, "-o", path) == 0
+    assert capsys.readouterr().out == f"{path}\n"
+    expected = generate_model(
+        "one-way-line", cells=6, packages=2, vmax=3, drop=True, ice="3", park=True
+    )
+    assert path.read_text() == expected.text
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_a_command(
+    name: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("generate", name, "--starts", "2", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["name"] == generate_model(name, starts=2).name
+    assert Path(told["model"]).read_text() == generate_model(name, starts=2).text
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        ("n-puzzle --tile 4 --cell 3", 2, "part of the goal"),
+        ("beluga --lines 0,3/2,2", 2, "lines of beluga is '0,3/2,2'"),
+        ("follow-car --horizon 0", 2, "horizon of follow-car is 0"),
+        ("blocksworld-cost --max-cost x", 2, "Invalid value for '--max-cost'"),
+        ("two-way-line -o .", 30, "cannot write the model"),
+    ],
+)
+def test_mistakes_get_one_line(
+    words: str,
+    code: int,
+    told: str,
+    tmp_path: Path,
+    capsys: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run("generate", *words.split()) == code
+    captured = capsys.readouterr()
+    assert told in captured.err
+    assert captured.err.count("\n") == 1
+    assert captured.out == ""
+
+
+def test_models_are_listed(capsys: Captured) -> None:
+    assert run("list", "--json") == 0
+    listed = json.loads(capsys.readouterr().out)["models"]
+    assert listed["beluga"]["choices"] == {"racks": 2, "lines": "0,3/2,1", "swaps": 6}
+    assert listed.keys() == MODELS.keys()

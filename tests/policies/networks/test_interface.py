@@ -1,0 +1,110 @@
+"""Interfaces between models and networks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.errors import InputFileError, InputFormatError
+from misstep.policies.networks import load_network, read_interface, write_interface
+from misstep.policies.networks.interface import Input, check_sizes
+from misstep.policies.networks.nnet import write_nnet
+from misstep.tasks.models import generate_model
+from support.networks import random_mlp
+
+DOCUMENT: dict[str, Any] = {
+    "file": "sub/net.nnet",
+    "torch-file": "net.pt",
+    "filter": False,
+    "input": [
+        {"name": "x", "automaton": None},
+        {"name": "y", "automaton": {"name": "m", "index": 1}},
+        {"name": "v", "index": 3, "automaton": None},
+        {"name": "w", "index": 0, "automaton": {"name": "m", "index": 0}},
+        {"name": "m", "index": 2},
+    ],
+    "elements": [16, 16],
+    "output": ["left", "right"],
+}
+
+
+def write(path: Path, document: Any) -> Path:
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_all_kinds_of_inputs(tmp_path: Path) -> None:
+    interface = read_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
+    assert interface.file == tmp_path / "sub" / "net.nnet"
+    assert interface.torch_file == tmp_path / "net.pt"
+    assert interface.labels == ("left", "right")
+    assert interface.hidden == (16, 16)
+    assert not interface.filter
+    assert interface.inputs == (
+        Input("x"),
+        Input("y", automaton=("m", 1)),
+        Input("v", "cell", 3),
+        Input("w", "cell", 0, ("m", 0)),
+        Input("m", "location", 2),
+    )
+
+
+def test_only_applicable_labels_are_chosen_unless_said_otherwise(tmp_path: Path) -> None:
+    document = {key: value for key, value in DOCUMENT.items() if key != "filter"}
+    assert read_interface(write(tmp_path / "i.jani2nnet", document)).filter
+
+
+def test_what_is_written_comes_back_and_fits_the_network(tmp_path: Path) -> None:
+    model = generate_model("one-way-line", cells=4)
+    sizes = [len(model.inputs), 8, len(model.labels)]
+    write_nnet(random_mlp(sizes), tmp_path / "net.nnet")
+    path = tmp_path / "net.jani2nnet"
+    write_interface(
+        path, network=tmp_path / "net.nnet", inputs=model.inputs, labels=model.labels, hidden=[8]
+    )
+    interface = read_interface(path)
+    assert json.loads(path.read_text())["file"] == "net.nnet"
+    assert [given.name for given in interface.inputs] == list(model.inputs)
+    assert "crash" not in model.inputs
+    check_sizes(interface, load_network(interface.file), str(path))
+
+
+def test_a_network_of_other_sizes_is_refused(tmp_path: Path) -> None:
+    interface = read_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
+    for sizes, told in (([4, 2], "5 inputs, and the network net.nnet 4"), ([5, 3], "2 outputs")):
+        write_nnet(random_mlp(sizes), tmp_path / "net.nnet")
+        with pytest.raises(InputFormatError, match=told):
+            check_sizes(interface, load_network(tmp_path / "net.nnet"), "i")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"file": None}, "names no file"),
+        ({"filter": 1}, "filter is 1"),
+        ({"input": []}, "no list 'input'"),
+        ({"input": ["x"]}, "input 0 has no name"),
+        ({"input": [{"name": "x", "index": -1}]}, "input 0 (x) has the index -1"),
+        ({"input": [{"name": "x", "automaton": "m"}]}, "input 0 (x) has the automaton 'm'"),
+        ({"output": None}, "no list 'output'"),
+        ({"output": ["a", 3]}, "an output is 3"),
+        ({"output": ["a", "a"]}, "two outputs have one label"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else "",
+)
+def test_wrong_interfaces(change: dict[str, Any], told: str, tmp_path: Path) -> None:
+    with pytest.raises(InputFormatError) as caught:
+        read_interface(write(tmp_path / "i.jani2nnet", {**DOCUMENT, **change}))
+    assert told in str(caught.value)
+
+
+def test_other_files(tmp_path: Path) -> None:
+    with pytest.raises(InputFileError, match="no such file"):
+        read_interface(tmp_path / "missing")
+    for text, told in (("{", "no JSON"), ("[]", "no JSON object")):
+        (tmp_path / "i").write_text(text)
+        with pytest.raises(InputFormatError, match=told):
+            read_interface(tmp_path / "i")

@@ -1,0 +1,125 @@
+"""Networks evaluated the plain way, and random ones to compare with."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
+from misstep.policies.networks.trees import Ensemble, Split, Tree, grow
+
+Rows = NDArray[np.float64]
+
+# A model of one tree as LightGBM writes it.
+LIGHTGBM_FILE = """\
+tree
+version=v4
+num_class=1
+num_tree_per_iteration=1
+max_feature_idx=1
+objective=regression
+
+Tree=0
+num_leaves=2
+num_cat=0
+split_feature=1
+threshold=0.1
+decision_type=2
+left_child=-1
+right_child=-2
+leaf_value=2 3
+is_linear=0
+
+end of trees
+"""
+
+
+def random_mlp(sizes: list[int], seed: int = 0, *, normalised: bool = False) -> MlpWeights:
+    random = np.random.default_rng(seed)
+    layers = tuple(
+        Layer(random.normal(size=(b, a)), random.normal(size=b)) for a, b in pairwise(sizes)
+    )
+    normalisation = None
+    if normalised:
+        normalisation = Normalisation(
+            random.normal(size=sizes[0]), random.uniform(0.5, 2, size=sizes[0]), 0.25, 3.0
+        )
+    return MlpWeights(layers, normalisation)
+
+
+def naive_mlp(weights: MlpWeights, rows: Rows) -> Rows:
+    """Each sum starts with the bias and adds one product after the other."""
+    n = weights.normalisation
+    values = rows if n is None else (rows - n.mean) / n.range
+    for number, layer in enumerate(weights.layers, start=1):
+        sums = np.tile(layer.bias, (len(values), 1))
+        for i in range(layer.matrix.shape[1]):
+            sums = sums + layer.matrix[:, i] * values[:, i : i + 1]
+        values = sums if number == len(weights.layers) else np.where(sums < 0, 0, sums)
+    return values if n is None else values * n.output_range + n.output_mean
+
+
+def naive_trees(ensemble: Ensemble, rows: Rows) -> Rows:
+    result = np.tile(np.array(ensemble.base), (len(rows), 1))
+    for row, sums in zip(rows, result, strict=True):
+        for tree in ensemble.trees:
+            at = 0 if tree.nodes else -1
+            while at >= 0:
+                feature, threshold, left, right = tree.nodes[at]
+                value = float(np.float32(row[feature])) if ensemble.single else row[feature]
+                goes_left = value < threshold if ensemble.strict else value <= threshold
+                at = left if goes_left else right
+            if tree.output is None:
+                sums += np.asarray(tree.leaves[-1 - at])
+            else:
+                sums[tree.output] += tree.leaves[-1 - at]
+    return result
+
+
+def random_ensemble(
+    seed: int, *, inputs: int = 4, outputs: int = 3, trees: int = 7, depth: int = 5, rule: int = 0
+) -> Ensemble:
+    """Thresholds are small integers and halves, so that inputs often meet them."""
+    random = np.random.default_rng(seed)
+
+    def tree(output: int | None) -> Tree:
+        def look(level: int) -> Split | float | list[float]:
+            if level == 0 or random.random() < 0.2:
+                drawn = random.normal(size=outputs).tolist()
+                return drawn if output is None else float(drawn[0])
+            threshold = int(random.integers(-4, 5)) / 2
+            return Split(int(random.integers(inputs)), threshold, level - 1, level - 1)
+
+        return grow(depth, look, output, 10**6, "random")
+
+    grown = tuple(tree(None if random.random() < 0.5 else i % outputs) for i in range(trees))
+    base = tuple(random.normal(size=outputs).tolist())
+    return Ensemble(inputs, outputs, bool(rule & 1), bool(rule & 2), grown, base)
+
+
+def tensors_of(weights: MlpWeights, names: list[str]) -> dict[str, Any]:
+    found = {}
+    for name, layer in zip(names, weights.layers, strict=True):
+        found[f"{name}.weight"] = layer.matrix.astype(np.float32)
+        found[f"{name}.bias"] = layer.bias.astype(np.float32)
+    return found
+
+
+def safetensors_bytes(tensors: dict[str, Any]) -> bytes:
+    header: dict[str, Any] = {"__metadata__": {"any": "thing"}}
+    data = b""
+    types = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64"}
+    for name, tensor in tensors.items():
+        raw = tensor.tobytes()
+        header[name] = {
+            "dtype": types[str(tensor.dtype)],
+            "shape": list(tensor.shape),
+            "data_offsets": [len(data), len(data) + len(raw)],
+        }
+        data += raw
+    encoded = json.dumps(header).encode()
+    return len(encoded).to_bytes(8, "little") + encoded + data
