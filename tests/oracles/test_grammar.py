@@ -35,7 +35,7 @@ SHAPES = {
     "lmcut,aras/ehc|gbfs(9),exact": "[lmcut , [[aras / ehc] | gbfs] , exact]",
     "(lmcut, aras) / (ehc | gbfs)": "[[lmcut , aras] / [ehc | gbfs]]",
     "((lmcut))": "lmcut",
-    DEFAULT_ORACLE: "[lmcut , elimination , lookahead , [aras / ehc]]",
+    DEFAULT_ORACLE: "[lmcut , [bmo , [aras / ehc]]]",
 }
 
 

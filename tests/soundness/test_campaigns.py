@@ -46,6 +46,8 @@ ORACLES = [
     "undo | lookahead(1)",
     "astar",
     "gbfs(100) | elimination",
+    "smo(5)",
+    "bmo(10)",
     "exact",
     DEFAULT_ORACLE,
 ]

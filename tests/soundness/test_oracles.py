@@ -37,6 +37,9 @@ SPECS = [
     "exact(20)",
     "aras(500)/ehc",
     "elimination | lookahead(1) | gbfs(50)",
+    "smo(5)",
+    "bmo(0)",
+    "bmo(20)+aras/ehc",
     "(lmcut, elimination) | astar(expansions=5), aras/(ehc, gbfs(10))",
     DEFAULT_ORACLE,
 ]
@@ -95,10 +98,11 @@ def check_oracle(
     # What came along: all bounds of all states in the store.
     bench.bounds.check()
     lower, upper = bench.bounds.graph.all_bounds()
-    ids = [space.find(State(row.tolist())) for row in bench.bounds.graph.states()]
-    truth = space.h_star[np.array(ids)]
-    assert (lower <= truth).all()
-    assert (truth <= upper).all()
+    ids = np.array([space.find(State(row.tolist())) for row in bench.bounds.graph.states()])
+    inside = ids >= 0  # morphs may be unreachable
+    truth = space.h_star[ids[inside]]
+    assert (lower[inside] <= truth).all()
+    assert (truth <= upper[inside]).all()
     if spec == "exact" and max_steps == 1000 and policy != "misbehaving":
         assert found["unknown"] == 0  # nothing is left open: the census of bugs
     return found
@@ -114,7 +118,8 @@ def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: in
         for verdict in bench.verdicts_along(state):
             check_verdict(oracle, verdict, space)
     for row in bench.bounds.graph.states()[::7]:
-        check_verdict(oracle, bench.verdict_of(State(row.tolist())), space)
+        if space.find(State(row.tolist())) >= 0:
+            check_verdict(oracle, bench.verdict_of(State(row.tolist())), space)
 
 
 @pytest.mark.parametrize("spec", SPECS)

@@ -7,6 +7,7 @@ from functools import cache
 
 from misstep._core import StateSpace
 from misstep.oracles import Objective, Workbench
+from misstep.oracles.dominance import DominanceFunction, try_dominance
 from misstep.oracles.values import Cost
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
@@ -41,7 +42,14 @@ def workbench(
     objective: Objective = Objective.COST,
 ) -> Workbench:
     loaded = Misbehaving(task, seed=3) if policy == "misbehaving" else load_policy(policy, task)
-    return Workbench(PolicyRunner(loaded), max_steps=max_steps, objective=objective)
+    return Workbench(
+        PolicyRunner(loaded), max_steps=max_steps, objective=objective, dominance=dominance_of(task)
+    )
+
+
+@cache
+def dominance_of(task: Task) -> DominanceFunction | str:
+    return try_dominance(task)
 
 
 def sample(space: StateSpace, count: int) -> list[State]:

@@ -20,7 +20,7 @@ from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Union
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
 
-DEFAULT_ORACLE = "lmcut, elimination, lookahead(2), aras/ehc"
+DEFAULT_ORACLE = "lmcut, bmo(100)+aras/ehc"
 
 _TOKEN = re.compile(r"\s*(?:(?P<word>[\w.-]+)|(?P<sign>[,|/()=+])|(?P<end>$)|(?P<other>.))")
 _MAX_DEPTH = 50  # of parentheses: nobody means more, and the parser is recursive
