@@ -102,5 +102,6 @@ void define_policygraph(nb::module_ &module);
 void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
+void define_jani(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -14,4 +14,5 @@ NB_MODULE(_core, module) {
     define_run_feeder(module);
     define_nets(module);
     define_fuzzing(module);
+    define_jani(module);
 }
