@@ -109,8 +109,13 @@ class Cursor:
     def where(self) -> str:
         return f"{self.trail[-1]}: {self.path}" if self.path else str(self.trail[-1])
 
+    def error(
+        self, what: str, expected: str | None = None, hint: str | None = None
+    ) -> InputFormatError:
+        return InputFormatError(what, where=self.where, expected=expected, hint=hint)
+
     def fail(self, what: str, expected: str | None = None, hint: str | None = None) -> NoReturn:
-        raise InputFormatError(what, where=self.where, expected=expected, hint=hint)
+        raise self.error(what, expected, hint)
 
     def unsupported(self, what: str, hint: str | None = None) -> NoReturn:
         raise UnsupportedError(what, where=self.where, hint=hint)
@@ -132,7 +137,9 @@ class Cursor:
         return Cursor(self.documents, self.trail, path, self.value[key])
 
     def get(self, key: str) -> Cursor | None:
-        return self[key] if key in self else None
+        if key not in self:
+            return None
+        return self[key]
 
     def items(self, expected: str = "a list") -> Iterator[Cursor]:
         if not isinstance(self.value, list):

@@ -128,9 +128,7 @@ def _destination(
     return probability, moves, assignments, place
 
 
-def _assignments(
-    model: ModelReader, node: Cursor, scope: Scope, level: int
-) -> list[Assignment]:
+def _assignments(model: ModelReader, node: Cursor, scope: Scope, level: int) -> list[Assignment]:
     """One assignment, or one for each cell of an array."""
     target = _target(model, node["ref"], scope)
     value = model.compiler.expression(node["value"], scope)
@@ -199,7 +197,9 @@ def _transient_values(model: ModelReader, automaton: Automaton) -> None:
             for slot, length, _, expression, _, where in _assign(
                 model, item["value"], target, value, 0
             ):
-                transient = any(v.transient and v.first <= slot < v.first + v.size for v in model.variables)
+                transient = any(
+                    v.transient and v.first <= slot < v.first + v.size for v in model.variables
+                )
                 if length > 0 or not transient:
                     item["ref"].fail("this is no transient variable", "a transient variable")
                 at = None if automaton.slot is None else (automaton.slot, i)

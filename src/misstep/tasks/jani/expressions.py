@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias, cast
+from typing import TypeAlias, cast
 
 from misstep._core import JaniBuilder
 from misstep.errors import InputFormatError
@@ -156,7 +156,7 @@ class Compiler:
             if name not in CONSTANTS:
                 node["constant"].fail(f"no such constant: {name!r}", "e or π")
             return self.builder.real(CONSTANTS[name])
-        node.fail("this object is no expression", "an object with 'op'")
+        raise node.error("this object is no expression", "an object with 'op'")
 
     def _operation(self, node: Cursor, op: str, scope: Scope) -> Value:
         special = SPECIAL.get(op)
@@ -236,7 +236,9 @@ class Compiler:
             position = self.builder.constant(index)
             if isinstance(position, int) and 0 <= position < len(array):
                 return array[position]
-            node.unsupported("a nested array that is no variable, with an index that is no constant")
+            node.unsupported(
+                "a nested array that is no variable, with an index that is no constant"
+            )
         checked = self._native(node["index"], lambda: self.builder.within(index, len(array)))
         elements = cast("tuple[int, ...]", array)
         result = elements[-1]
@@ -284,9 +286,10 @@ SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
     "av": Compiler._array_value,
     "ac": Compiler._array_constructor,
 }
-# Operators of JANI and its extensions that exist, so the message can be another one.
-UNKNOWN_HERE: Any = frozenset(
-    "exists forall Pmin Pmax Emin Emax filter call der nv empty some nondet tan cot sec csc asin acos atan sinh cosh".split()
-)
+# Operators of JANI and its extensions that are not for us: those get another message than a typing error.
+UNKNOWN_HERE = {
+    *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "call", "der", "nv", "empty"),
+    *("some", "nondet", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),
+}
 
 __all__ = ["Cells", "Compiler", "Python", "Scope", "Value"]

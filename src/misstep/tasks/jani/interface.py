@@ -95,7 +95,9 @@ def _file(node: Cursor, key: str, folder: Path) -> Path | None:
 def _input(node: Cursor) -> InterfaceInput:
     name = node["name"].text("the name of a variable")
     index = node["index"].integer() if "index" in node and node.value["index"] is not None else None
-    if "automaton" not in node:  # a name with an index and nothing else is the location of an automaton
+    if (
+        "automaton" not in node
+    ):  # a name with an index and nothing else is the location of an automaton
         return InterfaceInput(name, index=index, location=index is not None)
     owner = node["automaton"]
     automaton = None if owner.value is None else owner["name"].text("the name of an automaton")

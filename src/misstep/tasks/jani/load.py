@@ -79,13 +79,14 @@ def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
         core,
         name=path.stem,
         property_name=prop.name,
-        locations={
-            f"{a.name}.location": a.locations for a in model.automata if a.slot is not None
-        },
+        locations={f"{a.name}.location": a.locations for a in model.automata if a.slot is not None},
         interface=prop.interface,
         source={**source, "files": documents.contents},
     )
-    if any(v.initial is None and None in (v.type.low, v.type.high) and v.type.base != "bool" for v in model.variables):
+    if any(
+        v.initial is None and None in (v.type.low, v.type.high) and v.type.base != "bool"
+        for v in model.variables
+    ):
         _ = task.engine.initial_method  # an error if nothing bounds the variable
     return task
 

@@ -1,7 +1,7 @@
 """Properties: where runs start, what is unsafe, what is the goal.
 
-A property of ours is an expression with the operator `PA`: `start` (states or a condition), `reach` (the UNSAFE states),
-`objective.goal`, and optionally `x-distance`, a condition that guides the search for unsafe runs in
+A property of ours is an expression with the operator `PA`: `start` (states or a condition), `reach` (the UNSAFE
+states), `objective.goal`, and optionally `x-distance`, a condition that guides the search for unsafe runs in
 the place of `reach`. Without `start`, runs begin in the initial states of the model.
 """
 
@@ -74,7 +74,7 @@ def _pick(place: Cursor, candidates: Iterable[Cursor], name: str | None) -> Curs
         if "op" in expression and expression.value["op"] == "PA":
             return candidate
         others.append(_name(candidate))
-    place.fail(
+    raise place.error(
         "no property of the kind PA" + (f" among {', '.join(others)}" if others else ""),
         "a property that says where runs start, what is unsafe and what is the goal",
     )
@@ -133,7 +133,7 @@ def _automaton(model: ModelReader, node: Cursor) -> Automaton:
     for automaton in model.automata:
         if automaton.name == name:
             return automaton
-    node.fail(f"there is no automaton {name!r}", "an automaton of the system")
+    raise node.error(f"there is no automaton {name!r}", "an automaton of the system")
 
 
 # -- start states ---------------------------------------------------------------------------------
@@ -240,7 +240,7 @@ def _variable(model: ModelReader, item: Cursor) -> Variable:
     for variable in _state_variables(model):
         if variable.name == name:
             return variable
-    item["var"].fail(f"there is no variable {name!r}", "a variable of the model")
+    raise item["var"].error(f"there is no variable {name!r}", "a variable of the model")
 
 
 def _cells(item: Cursor, variable: Variable) -> list[tuple[int, bool | int | float | None]]:

@@ -15,7 +15,6 @@ from misstep.errors import (
     InputFormatError,
     MemoryLimitError,
     TimeLimitError,
-    UnsupportedError,
     UsageError,
 )
 from misstep.tasks.jani.property import State
@@ -118,7 +117,9 @@ class JaniTask:
         self.engine.intern(state)  # checks it
         parts = []
         for name, value in zip(self.variable_names, state, strict=True):
-            shown = self._locations[name][int(value)] if name in self._locations else json.dumps(value)
+            shown = (
+                self._locations[name][int(value)] if name in self._locations else json.dumps(value)
+            )
             parts.append(f"{name}={shown}")
         return ", ".join(parts)
 
@@ -203,7 +204,9 @@ class JaniTask:
         if space.limit == "time":
             raise TimeLimitError(seen, where=self.name, hint=f"the limit was {time_limit} seconds")
         if space.limit == "memory":
-            raise MemoryLimitError(seen, where=self.name, hint=f"the limit was {memory_limit_mb} MB")
+            raise MemoryLimitError(
+                seen, where=self.name, hint=f"the limit was {memory_limit_mb} MB"
+            )
         if space.limit == "generated":
             raise BudgetLimitError("there are too many start states to list", where=self.name)
         raise BudgetLimitError(
@@ -213,4 +216,4 @@ class JaniTask:
         )
 
 
-__all__ = ["InputFormatError", "JaniTask", "State", "UnsupportedError"]
+__all__ = ["JaniTask", "OutOfBounds", "Scale", "Silent", "State"]

@@ -29,7 +29,9 @@ def read_type(node: Cursor, compiler: Compiler, scope: Scope) -> Type:
         if node.value in ("clock", "continuous"):
             node.unsupported(f"variables of type {node.value} are not supported")
         if node.value not in ("bool", "int", "real"):
-            node.fail(f"no such type: {node.value!r}", "bool, int, real, or a bounded or array type")
+            node.fail(
+                f"no such type: {node.value!r}", "bool, int, real, or a bounded or array type"
+            )
         return Type(node.value)
     kind = node["kind"].text("the kind of the type")
     if kind == "array":
