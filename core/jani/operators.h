@@ -51,7 +51,7 @@ inline double divide(double a, double b) {
     if (b == 0) throw Fault{"division by zero"};
     return finite(a / b);
 }
-inline double logarithm(double a, double base) { return finite(std::log(a) / std::log(base)); }
+inline double logarithm(double a, double base) { return divide(finite(std::log(a)), finite(std::log(base))); }
 inline Word sign_of_real(double a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
 inline Word to_integer(double whole) {
     if (!(whole >= -0x1p63 && whole < 0x1p63)) throw Fault{"the rounded real does not fit in 64 bits"};
