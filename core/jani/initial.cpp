@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint64_t MAX_LISTED = 1 << 20;        // values of a slot that are tried one by one
 constexpr std::uint64_t MAX_SUMS = 1 << 22;          // entries of the counting tables
 constexpr int BOUND_ROUNDS = 3;
+// Wider than this, a domain has a bound that nobody gave.
+constexpr std::uint64_t ENDLESS = std::uint64_t{1} << 62;
+constexpr double ENDLESS_REAL = 1e300;
 
 [[noreturn]] void no_state() {
     throw ModelError("no state satisfies the start condition", "start", "at least one start state");
@@ -45,8 +48,8 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     for (SlotId slot = 0; slot < width_ && !empty_; ++slot) {
         const Domain &domain = domains_[slot];
         const bool endless = domain.type == Type::real
-                                 ? domain.real_low == -std::numeric_limits<double>::max() || domain.real_high == std::numeric_limits<double>::max()
-                                 : domain.low == std::numeric_limits<Word>::min() || domain.high == std::numeric_limits<Word>::max();
+                                 ? !(domain.real_high - domain.real_low < ENDLESS_REAL)
+                                 : static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(domain.low) >= ENDLESS;
         if (endless && !domain.listed)
             throw ModelError("the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value", "start",
                              "an initial value, bounds, or a start condition that bounds it");
@@ -120,6 +123,13 @@ bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
     Domain &domain = domains_[slot];
     const ExprId left = node.arguments[0], right = node.arguments[1];
+    const auto plain = [&](ExprId a, ExprId b) { return expressions_[a].op == Op::variable && expressions_.is_constant(b); };
+    if (node.op == Op::equal && domain.type != Type::real && (plain(left, right) || plain(right, left))) {
+        const Word value = expressions_[plain(left, right) ? right : left].word;
+        empty_ = empty_ || value < domain.low || value > domain.high;
+        domain.low = domain.high = value;
+        return true;
+    }
     if (domain.type != Type::real) {
         const auto form = integer_difference(expressions_, left, right);
         if (!form || form->terms.size() != 1 || std::abs(form->terms[0].second) != 1) return false;
@@ -148,7 +158,6 @@ bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     if (node.op == Op::equal || above) domain.real_high = std::min(domain.real_high, bound);
     if (node.op == Op::equal || !above) domain.real_low = std::max(domain.real_low, bound);
     if (domain.real_low > domain.real_high) empty_ = true;
-    const auto plain = [&](ExprId a, ExprId b) { return expressions_[a].op == Op::variable && expressions_.is_constant(b); };
     return node.op != Op::less && (plain(left, right) || plain(right, left));
 }
 

@@ -61,10 +61,9 @@ def rebuild(source: Mapping[str, Any]) -> JaniTask:
 def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
     path = Path(source["path"])
     node = documents.open(path)
-    chosen = find_property(node, source["property"], documents)
     model = read_model(node, source["parameters"])
     labels = read_edges(model)
-    prop = read_property(model, chosen)
+    prop = read_property(model, find_property(node, source["property"], documents))
     core = model.compiler.builder.build(
         labels,
         source["out_of_bounds"] == "disable",
