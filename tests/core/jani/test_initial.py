@@ -66,13 +66,8 @@ def test_the_model_s_own_initial_states() -> None:
         **{"restrict-initial": {"exp": op("≥", "z", 2)}},
     )
     parts["initial-locations"] = ["l", "h"]
-    task_ = task(
-        model(
-            [variable("x", bounded(0, 9), 4), variable("b", "bool")],
-            [parts],
-            **{"restrict-initial": {"exp": op("=", "x", 4)}},
-        )
-    )
+    document = model([variable("x", bounded(0, 9), 4), variable("b", "bool")], [parts])
+    task_ = task({**document, "restrict-initial": {"exp": op("=", "x", 4)}})
     expected = set(product((0, 2), (4,), (False, True), (2, 3)))
     assert set(task_.initial_states()) == expected
     assert_uniform(draw(task_, 2000), 8)

@@ -7,6 +7,7 @@ it stands for the content of that file, and the path starts anew there.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -27,6 +28,7 @@ class Documents:
         self.contents: dict[str, bytes] = dict(contents or {})
         self._frozen = contents is not None
         self._parsed: dict[str, Any] = {}
+        self._resolved: dict[str, str] = {}
         self._includes = 0
 
     def open(self, path: Path) -> Cursor:
@@ -37,6 +39,12 @@ class Documents:
         if self._includes > MAX_INCLUDES:
             place.fail(f"more than {MAX_INCLUDES} files are included", "fewer")
         return self._value(path)
+
+    def resolved(self, path: Path) -> str:
+        key = str(path)
+        if key not in self._resolved:
+            self._resolved[key] = os.path.realpath(key)
+        return self._resolved[key]
 
     def _value(self, path: Path) -> Any:
         key = str(path)
@@ -97,7 +105,7 @@ class Cursor:
         if not isinstance(name, str):
             self.fail("the name of an included file is no text", "a path")
         target = self.trail[-1].parent / name
-        if target.resolve() in {path.resolve() for path in self.trail}:
+        if self.documents.resolved(target) in map(self.documents.resolved, self.trail):
             self.fail(f"{name} includes itself", "files that do not include each other in a circle")
         self.value = self.documents.include(target, self)
         self.trail = (*self.trail, target)
