@@ -157,7 +157,7 @@ def ask_each(task: JaniTask, states: int) -> float:
 
 
 def policy_steps(task: JaniTask) -> float:
-    """What fuzzing does: the outcomes of one label, the distance and flags of each. Seconds a step."""
+    """A random walk: labels, outcomes of one of them, distance of one of these. Seconds a step."""
     engine = task.new_engine()
     random = CounterRandom(1)
     start = engine.intern(task.initial_states()[0])
@@ -170,6 +170,7 @@ def policy_steps(task: JaniTask) -> float:
             continue
         outcomes = engine.outcomes(id, labels[random.below(len(labels))])
         id = outcomes[random.below(len(outcomes))]
+        engine.distance(id)
     return (process_time() - began) / STEPS
 
 

@@ -55,7 +55,11 @@ void Engine::load(StateId id) {
     for (const TransientValue &value : model_.transient_values()) {
         if (value.location && registers_[value.location->first] != value.location->second) continue;
         where_ = value.where;
-        registers_[value.slot] = model_.programs().run(value.value, registers_.data());
+        Word word = model_.programs().run(value.value, registers_.data());
+        const Slot &slot = model_.expressions().slots()[value.slot];
+        if (slot.type == Type::real) word = stored_real(as_real(word));
+        if (!slot.contains(word)) throw ModelError(slot.name + " = " + jani::text(slot.type, word) + " is outside its bounds", model_.where(where_), "a value within bounds");
+        registers_[value.slot] = word;
     }
 }
 

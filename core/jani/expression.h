@@ -39,6 +39,11 @@ struct Slot {
     bool bounded;
     Range range;
     std::string name;
+
+    bool contains(Word value) const {
+        if (type == Type::real) return as_real(value) >= range.real_low && as_real(value) <= range.real_high;
+        return value >= range.low && value <= range.high;
+    }
 };
 
 // All expressions of a model, each distinct one once. Nodes are typed, constants are folded, and every node knows

@@ -116,13 +116,8 @@ std::string Model::state_text(const Word *values) const {
 }
 
 std::optional<std::string> Model::objection(const Word *values) const {
-    for (SlotId i = 0; i < slots_.size(); ++i) {
-        const Slot &slot = slots_[i];
-        const bool inside = slot.type == Type::real
-                                ? as_real(values[i]) >= slot.range.real_low && as_real(values[i]) <= slot.range.real_high
-                                : values[i] >= slot.range.low && values[i] <= slot.range.high;
-        if (!inside) return slot.name + " = " + text(slot.type, values[i]) + " is outside its bounds";
-    }
+    for (SlotId i = 0; i < slots_.size(); ++i)
+        if (!slots_[i].contains(values[i])) return slots_[i].name + " = " + text(slots_[i].type, values[i]) + " is outside its bounds";
     return std::nullopt;
 }
 

@@ -127,11 +127,9 @@ bool Engine::add_successor(std::span<const Destination *const> parts) {
 bool Engine::assignable(const Assignment &assignment, SlotId slot, Word &value) {
     const Slot &variable = model_.expressions().slots()[slot];
     if (variable.type == Type::real) value = stored_real(as_real(value));
-    if (!assignment.checked) return true;
+    if (!assignment.checked || variable.contains(value)) return true;
     const Range &range = variable.range;
     const bool low = variable.type == Type::real ? as_real(value) < range.real_low : value < range.low;
-    const bool high = variable.type == Type::real ? as_real(value) > range.real_high : value > range.high;
-    if (!low && !high) return true;
     if (model_.out_of_bounds() == OutOfBounds::disable) return false;
     const Word bound = variable.type == Type::real ? from_real(low ? range.real_low : range.real_high) : low ? range.low : range.high;
     throw ModelError("the value " + jani::text(variable.type, value) + " of " + variable.name + " is " + (low ? "below" : "above") +

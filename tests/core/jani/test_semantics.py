@@ -393,6 +393,9 @@ def test_transient_variables() -> None:
     assert built.variable_names == ("m.location", "x", "y")
     assert step(built) == [(1, 5, 1)]
     assert step(built, "b", (1, 5, 1)) == [(1, 7, 1)]
+    tight = task(model([variable("t", bounded(0, 6), 1, transient=True), X, Y], [parts]))
+    with pytest.raises(InputFormatError, match=r"t = 7 is outside its bounds"):
+        step(tight, "b", (1, 5, 1))
     with pytest.raises(InputFormatError, match="transient variable is read"):
         task(
             model(

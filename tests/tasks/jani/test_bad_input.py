@@ -444,15 +444,26 @@ def test_files(tmp_path: Path) -> None:
         load_jani(tmp_path / "x.jani")
 
 
-def test_numbers_beyond_doubles_and_deep_expressions() -> None:
+def test_numbers_beyond_doubles() -> None:
     text = json.dumps(changed(*G, to=op("<", "vel", 0.125))).replace("0.125", "1e999")
     with pytest.raises(InputFormatError, match="too large"):
         task(text)
-    deep: Any = True
-    for _ in range(450):
-        deep = op("∧", deep, op("≤", "vel", 1))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_long_chains(side: str) -> None:
+    """Longer than Python's stack of calls would allow."""
+    chain: Any = op("≤", "vel", 1)
+    for i in range(600):
+        parts = [chain, op("≠", "vel", i + 5)]
+        chain = op("∧", *(parts if side == "left" else parts[::-1]))
+    document = changed(*G, to=op("∧", chain, TINY_LINE["automata"][0]["edges"][0]["guard"]["exp"]))
+    assert len(task(document).space()) == 11
+    nested: Any = 1
+    for _ in range(300):
+        nested = {"op": "aa", "exp": {"op": "av", "elements": [nested]}, "index": 0}
     with contextlib.suppress(InputFormatError):  # depends on the interpreter, but is never a crash
-        task(changed(*G, to=deep))
+        task(changed(*G, to=op("=", nested, 1)))
 
 
 def test_parameters() -> None:
@@ -465,6 +476,8 @@ def test_parameters() -> None:
         task(TINY_LINE, parameters={"L": 3})
     with pytest.raises(InputFormatError, match="type real; expected type int"):
         task(open_length, parameters={"L": 0.5})
+    with pytest.raises(UsageError, match="parameter L is 'p'"):
+        task(open_length, parameters={"L": "p"})
 
 
 @pytest.mark.parametrize("option", ["out_of_bounds", "silent", "scale"])

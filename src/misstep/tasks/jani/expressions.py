@@ -120,15 +120,55 @@ class Compiler:
             node.fail("this is an array", "a single value")
         return value
 
-    def expression(self, node: Cursor, scope: Scope) -> Value:
-        try:
-            return self._expression(node, scope)
-        except RecursionError:
-            raise InputFormatError(
-                "the expression is nested too deeply", where=node.where, expected="flatter JSON"
-            ) from None
+    def expression(self, root: Cursor, scope: Scope) -> Value:
+        """Operands before operators, with a list of what is open: chains may be longer than Python's stack."""
+        open_nodes: list[tuple[Cursor, str | None]] = [(root, None)]
+        done: list[Value] = []
+        while open_nodes:
+            node, symbol = open_nodes.pop()
+            if symbol is not None:  # all its operands are done
+                keys = operands(symbol)
+                arguments = done[-len(keys) :]
+                del done[-len(keys) :]
+                done.append(self._apply(node, symbol, keys, arguments))
+                continue
+            symbol = self._operator(node)
+            if symbol is None:
+                done.append(self._simple(node, scope))
+            else:
+                open_nodes.append((node, symbol))
+                open_nodes += [(node[key], None) for key in reversed(operands(symbol))]
+        return done[0]
 
-    def _expression(self, node: Cursor, scope: Scope) -> Value:
+    def _operator(self, node: Cursor) -> str | None:
+        """The operator of an operation on scalars; None for everything else."""
+        if "op" not in node:
+            return None
+        symbol = node["op"].text("an operator")
+        if symbol in SPECIAL:
+            return None
+        if self.builder.arity(symbol) == 0:
+            if symbol in NOT_SUPPORTED:
+                node["op"].unsupported(f"the operator {symbol!r} is not supported")
+            node["op"].fail(f"no such operator: {symbol!r}", "an operator of JANI expressions")
+        if symbol in TRIGONOMETRIC and "trigonometric-functions" not in self.features:
+            node["op"].fail(
+                f"{symbol!r} without the feature trigonometric-functions",
+                'the feature "trigonometric-functions" in the list of features',
+            )
+        return symbol
+
+    def _apply(
+        self, node: Cursor, symbol: str, keys: tuple[str, ...], arguments: list[Value]
+    ) -> int:
+        scalars = []
+        for key, argument in zip(keys, arguments, strict=True):
+            if not isinstance(argument, int):
+                node[key].fail("this is an array", "a single value")
+            scalars.append(argument)
+        return self._native(node, lambda: self.builder.apply(symbol, scalars))
+
+    def _simple(self, node: Cursor, scope: Scope) -> Value:
         value = node.value
         if isinstance(value, str):
             found = scope.find(value)
@@ -147,38 +187,16 @@ class Compiler:
             return self.builder.real(value)
         node.object("an expression")
         if "op" in node:
-            return self._operation(node, node["op"].text("an operator"), scope)
+            return SPECIAL[node.value["op"]](self, node, scope)
         for wrapper in ("exp", "expression"):
             if wrapper in node:
-                return self._expression(node[wrapper], scope)
+                return self.expression(node[wrapper], scope)
         if "constant" in node:
             name = node["constant"].text("e or π")
             if name not in CONSTANTS:
                 node["constant"].fail(f"no such constant: {name!r}", "e or π")
             return self.builder.real(CONSTANTS[name])
         raise node.error("this object is no expression", "an object with 'op'")
-
-    def _operation(self, node: Cursor, op: str, scope: Scope) -> Value:
-        special = SPECIAL.get(op)
-        if special is not None:
-            return special(self, node, scope)
-        if op in UNARY:
-            keys: tuple[str, ...] = ("exp",)
-        elif op == "ite":
-            keys = ("if", "then", "else")
-        else:
-            keys = ("left", "right")
-        if self.builder.arity(op) != len(keys):
-            if op in UNKNOWN_HERE:
-                node["op"].unsupported(f"the operator {op!r} is not supported")
-            node["op"].fail(f"no such operator: {op!r}", "an operator of JANI expressions")
-        if op in TRIGONOMETRIC and "trigonometric-functions" not in self.features:
-            node["op"].fail(
-                f"{op!r} without the feature trigonometric-functions",
-                'the feature "trigonometric-functions" in the list of features',
-            )
-        arguments = [self.scalar(node[key], scope) for key in keys]
-        return self._native(node, lambda: self.builder.apply(op, arguments))
 
     def _native(self, node: Cursor, work: Callable[[], int]) -> int:
         """Adds the place to an error of the builder."""
@@ -191,13 +209,13 @@ class Compiler:
         inner = Scope(scope)
         for definition in node["variables"].items("a list of definitions"):
             name = definition["name"].text("a name")
-            inner.names[name] = self._expression(definition["value"], inner)
-        return self._expression(node["expression"], inner)
+            inner.names[name] = self.expression(definition["value"], inner)
+        return self.expression(node["expression"], inner)
 
     # -- arrays -----------------------------------------------------------------------------------
 
     def _array_value(self, node: Cursor, scope: Scope) -> Value:
-        elements = tuple(self._expression(item, scope) for item in node["elements"].items())
+        elements = tuple(self.expression(item, scope) for item in node["elements"].items())
         return self._same_shape(node, elements)
 
     def _array_constructor(self, node: Cursor, scope: Scope) -> Value:
@@ -209,7 +227,7 @@ class Compiler:
         for i in range(length):
             inner = Scope(scope)
             inner.names[name] = self.builder.integer(i)
-            elements.append(self._expression(node["exp"], inner))
+            elements.append(self.expression(node["exp"], inner))
         return self._same_shape(node, tuple(elements))
 
     def _same_shape(self, node: Cursor, elements: tuple[Value, ...]) -> Value:
@@ -225,7 +243,7 @@ class Compiler:
         return (len(value), *self.shape(value[0])) if isinstance(value, tuple) else ()
 
     def _array_access(self, node: Cursor, scope: Scope) -> Value:
-        array = self._expression(node["exp"], scope)
+        array = self.expression(node["exp"], scope)
         index = self.scalar(node["index"], scope)
         if isinstance(array, Cells):
             cells = self.cell(node, array, index)
@@ -280,6 +298,12 @@ class Compiler:
         ]
 
 
+def operands(symbol: str) -> tuple[str, ...]:
+    if symbol in UNARY:
+        return ("exp",)
+    return ("if", "then", "else") if symbol == "ite" else ("left", "right")
+
+
 SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
     "let": Compiler._let,
     "aa": Compiler._array_access,
@@ -287,7 +311,7 @@ SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
     "ac": Compiler._array_constructor,
 }
 # Operators of JANI and its extensions that are not for us: those get another message than a typing error.
-UNKNOWN_HERE = {
+NOT_SUPPORTED = {
     *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "call", "der", "nv", "empty"),
     *("some", "nondet", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),
 }

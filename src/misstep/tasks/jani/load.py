@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import UsageError
+from misstep.errors import InputFormatError, UsageError
 from misstep.tasks.jani.document import Documents
 from misstep.tasks.jani.edges import read_edges
 from misstep.tasks.jani.model import read_model
@@ -32,13 +32,16 @@ def load_jani(
     they are met, or offered to policies as a label `τ`. `scale="l1"` divides the distance to each
     comparison by its largest weight.
     """
-    for name, value, choices in (
+    for option, chosen, choices in (
         ("out_of_bounds", out_of_bounds, ("error", "disable")),
         ("silent", silent, ("refuse", "as_action")),
         ("scale", scale, ("none", "l1")),
     ):
-        if value not in choices:
-            raise UsageError(f"{name}={value!r}", expected=" or ".join(map(repr, choices)))
+        if chosen not in choices:
+            raise UsageError(f"{option}={chosen!r}", expected=" or ".join(map(repr, choices)))
+    for name, value in (parameters or {}).items():
+        if not isinstance(value, (bool, int, float)):
+            raise UsageError(f"the parameter {name} is {value!r}", expected="a Boolean or a number")
     return _build(
         Documents(),
         {
@@ -60,10 +63,15 @@ def rebuild(source: Mapping[str, Any]) -> JaniTask:
 
 def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
     path = Path(source["path"])
-    node = documents.open(path)
-    model = read_model(node, source["parameters"])
-    labels = read_edges(model)
-    prop = read_property(model, find_property(node, source["property"], documents))
+    try:
+        node = documents.open(path)
+        model = read_model(node, source["parameters"])
+        labels = read_edges(model)
+        prop = read_property(model, find_property(node, source["property"], documents))
+    except RecursionError:
+        raise InputFormatError(
+            "nested too deeply", where=str(path), expected="flatter JSON"
+        ) from None
     core = model.compiler.builder.build(
         labels,
         source["out_of_bounds"] == "disable",
