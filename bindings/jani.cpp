@@ -301,17 +301,12 @@ void define_engine(nb::module_ &module) {
         .def("forget_expansions", &Engine::forget_expansions)
         .def_prop_ro("initial_method", [](Engine &self) { return method_name(self.initial().method()); })
         .def_prop_ro("initial_count", [](Engine &self) { return self.initial().count(); })
-        .def("sample_initial", [](Engine &self, CounterRandom &random, std::uint64_t tries) {
-            std::vector<Word> values(self.model().slots().size());
-            self.initial().sample(random, values.data(), tries);
-            return self.intern(values.data());
-        }, nb::arg("random"), nb::arg("tries") = InitialStates::REJECTION_TRIES)
-        .def("all_initial", [](Engine &self, std::uint64_t max_steps) -> std::optional<std::vector<StateId>> {
-            const auto states = self.initial().enumerate(max_steps);
-            if (!states) return std::nullopt;
-            std::vector<StateId> result;
-            for (std::size_t i = 0; i < states->size(); i += self.model().slots().size()) result.push_back(self.intern(states->data() + i));
-            return result;
+        .def("sample_initial", &Engine::sample_initial, nb::arg("random"), nb::arg("tries") = InitialStates::REJECTION_TRIES)
+        .def("all_initial", [](Engine &self, std::uint64_t max_steps) {
+            return self.all_initial(max_steps, [] {
+                if (PyErr_CheckSignals() != 0) throw nb::python_error();
+                return true;
+            });
         }, nb::arg("max_steps"), "All start states, each once; None if that takes more steps.");
 }
 

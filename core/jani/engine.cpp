@@ -217,10 +217,18 @@ InitialStates &Engine::initial() {
     return *initial_;
 }
 
-StateId Engine::sample_initial(CounterRandom &random) {
+StateId Engine::sample_initial(CounterRandom &random, std::uint64_t tries) {
     std::vector<Word> values(model_.slots().size());
-    initial().sample(random, values.data());
+    initial().sample(random, values.data(), tries);
     return intern(values.data());
+}
+
+std::optional<std::vector<StateId>> Engine::all_initial(std::uint64_t max_steps, const std::function<bool()> &go_on) {
+    const auto packed = initial().enumerate(max_steps, go_on);
+    if (!packed) return std::nullopt;
+    std::vector<StateId> result;
+    for (std::size_t i = 0; i < packed->size(); i += packed_.size()) result.push_back(registry_.insert(packed->data() + i).first);
+    return result;
 }
 
 std::size_t Engine::bytes() const {

@@ -67,7 +67,9 @@ class Engine {
     void forget_expansions();
 
     InitialStates &initial();
-    StateId sample_initial(CounterRandom &random);
+    StateId sample_initial(CounterRandom &random, std::uint64_t tries = InitialStates::REJECTION_TRIES);
+    // See InitialStates::enumerate.
+    std::optional<std::vector<StateId>> all_initial(std::uint64_t max_steps, const std::function<bool()> &go_on = {});
 
     std::size_t bytes() const;
 

@@ -30,9 +30,9 @@ std::uint64_t InitialStates::Domain::size() const {
 
 InitialStates::InitialStates(std::shared_ptr<const Task> task)
     : task_(std::move(task)), model_(*task_->model), expressions_(model_.expressions()), width_(model_.slots().size()),
-      registers_(model_.programs().registers()) {
+      words_(static_cast<std::size_t>(model_.layout().words())), registers_(model_.programs().registers()) {
     if (const auto *list = std::get_if<std::vector<std::vector<Word>>>(&task_->start)) {
-        for (const std::vector<Word> &state : *list) states_.insert(states_.end(), state.begin(), state.end());
+        for (const std::vector<Word> &state : *list) keep(state.data(), states_);
         empty_ = list->empty();
         return;
     }
@@ -58,7 +58,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     method_ = Method::enumerated;
     if (empty_) return;
     if (!infinite())
-        if (auto found = search(ENUMERATION_STEPS)) {
+        if (auto found = search(ENUMERATION_STEPS, {})) {
             states_ = std::move(*found);
             empty_ = states_.empty();
             return;
@@ -70,6 +70,11 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     for (const LinearConjunct &conjunct : linear_)
         if (conjunct.op == Op::equal && prepare_counting(conjunct)) break;
     method_ = rest_.size() == (equation_ ? 1 : 0) ? Method::counted : Method::rejection;
+}
+
+void InitialStates::keep(const Word *values, std::vector<std::uint64_t> &states) const {
+    states.resize(states.size() + words_);
+    model_.layout().pack(values, states.data() + states.size() - words_);
 }
 
 bool InitialStates::infinite() const {
@@ -174,7 +179,7 @@ void InitialStates::collect_linear() {
 
 std::optional<std::uint64_t> InitialStates::count() const {
     if (empty_) return 0;
-    if (method_ == Method::listed || method_ == Method::enumerated) return states_.size() / std::max<std::size_t>(width_, 1);
+    if (method_ == Method::listed || method_ == Method::enumerated) return kept();
     if (method_ == Method::rejection || infinite()) return std::nullopt;
     Wide total = equation_ ? ways_[0][0] : 1;
     std::set<SlotId> counted;
@@ -189,8 +194,7 @@ std::optional<std::uint64_t> InitialStates::count() const {
 void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tries) {
     if (empty_) no_state();
     if (method_ == Method::listed || method_ == Method::enumerated) {
-        const std::size_t count = states_.size() / std::max<std::size_t>(width_, 1);
-        std::copy_n(states_.data() + random.below(count) * width_, width_, values);
+        model_.layout().unpack(states_.data() + random.below(kept()) * words_, values);
         return;
     }
     for (std::uint64_t attempt = 0; attempt < tries; ++attempt) {

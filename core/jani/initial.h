@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -33,9 +34,9 @@ class InitialStates {
     // Throws a ModelError if there is none, or if none was found in `tries`.
     void sample(CounterRandom &random, Word *values, std::uint64_t tries = REJECTION_TRIES);
 
-    // All of them, each once, a row a state. Throws a ModelError if there are infinitely many; nothing if it takes more steps
-    // than allowed.
-    std::optional<std::vector<Word>> enumerate(std::uint64_t max_steps);
+    // All of them, each once, packed one after the other. Throws a ModelError if there are infinitely many; nothing if it takes
+    // more steps than allowed, or if `go_on`, which is asked now and then, says no.
+    std::optional<std::vector<std::uint64_t>> enumerate(std::uint64_t max_steps, const std::function<bool()> &go_on = {});
 
    private:
     __extension__ using Wide = unsigned __int128;
@@ -61,7 +62,9 @@ class InitialStates {
     void collect_linear();
     bool prepare_counting(const LinearConjunct &equation);
     bool holds(std::size_t conjunct);
-    std::optional<std::vector<Word>> search(std::uint64_t max_steps);
+    std::optional<std::vector<std::uint64_t>> search(std::uint64_t max_steps, const std::function<bool()> &go_on);
+    void keep(const Word *values, std::vector<std::uint64_t> &states) const;
+    std::size_t kept() const { return states_.size() / words_; }
     void propose(CounterRandom &random);
     void propose_equation(CounterRandom &random);
     bool infinite() const;
@@ -70,13 +73,14 @@ class InitialStates {
     const Model &model_;
     const Expressions &expressions_;
     std::size_t width_;
+    std::size_t words_;  // of a packed state
     Method method_ = Method::listed;
     bool empty_ = false;
     std::vector<Word> registers_;
     std::vector<Domain> domains_;
     std::vector<std::size_t> rest_;       // conjuncts that domains do not guarantee
     std::vector<LinearConjunct> linear_;  // those of the rest that are linear over integers
-    std::vector<Word> states_;            // listed or enumerated
+    std::vector<std::uint64_t> states_;   // listed or enumerated, packed
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
     std::optional<std::size_t> equation_;  // the conjunct

@@ -1,8 +1,9 @@
 // The part of InitialStates that enumerates: depth-first over the slots.
 
 #include <algorithm>
-#include <set>
+#include <tuple>
 
+#include "base/registry.h"
 #include "jani/initial.h"
 
 namespace misstep::jani {
@@ -10,6 +11,7 @@ namespace misstep::jani {
 namespace {
 
 __extension__ using Signed = __int128;
+constexpr std::uint64_t ASK_EVERY = 1 << 12;
 
 // Slots in the order in which they get values: next is the one that completes most conjuncts, and of these one with a small domain.
 std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports, const std::vector<std::uint64_t> &sizes) {
@@ -48,23 +50,21 @@ std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &support
 
 }  // namespace
 
-std::optional<std::vector<Word>> InitialStates::enumerate(std::uint64_t max_steps) {
-    if (empty_) return std::vector<Word>();
-    if (method_ == Method::listed || method_ == Method::enumerated) {
-        std::vector<Word> result;
-        std::set<std::vector<Word>> seen;
-        for (std::size_t i = 0; i < states_.size(); i += width_) {
-            std::vector<Word> state(states_.begin() + static_cast<std::ptrdiff_t>(i), states_.begin() + static_cast<std::ptrdiff_t>(i + width_));
-            if (method_ == Method::listed && !seen.insert(state).second) continue;
-            result.insert(result.end(), state.begin(), state.end());
-        }
+std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t max_steps, const std::function<bool()> &go_on) {
+    if (empty_) return std::vector<std::uint64_t>();
+    if (method_ == Method::enumerated) return states_;
+    if (method_ == Method::listed) {
+        std::vector<std::uint64_t> result;
+        StateRegistry seen(static_cast<int>(words_));
+        for (std::size_t i = 0; i < states_.size(); i += words_)
+            if (seen.insert(states_.data() + i).second) result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
         return result;
     }
     if (infinite()) throw ModelError("there are too many start states to list: a real variable is free", "start", "a finite set of start states");
-    return search(max_steps);
+    return search(max_steps, go_on);
 }
 
-std::optional<std::vector<Word>> InitialStates::search(std::uint64_t max_steps) {
+std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t max_steps, const std::function<bool()> &go_on) {
     std::vector<std::vector<SlotId>> supports;
     for (std::size_t i : rest_) supports.push_back(task_->start_tests[i].support);
     std::vector<std::uint64_t> sizes;
@@ -113,8 +113,11 @@ std::optional<std::vector<Word>> InitialStates::search(std::uint64_t max_steps) 
         bounds.push_back(std::move(bound));
     }
 
-    std::vector<Word> found;
-    if (width_ == 0) return found;
+    std::vector<std::uint64_t> found;
+    if (width_ == 0) {  // one state, without values
+        if (std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return holds(i); })) keep(registers_.data(), found);
+        return found;
+    }
     std::vector<std::uint64_t> next(width_, 0);
     std::uint64_t steps = 0;
     std::size_t p = 0;
@@ -125,6 +128,7 @@ std::optional<std::vector<Word>> InitialStates::search(std::uint64_t max_steps) 
             continue;
         }
         if (++steps > max_steps) return std::nullopt;
+        if (steps % ASK_EVERY == 0 && go_on && !go_on()) return std::nullopt;
         const Word value = domains_[order[p]].at(next[p]++);
         registers_[order[p]] = value;
         bool feasible = true;
@@ -134,7 +138,7 @@ std::optional<std::vector<Word>> InitialStates::search(std::uint64_t max_steps) 
             feasible = feasible && least <= 0 && (bound.op == Op::less_equal || most >= 0);
         }
         if (!feasible || !std::all_of(tests[p].begin(), tests[p].end(), [&](std::size_t i) { return holds(i); })) continue;
-        if (p + 1 == width_) found.insert(found.end(), registers_.begin(), registers_.begin() + static_cast<std::ptrdiff_t>(width_));
+        if (p + 1 == width_) keep(registers_.data(), found);
         else ++p;
     }
 }

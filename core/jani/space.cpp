@@ -1,21 +1,20 @@
 #include "jani/space.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace misstep::jani {
 
-Space::Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw,
-             std::uint64_t max_initial_steps)
+Space::Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw)
     : engine_(std::move(task)) {
     LimitWatch watch(limits);
     if (roots.empty()) {
-        const std::size_t width = engine_.model().slots().size();
-        const auto all = engine_.initial().enumerate(max_initial_steps);
-        if (!all) {
-            limit_ = Limit::generated;
-            return;
-        }
-        for (std::size_t i = 0; i < all->size(); i += width) number(engine_.intern(all->data() + i), NO_STATE, SILENT);
+        const auto all = engine_.all_initial(std::numeric_limits<std::uint64_t>::max(), [&] {
+            limit_ = watch.check(progress_, [&] { return bytes(); });
+            return limit_ == Limit::none;
+        });
+        if (!all) return;
+        for (StateId id : *all) number(id, NO_STATE, SILENT);
     }
     for (const std::vector<Word> &root : roots) number(engine_.intern(root.data()), NO_STATE, SILENT);
     root_count_ = static_cast<StateId>(engine_ids_.size());

@@ -16,8 +16,7 @@ class Space {
    public:
     // Explores until done or a limit bites. `limits.expansions` counts states, `limits.evaluations` outcomes. `raw` goes on behind
     // unsafe states and goals. No roots: all start states of the task.
-    Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw = false,
-          std::uint64_t max_initial_steps = std::uint64_t{1} << 32);
+    Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw = false);
 
     bool complete() const { return limit_ == Limit::none; }
     Limit limit() const { return limit_; }

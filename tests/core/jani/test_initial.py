@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misstep._core import CounterRandom
-from misstep.errors import BudgetLimitError, InputFormatError
+from misstep.errors import BudgetLimitError, InputFormatError, TimeLimitError
 from misstep.tasks.jani.task import JaniTask
 from support.jani import automaton, bounded, model, op, pa, task, variable
 
@@ -227,3 +227,9 @@ def test_enumeration_finds_exactly_the_solutions(parts: list[Any]) -> None:
     expected = {s for s in product(range(-1, 4), range(5), range(3)) if other.is_unsafe(s)}
     assert len(found) == len(set(found))
     assert set(found) == expected
+
+
+def test_limits_hold_while_start_states_are_listed() -> None:
+    task = built(LOADS, condition(op("≥", op("+", *(f"load{i}" for i in range(10))), 20)))
+    with pytest.raises(TimeLimitError):
+        task.space(time_limit=0.05)

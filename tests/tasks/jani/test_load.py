@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.jani.interface import InterfaceInput, load_interface
 from misstep.tasks.jani.load import load_jani
+from misstep.tasks.load import load_task
 from support.jani import (
     TINY_LINE,
     automaton,
@@ -255,3 +256,15 @@ def test_bounds_on_one_side() -> None:
     with pytest.raises(InputFormatError, match="no bounds"):
         task(model([variable("x", kind)], []))
     assert task(model([variable("x", bounded(0, 2), 1)], [])).variables == [("x", "int", 0, 2)]
+
+
+def test_a_model_is_no_planning_task(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedError, match="no planning task"):
+        load_task(write(TINY_LINE, folder=tmp_path))
+
+
+def test_a_model_without_variables() -> None:
+    built = task(model([], [edge("a", True, destination())]))
+    assert built.initial_states() == [()]
+    assert built.outcomes((), "a") == [()]
+    assert len(built.space()) == 1

@@ -207,8 +207,6 @@ class JaniTask:
             raise MemoryLimitError(
                 seen, where=self.name, hint=f"the limit was {memory_limit_mb} MB"
             )
-        if space.limit == "generated":
-            raise BudgetLimitError("there are too many start states to list", where=self.name)
         raise BudgetLimitError(
             seen,
             where=self.name,
