@@ -34,7 +34,7 @@ MOST = 80
 
 
 def spelled_out(value: Any) -> Any:
-    """The peer (0.6.12) aborts the process on an implication, and takes inequality for equality."""
+    """The peer (0.6.12) aborts the process on an implication, and evaluates "not equal" as "greater"."""
     if isinstance(value, list):
         return [spelled_out(item) for item in value]
     if not isinstance(value, dict):
