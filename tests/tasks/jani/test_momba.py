@@ -34,7 +34,7 @@ MOST = 80
 
 
 def spelled_out(value: Any) -> Any:
-    """The peer (0.6.12) aborts the process on an implication, and evaluates "not equal" as "greater"."""
+    """The peer (0.6.12) aborts the process on an implication, and 2 ≠ 1 and 2 ≠ 5 are both false there."""
     if isinstance(value, list):
         return [spelled_out(item) for item in value]
     if not isinstance(value, dict):
