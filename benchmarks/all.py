@@ -9,7 +9,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("planner", "walks", "pairs", "memory", "improve", "asnet", "gnn", "networks", "processes")
+NAMES = (
+    "planner",
+    "walks",
+    "pairs",
+    "memory",
+    "improve",
+    "asnet",
+    "gnn",
+    "networks",
+    "processes",
+    "jani",
+)
 
 
 def main() -> None:

@@ -104,5 +104,6 @@ void define_nets(nb::module_ &module);
 void define_networks(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 void define_dominance(nb::module_ &module);
+void define_jani(nb::module_ &module);
 
 }  // namespace misstep::bindings

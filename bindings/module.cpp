@@ -16,4 +16,5 @@ NB_MODULE(_core, module) {
     define_networks(module);
     define_fuzzing(module);
     define_dominance(module);
+    define_jani(module);
 }

@@ -41,6 +41,7 @@ CORE_LIBRARIES = {
     "heuristics": ["base", "fdr"],
     "search": ["base", "fdr", "heuristics"],
     "improve": ["base", "fdr"],
+    "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
 }
 

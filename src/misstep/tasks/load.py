@@ -28,6 +28,12 @@ def load_task(
     The limits are those of the translator.
     """
     files = _resolve([Path(path) for path in paths])
+    if files[0].suffix.lower() == ".jani":
+        raise UnsupportedError(
+            "a JANI model is no planning task",
+            where=str(files[0]),
+            hint="load it with misstep.tasks.jani.load.load_jani",
+        )
     if len(files) == 1:
         return _load_sas(files[0])
     domain, problem = files

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/random.h"
+#include "base/registry.h"
+#include "jani/initial.h"
+#include "jani/task.h"
+
+namespace misstep::jani {
+
+// What can be done in a state: labels in ascending order, and for the i-th of them the distinct outcomes at positions
+// [offsets[i], offsets[i + 1]) of `outcomes`.
+struct Expansion {
+    std::span<const LabelId> labels;
+    std::span<const std::uint32_t> offsets;  // one more than labels
+    std::span<const StateId> outcomes;
+
+    std::span<const StateId> of(std::size_t i) const { return outcomes.subspan(offsets[i], offsets[i + 1] - offsets[i]); }
+};
+
+// Runs a task. States are interned to dense ids, and what was computed of a state is kept under its id.
+//
+// The order of questions is fixed: a state is unsafe, or else a goal, or else a dead end, or none of these. Unsafe states and goals
+// are terminal for the task even where the model goes on: they have no labels here. `raw` asks the model alone.
+//
+// A label's outcomes are those of all enabled edges with it, each once, in the order of the file; an outcome
+// of probability zero does not exist. Every question may throw a ModelError, and leaves the engine usable.
+//
+// An engine has scratch memory, so it serves one thread; engines share their task.
+class Engine {
+   public:
+    // Expansions are kept until they take `cache_bytes`; later ones are computed whenever they are asked for.
+    explicit Engine(std::shared_ptr<const Task> task, std::size_t cache_bytes = 0);
+
+    const Task &task() const { return *task_; }
+    const Model &model() const { return model_; }
+    std::shared_ptr<const Task> shared_task() const { return task_; }
+    StateId size() const { return registry_.size(); }
+    int label_count() const { return static_cast<int>(model_.labels().size()); }
+
+    // Throws a ModelError if the values are no state.
+    StateId intern(const Word *values);
+    StateId find(const Word *values) const;  // NO_STATE if it was never seen
+    void values(StateId id, Word *result) const { model_.layout().unpack(registry_[id], result); }
+    std::string text(StateId id) const;
+
+    bool is_unsafe(StateId id) { return (known(id) & UNSAFE) != 0; }
+    bool is_goal(StateId id) { return (known(id) & GOAL) != 0; }  // and not unsafe
+    bool is_terminal(StateId id) { return (known(id) & (UNSAFE | GOAL)) != 0 || is_dead_end(id); }
+    bool is_dead_end(StateId id);  // not unsafe, no goal, no label
+
+    // The distance to unsafety: 0 exactly in unsafe states.
+    double distance(StateId id);
+
+    // What these return is valid until the next call of one of the three; an expansion that was kept stays
+    // valid until `forget_expansions`.
+    Expansion expand(StateId id);
+    std::span<const LabelId> applicable(StateId id);
+    std::span<const StateId> outcomes(StateId id, LabelId label);  // empty: the label is not applicable
+
+    Expansion expand_raw(StateId id);
+    std::span<const StateId> outcomes_raw(StateId id, LabelId label);
+    bool is_kept(StateId id) const { return id < kept_.size() && kept_[id] != nullptr; }
+    void forget_expansions();
+
+    InitialStates &initial();
+    StateId sample_initial(CounterRandom &random, std::uint64_t tries = InitialStates::REJECTION_TRIES);
+    // See InitialStates::enumerate.
+    std::optional<std::vector<StateId>> all_initial(std::uint64_t max_steps, const std::function<bool()> &go_on = {});
+
+    std::size_t bytes() const;
+
+   private:
+    enum Flag : std::uint8_t { UNSAFE = 1, GOAL = 2, TESTED = 4, DEAD_END = 8, EXPANDED = 16 };
+
+    std::uint8_t known(StateId id) {
+        if (id < flags_.size() && (flags_[id] & TESTED) != 0) return flags_[id];
+        return test(id);
+    }
+    std::uint8_t test(StateId id);
+    bool holds(const Task::Test &test, StateId id);
+    void load(StateId id);  // all values, and the transient variables, into registers
+    template <class Work>
+    void guarded(StateId id, Work &&work);  // turns a Fault into a ModelError
+
+    void expand_label(LabelId label);
+    bool enabled(const Vector &vector);
+    bool enabled(const Edge &edge);
+    void refuse_silent();
+    void fire(const Vector &vector);
+    void fire_edge(const Edge &edge);
+    void fire_together();
+    void possible(const Edge &edge, std::vector<const Destination *> &result);
+    bool add_successor(std::span<const Destination *const> parts);
+    bool simple_successor(std::span<const Destination *const> parts);
+    bool general_successor(std::span<const Destination *const> parts);
+    bool assignable(const Assignment &assignment, SlotId slot, Word &value);
+    void add_outcome();
+    void roll_back(std::size_t size);
+    Expansion keep(StateId id);
+
+    std::shared_ptr<const Task> task_;
+    const Model &model_;
+    StateRegistry registry_;
+    std::vector<Word> registers_;
+    std::vector<std::uint8_t> flags_;
+    std::vector<double> distance_scratch_;
+
+    // The state at work.
+    StateId loaded_ = NO_STATE;
+    const std::uint64_t *source_ = nullptr;
+    WhereId where_ = 0;
+    std::vector<LabelId> labels_;
+    std::vector<std::uint32_t> offsets_;
+    std::vector<StateId> outcomes_;
+    std::size_t label_begin_ = 0;
+    bool stamped_ = false;  // the label at work has so many outcomes that they are found by stamps
+    std::uint32_t stamp_ = 0;
+    std::vector<std::uint32_t> stamps_;
+    std::vector<std::uint64_t> packed_;
+    std::vector<Word> saved_;
+    std::vector<std::vector<const Edge *>> choices_;
+    std::vector<std::vector<const Destination *>> possible_;
+    std::vector<const Destination *> parts_;
+    std::vector<std::pair<SlotId, Word>> writes_;
+
+    // Kept expansions lie in blocks that never move: counts, labels, offsets, outcomes.
+    std::size_t cache_bytes_;
+    std::size_t cache_used_ = 0;
+    std::vector<std::unique_ptr<std::uint32_t[]>> blocks_;
+    std::size_t block_size_ = 0;
+    std::size_t block_used_ = 0;
+    std::vector<const std::uint32_t *> kept_;
+
+    std::unique_ptr<InitialStates> initial_;
+};
+
+}  // namespace misstep::jani

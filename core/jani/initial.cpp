@@ -1,0 +1,302 @@
+#include "jani/initial.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "jani/operators.h"
+
+namespace misstep::jani {
+
+namespace {
+
+constexpr std::uint64_t MAX_LISTED = 1 << 20;        // values of a slot that are tried one by one
+constexpr std::uint64_t MAX_SUMS = 1 << 22;          // entries of the counting tables
+constexpr int BOUND_ROUNDS = 3;
+// Wider than this, a domain has a bound that nobody gave.
+constexpr std::uint64_t ENDLESS = std::uint64_t{1} << 62;
+constexpr double ENDLESS_REAL = 1e300;
+
+[[noreturn]] void no_state() {
+    throw ModelError("no state satisfies the start condition", "start", "at least one start state");
+}
+
+}  // namespace
+
+std::uint64_t InitialStates::Domain::size() const {
+    if (type == Type::real) return real_low == real_high ? 1 : 0;
+    return listed ? values.size() : static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+}
+
+InitialStates::InitialStates(std::shared_ptr<const Task> task)
+    : task_(std::move(task)), model_(*task_->model), expressions_(model_.expressions()), width_(model_.slots().size()),
+      words_(static_cast<std::size_t>(model_.layout().words())), registers_(model_.programs().registers()) {
+    if (const auto *list = std::get_if<std::vector<std::vector<Word>>>(&task_->start)) {
+        for (const std::vector<Word> &state : *list) keep(state.data(), states_);
+        empty_ = list->empty();
+        return;
+    }
+    for (const Slot &slot : model_.slots()) {
+        Domain domain{slot.type};
+        domain.low = slot.range.low;
+        domain.high = slot.range.high;
+        domain.real_low = slot.range.real_low;
+        domain.real_high = slot.range.real_high;
+        domains_.push_back(std::move(domain));
+    }
+    shrink_domains();
+    for (SlotId slot = 0; slot < width_ && !empty_; ++slot) {
+        const Domain &domain = domains_[slot];
+        const bool endless = domain.type == Type::real
+                                 ? !(domain.real_high - domain.real_low < ENDLESS_REAL)
+                                 : static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(domain.low) >= ENDLESS;
+        if (endless && !domain.listed)
+            throw ModelError("the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value", "start",
+                             "an initial value, bounds, or a start condition that bounds it");
+    }
+    collect_linear();
+    method_ = Method::enumerated;
+    if (empty_) return;
+    if (!infinite())
+        if (auto found = search(ENUMERATION_STEPS, {})) {
+            states_ = std::move(*found);
+            empty_ = states_.empty();
+            return;
+        }
+    // The longest equation that can be counted.
+    std::stable_sort(linear_.begin(), linear_.end(), [](const LinearConjunct &a, const LinearConjunct &b) {
+        return a.form.terms.size() > b.form.terms.size();
+    });
+    for (const LinearConjunct &conjunct : linear_)
+        if (conjunct.op == Op::equal && prepare_counting(conjunct)) break;
+    method_ = rest_.size() == (equation_ ? 1 : 0) ? Method::counted : Method::rejection;
+}
+
+void InitialStates::keep(const Word *values, std::vector<std::uint64_t> &states) const {
+    states.resize(states.size() + words_);
+    model_.layout().pack(values, states.data() + states.size() - words_);
+}
+
+bool InitialStates::infinite() const {
+    return std::any_of(domains_.begin(), domains_.end(), [](const Domain &domain) { return domain.size() == 0 && !domain.listed; });
+}
+
+bool InitialStates::holds(std::size_t conjunct) {
+    const Task::Test &test = task_->start_tests[conjunct];
+    try {
+        return model_.programs().holds(test.condition, registers_.data());
+    } catch (const Fault &fault) {
+        throw ModelError(std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()), "start");
+    }
+}
+
+// A conjunct may only be tried on its own if it has a result whatever the other slots are.
+void InitialStates::shrink_domains() {
+    const std::size_t count = task_->start_conjuncts.size();
+    std::vector<bool> guaranteed(count, false);
+    for (int round = 0; round < BOUND_ROUNDS; ++round)
+        for (std::size_t i = 0; i < count && !empty_; ++i) {
+            const std::vector<SlotId> &support = task_->start_tests[i].support;
+            if (support.empty()) {  // false, or without a result
+                if (!holds(i)) empty_ = true;
+                guaranteed[i] = true;
+            } else if (support.size() == 1 && expressions_[task_->start_conjuncts[i]].total && !guaranteed[i]) {
+                guaranteed[i] = shrink_by_values(i, support.front()) || shrink_by_bounds(i, support.front());
+            }
+        }
+    for (std::size_t i = 0; i < count; ++i)
+        if (!guaranteed[i]) rest_.push_back(i);
+}
+
+bool InitialStates::shrink_by_values(std::size_t conjunct, SlotId slot) {
+    Domain &domain = domains_[slot];
+    if (domain.type == Type::real || domain.size() == 0 || domain.size() > MAX_LISTED) return false;
+    std::vector<Word> kept;
+    for (std::uint64_t i = 0; i < domain.size(); ++i) {
+        registers_[slot] = domain.at(i);
+        if (holds(conjunct)) kept.push_back(domain.at(i));
+    }
+    domain.values = std::move(kept);
+    domain.listed = true;
+    empty_ = empty_ || domain.values.empty();
+    return true;
+}
+
+// True if the bounds say all that the conjunct says. Bounds of reals may be rounded, and then the conjunct is checked again.
+bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
+    const Expressions::Node &node = expressions_[task_->start_conjuncts[conjunct]];
+    if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
+    Domain &domain = domains_[slot];
+    const ExprId left = node.arguments[0], right = node.arguments[1];
+    const auto plain = [&](ExprId a, ExprId b) { return expressions_[a].op == Op::variable && expressions_.is_constant(b); };
+    if (node.op == Op::equal && domain.type != Type::real && (plain(left, right) || plain(right, left))) {
+        const Word value = expressions_[plain(left, right) ? right : left].word;
+        empty_ = empty_ || value < domain.low || value > domain.high;
+        domain.low = domain.high = value;
+        return true;
+    }
+    if (domain.type != Type::real) {
+        const auto form = integer_difference(expressions_, left, right);
+        if (!form || form->terms.size() != 1 || std::abs(form->terms[0].second) != 1) return false;
+        // weight * x + c, compared with zero
+        const Word weight = form->terms[0].second;
+        __extension__ using Signed = __int128;
+        Signed bound = -static_cast<Signed>(form->constant) - (node.op == Op::less ? 1 : 0);
+        if (weight < 0) bound = -bound;
+        const Signed low = domain.low, high = domain.high;
+        Signed new_low = low, new_high = high;
+        if (node.op == Op::equal || weight > 0) new_high = std::min(high, bound);
+        if (node.op == Op::equal || weight < 0) new_low = std::max(low, bound);
+        if (new_low > new_high) {
+            empty_ = true;
+            return true;
+        }
+        domain.low = static_cast<Word>(new_low);
+        domain.high = static_cast<Word>(new_high);
+        return true;
+    }
+    const auto form = difference(expressions_, left, right);
+    if (!form || form->terms.size() != 1) return false;
+    const double bound = -form->constant / form->terms[0].second;
+    if (!std::isfinite(bound)) return false;
+    const bool above = form->terms[0].second > 0;
+    if (node.op == Op::equal || above) domain.real_high = std::min(domain.real_high, bound);
+    if (node.op == Op::equal || !above) domain.real_low = std::max(domain.real_low, bound);
+    if (domain.real_low > domain.real_high) empty_ = true;
+    return node.op != Op::less && (plain(left, right) || plain(right, left));
+}
+
+void InitialStates::collect_linear() {
+    for (std::size_t i : rest_) {
+        const Expressions::Node &node = expressions_[task_->start_conjuncts[i]];
+        if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) continue;
+        auto form = integer_difference(expressions_, node.arguments[0], node.arguments[1]);
+        if (!form || form->terms.empty()) continue;
+        if (node.op == Op::less && __builtin_add_overflow(form->constant, 1, &form->constant)) continue;
+        linear_.push_back({i, node.op == Op::equal ? Op::equal : Op::less_equal, std::move(*form)});
+    }
+}
+
+std::optional<std::uint64_t> InitialStates::count() const {
+    if (empty_) return 0;
+    if (method_ == Method::listed || method_ == Method::enumerated) return kept();
+    if (method_ == Method::rejection || infinite()) return std::nullopt;
+    Wide total = equation_ ? ways_[0][0] : 1;
+    std::set<SlotId> counted;
+    if (equation_)
+        for (const auto &[slot, weight] : form_.terms) counted.insert(slot);
+    for (SlotId slot = 0; slot < width_; ++slot)
+        if (!counted.contains(slot) && __builtin_mul_overflow(total, Wide{domains_[slot].size()}, &total)) return std::nullopt;
+    if (total > std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
+    return static_cast<std::uint64_t>(total);
+}
+
+void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tries) {
+    if (empty_) no_state();
+    if (method_ == Method::listed || method_ == Method::enumerated) {
+        model_.layout().unpack(states_.data() + random.below(kept()) * words_, values);
+        return;
+    }
+    for (std::uint64_t attempt = 0; attempt < tries; ++attempt) {
+        propose(random);
+        const bool accepted = std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return (equation_ && i == *equation_) || holds(i); });
+        if (accepted) {
+            std::copy_n(registers_.data(), width_, values);
+            return;
+        }
+        if (method_ == Method::counted) break;  // cannot be: everything proposed is a solution
+    }
+    throw ModelError("no start state was found in " + std::to_string(tries) + " tries", "start", "a start condition that is easier to satisfy",
+                     "list the start states instead (states-values)");
+}
+
+void InitialStates::propose(CounterRandom &random) {
+    if (equation_) propose_equation(random);
+    for (SlotId slot = 0; slot < width_; ++slot) {
+        if (equation_ && std::any_of(form_.terms.begin(), form_.terms.end(), [&](const auto &term) { return term.first == slot; })) continue;
+        const Domain &domain = domains_[slot];
+        if (domain.type == Type::real) {
+            const double value = domain.real_low + (domain.real_high - domain.real_low) * random.real();
+            registers_[slot] = stored_real(std::min(value, domain.real_high));
+        } else {
+            registers_[slot] = domain.at(random.below(domain.size()));
+        }
+    }
+}
+
+// Counts backwards: the last table has one way for the sum that is wanted, and each table before it adds up the ways over the
+// values of its slot.
+bool InitialStates::prepare_counting(const LinearConjunct &equation) {
+    const auto &terms = equation.form.terms;
+    std::vector<Word> lowest{0}, highest{0};
+    std::uint64_t entries = 0;
+    for (const auto &[slot, weight] : terms) {
+        const Domain &domain = domains_[slot];
+        if (domain.size() == 0 || domain.size() > MAX_LISTED) return false;
+        Word low = std::numeric_limits<Word>::max(), high = std::numeric_limits<Word>::min();
+        for (std::uint64_t i = 0; i < domain.size(); ++i) {
+            Word value;
+            if (__builtin_mul_overflow(domain.at(i), weight, &value)) return false;
+            low = std::min(low, value);
+            high = std::max(high, value);
+        }
+        if (__builtin_add_overflow(low, lowest.back(), &low) || __builtin_add_overflow(high, highest.back(), &high)) return false;
+        lowest.push_back(low);
+        highest.push_back(high);
+        entries += static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
+        if (entries > MAX_SUMS) return false;
+    }
+    std::vector<std::vector<Wide>> ways(terms.size() + 1);
+    for (std::size_t k = 0; k <= terms.size(); ++k) ways[k].assign(static_cast<std::size_t>(highest[k] - lowest[k] + 1), 0);
+    Word wanted;
+    if (__builtin_sub_overflow(Word{0}, equation.form.constant, &wanted)) return false;
+    if (wanted < lowest.back() || wanted > highest.back()) {
+        empty_ = true;
+        return true;
+    }
+    ways.back()[static_cast<std::size_t>(wanted - lowest.back())] = 1;
+    for (std::size_t k = terms.size(); k-- > 0;) {
+        const auto &[slot, weight] = terms[k];
+        for (std::uint64_t i = 0; i < domains_[slot].size(); ++i) {
+            const Word step = domains_[slot].at(i) * weight + lowest[k] - lowest[k + 1];
+            for (std::size_t sum = 0; sum < ways[k].size(); ++sum)
+                if (__builtin_add_overflow(ways[k][sum], ways[k + 1][sum + static_cast<std::size_t>(step)], &ways[k][sum])) return false;
+        }
+    }
+    form_ = equation.form;
+    equation_ = equation.conjunct;
+    lowest_ = std::move(lowest);
+    ways_ = std::move(ways);
+    if (ways_[0][0] == 0) empty_ = true;
+    return true;
+}
+
+void InitialStates::propose_equation(CounterRandom &random) {
+    // Uniform below a number of 128 bits: enough random bits, and again if they are too large.
+    const auto below = [&](Wide bound) -> Wide {
+        if (bound <= std::numeric_limits<std::uint64_t>::max()) return random.below(static_cast<std::uint64_t>(bound));
+        const int bits = 64 + std::bit_width(static_cast<std::uint64_t>((bound - 1) >> 64));
+        for (;;) {
+            const Wide drawn = ((static_cast<Wide>(random.next()) << 64) | random.next()) >> (128 - bits);
+            if (drawn < bound) return drawn;
+        }
+    };
+    Word sum = 0;
+    for (std::size_t k = 0; k < form_.terms.size(); ++k) {
+        const auto &[slot, weight] = form_.terms[k];
+        const Domain &domain = domains_[slot];
+        Wide pick = below(ways_[k][static_cast<std::size_t>(sum - lowest_[k])]);
+        for (std::uint64_t i = 0;; ++i) {
+            const Word next = sum + domain.at(i) * weight;
+            const Wide ways = ways_[k + 1][static_cast<std::size_t>(next - lowest_[k + 1])];
+            if (pick < ways) {
+                registers_[slot] = domain.at(i);
+                sum = next;
+                break;
+            }
+            pick -= ways;
+        }
+    }
+}
+
+}  // namespace misstep::jani

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "jani/linear.h"
+#include "jani/task.h"
+
+namespace misstep::jani {
+
+// Draws start states, uniformly.
+//
+// A list is a list. A condition is taken apart into conjuncts; those on one slot shrink its domain. What is left is
+// enumerated if that takes at most 2^20 steps (with look-ahead on linear conjuncts). Otherwise values are
+// proposed and checked: each slot uniformly in its domain, except that the slots of one linear equation over integers are
+// drawn together, by counting how many ways there are to complete each partial sum. Counting proposes solutions of that
+// equation uniformly, so that what passes the other conjuncts is uniform too, and if there are none, nothing is
+// ever rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
+class InitialStates {
+   public:
+    enum class Method { listed, enumerated, counted, rejection };
+    static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
+    static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
+
+    explicit InitialStates(std::shared_ptr<const Task> task);
+
+    Method method() const { return method_; }
+    // How many there are, where that is known and a number of 64 bits.
+    std::optional<std::uint64_t> count() const;
+
+    // Throws a ModelError if there is none, or if none was found in `tries`.
+    void sample(CounterRandom &random, Word *values, std::uint64_t tries = REJECTION_TRIES);
+
+    // All of them, each once, packed one after the other. Throws a ModelError if there are infinitely many; nothing if it takes
+    // more steps than allowed, or if `go_on`, which is asked now and then, says no.
+    std::optional<std::vector<std::uint64_t>> enumerate(std::uint64_t max_steps, const std::function<bool()> &go_on = {});
+
+   private:
+    __extension__ using Wide = unsigned __int128;
+
+    struct Domain {
+        Type type;
+        bool listed = false;       // `values` are all of them; else the range [low, high]
+        std::vector<Word> values{};
+        Word low = 0, high = 0;
+        double real_low = 0, real_high = 0;
+        std::uint64_t size() const;  // 0 if infinite (or 2^64)
+        Word at(std::uint64_t i) const { return listed ? values[i] : low + static_cast<Word>(i); }
+    };
+    struct LinearConjunct {
+        std::size_t conjunct;
+        Op op;  // equal or less_equal, with zero
+        Linear<Word> form;
+    };
+
+    void shrink_domains();
+    bool shrink_by_values(std::size_t conjunct, SlotId slot);
+    bool shrink_by_bounds(std::size_t conjunct, SlotId slot);
+    void collect_linear();
+    bool prepare_counting(const LinearConjunct &equation);
+    bool holds(std::size_t conjunct);
+    std::optional<std::vector<std::uint64_t>> search(std::uint64_t max_steps, const std::function<bool()> &go_on);
+    void keep(const Word *values, std::vector<std::uint64_t> &states) const;
+    std::size_t kept() const { return states_.size() / words_; }
+    void propose(CounterRandom &random);
+    void propose_equation(CounterRandom &random);
+    bool infinite() const;
+
+    std::shared_ptr<const Task> task_;
+    const Model &model_;
+    const Expressions &expressions_;
+    std::size_t width_;
+    std::size_t words_;  // of a packed state
+    Method method_ = Method::listed;
+    bool empty_ = false;
+    std::vector<Word> registers_;
+    std::vector<Domain> domains_;
+    std::vector<std::size_t> rest_;       // conjuncts that domains do not guarantee
+    std::vector<LinearConjunct> linear_;  // those of the rest that are linear over integers
+    std::vector<std::uint64_t> states_;   // listed or enumerated, packed
+
+    // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
+    std::optional<std::size_t> equation_;  // the conjunct
+    Linear<Word> form_;
+    std::vector<Word> lowest_;
+    std::vector<std::vector<Wide>> ways_;
+};
+
+}  // namespace misstep::jani

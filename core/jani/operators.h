@@ -1,0 +1,66 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "jani/expression.h"
+
+// What the operators compute, for constant folding and for programs alike: there is one semantics.
+//
+// Integers are exact, and leaving 64 bits is an error. Every result of an operation on reals is finite, or it is an error.
+// Nothing here is ever contracted or reordered by the compiler, so a plain Python evaluator gets the same bits.
+namespace misstep::jani {
+
+// An operation without a result. Who runs the program adds the place and the state.
+struct Fault {
+    const char *what;
+};
+
+namespace operators {
+
+inline Word add(Word a, Word b) {
+    Word result;
+    if (__builtin_add_overflow(a, b, &result)) throw Fault{"the integer result of + does not fit in 64 bits"};
+    return result;
+}
+inline Word subtract(Word a, Word b) {
+    Word result;
+    if (__builtin_sub_overflow(a, b, &result)) throw Fault{"the integer result of - does not fit in 64 bits"};
+    return result;
+}
+inline Word multiply(Word a, Word b) {
+    Word result;
+    if (__builtin_mul_overflow(a, b, &result)) throw Fault{"the integer result of * does not fit in 64 bits"};
+    return result;
+}
+// The remainder is never negative.
+inline Word modulo(Word a, Word b) {
+    if (b <= 0) throw Fault{"the modulus of % is not positive"};
+    const Word rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+inline Word absolute(Word a) { return a < 0 ? subtract(0, a) : a; }
+inline Word sign(Word a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
+
+inline double finite(double value) {
+    if (!std::isfinite(value)) throw Fault{"a real result is infinite or not a number"};
+    return value;
+}
+inline double divide(double a, double b) {
+    if (b == 0) throw Fault{"division by zero"};
+    return finite(a / b);
+}
+inline double logarithm(double a, double base) { return divide(finite(std::log(a)), finite(std::log(base))); }
+inline Word sign_of_real(double a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
+inline Word to_integer(double whole) {
+    if (!(whole >= -0x1p63 && whole < 0x1p63)) throw Fault{"the rounded real does not fit in 64 bits"};
+    return static_cast<Word>(whole);
+}
+
+}  // namespace operators
+
+// One operation on constants. `type` is that of the arguments (of the branches, for ite).
+Word compute(Op op, Type type, Word a, Word b, Word c);
+
+}  // namespace misstep::jani

@@ -1,0 +1,225 @@
+// The part of the engine that makes edges fire: guards, probabilities, assignments.
+
+#include <algorithm>
+
+#include "jani/engine.h"
+#include "jani/operators.h"
+
+namespace misstep::jani {
+
+namespace {
+constexpr std::size_t FEW = 24;  // outcomes of a label that are compared one by one
+}
+
+bool Engine::enabled(const Edge &edge) {
+    where_ = edge.where;
+    return model_.programs().holds(edge.guard, registers_.data());
+}
+
+bool Engine::enabled(const Vector &vector) {
+    for (std::uint32_t g : vector.groups) {
+        const Group &group = model_.groups()[g];
+        const auto candidates = group.index.candidates(registers_.data());
+        if (std::none_of(candidates.begin(), candidates.end(), [&](std::uint32_t e) { return enabled(group.edges[e]); })) return false;
+    }
+    return true;
+}
+
+// The outcomes of a label are appended to `outcomes_`, each once.
+void Engine::expand_label(LabelId label) {
+    label_begin_ = outcomes_.size();
+    stamped_ = false;
+    for (const Vector &vector : model_.vectors()[label]) fire(vector);
+}
+
+void Engine::fire(const Vector &vector) {
+    if (vector.groups.size() == 1) {
+        const Group &group = model_.groups()[vector.groups.front()];
+        for (std::uint32_t e : group.index.candidates(registers_.data()))
+            if (enabled(group.edges[e])) fire_edge(group.edges[e]);
+        return;
+    }
+    choices_.resize(std::max(choices_.size(), vector.groups.size()));
+    for (std::size_t i = 0; i < vector.groups.size(); ++i) {
+        const Group &group = model_.groups()[vector.groups[i]];
+        choices_[i].clear();
+        for (std::uint32_t e : group.index.candidates(registers_.data()))
+            if (enabled(group.edges[e])) choices_[i].push_back(&group.edges[e]);
+        if (choices_[i].empty()) return;
+    }
+    // One enabled edge of each automaton, in all ways.
+    const std::size_t count = vector.groups.size();
+    possible_.resize(std::max(possible_.size(), count));
+    std::vector<std::size_t> at(count, 0);
+    for (;;) {
+        for (std::size_t i = 0; i < count; ++i) possible(*choices_[i][at[i]], possible_[i]);
+        parts_.resize(count);
+        fire_together();
+        std::size_t i = 0;
+        while (i < count && ++at[i] == choices_[i].size()) at[i++] = 0;
+        if (i == count) return;
+    }
+}
+
+// The destinations of positive probability; the probabilities are checked on the way.
+void Engine::possible(const Edge &edge, std::vector<const Destination *> &result) {
+    result.clear();
+    double sum = 0;
+    for (const Destination &destination : edge.destinations) {
+        where_ = destination.where;
+        const double probability = as_real(model_.programs().run(destination.probability, registers_.data()));
+        if (probability < 0)
+            throw ModelError("the probability is negative: " + jani::text(Type::real, from_real(probability)), model_.where(where_), "a probability");
+        sum += probability;
+        if (probability > 0) result.push_back(&destination);
+    }
+    if (!edge.certain) check_probability_sum(sum, model_.where(edge.where));
+}
+
+void Engine::fire_edge(const Edge &edge) {
+    const std::size_t before = outcomes_.size();
+    if (edge.certain) {
+        for (const Destination &destination : edge.destinations) {
+            const Destination *const part = &destination;
+            if (!add_successor({&part, 1})) return roll_back(before);
+        }
+        return;
+    }
+    possible_.resize(std::max<std::size_t>(possible_.size(), 1));
+    possible(edge, possible_[0]);
+    for (const Destination *part : possible_[0])
+        if (!add_successor({&part, 1})) return roll_back(before);
+}
+
+// One possible destination of each edge, in all ways.
+void Engine::fire_together() {
+    const std::size_t before = outcomes_.size();
+    const std::size_t count = parts_.size();
+    std::vector<std::size_t> at(count, 0);
+    for (;;) {
+        for (std::size_t i = 0; i < count; ++i) parts_[i] = possible_[i][at[i]];
+        if (!add_successor(parts_)) return roll_back(before);
+        std::size_t i = 0;
+        while (i < count && ++at[i] == possible_[i].size()) at[i++] = 0;
+        if (i == count) return;
+    }
+}
+
+// False: an assignment is out of bounds, and that disables the edge.
+bool Engine::add_successor(std::span<const Destination *const> parts) {
+    bool simple = true;
+    std::int64_t level = 0;
+    bool any = false;
+    for (const Destination *part : parts) {
+        simple = simple && part->simple && (!any || part->assignments.empty() || part->level == level);
+        if (!part->assignments.empty()) {
+            level = part->level;
+            any = true;
+        }
+    }
+    if (!(simple ? simple_successor(parts) : general_successor(parts))) return false;
+    for (const Destination *part : parts)
+        for (const auto &[slot, location] : part->moves) model_.layout().set(packed_.data(), slot, location);
+    add_outcome();
+    return true;
+}
+
+bool Engine::assignable(const Assignment &assignment, SlotId slot, Word &value) {
+    const Slot &variable = model_.expressions().slots()[slot];
+    if (variable.type == Type::real) value = stored_real(as_real(value));
+    if (!assignment.checked || variable.contains(value)) return true;
+    const Range &range = variable.range;
+    const bool low = variable.type == Type::real ? as_real(value) < range.real_low : value < range.low;
+    if (model_.out_of_bounds() == OutOfBounds::disable) return false;
+    const Word bound = variable.type == Type::real ? from_real(low ? range.real_low : range.real_high) : low ? range.low : range.high;
+    throw ModelError("the value " + jani::text(variable.type, value) + " of " + variable.name + " is " + (low ? "below" : "above") +
+                         " its bound " + jani::text(variable.type, bound),
+                     model_.where(assignment.where), "a value within bounds");
+}
+
+namespace {
+[[noreturn]] void assigned_twice(const Model &model, SlotId slot, WhereId where) {
+    throw ModelError(model.expressions().slots()[slot].name + " is assigned twice at one index", model.where(where),
+                     "one assignment of a variable at each index");
+}
+}  // namespace
+
+// All assignments read the old state, so the new one is the old one with some fields replaced.
+bool Engine::simple_successor(std::span<const Destination *const> parts) {
+    std::copy_n(source_, packed_.size(), packed_.data());
+    writes_.clear();
+    for (const Destination *part : parts)
+        for (const Assignment &assignment : part->assignments) {
+            where_ = assignment.where;
+            Word value = model_.programs().run(assignment.value, registers_.data());
+            if (!assignable(assignment, assignment.slot, value)) return false;
+            if (parts.size() > 1) {
+                for (const auto &[slot, written] : writes_)
+                    if (slot == assignment.slot) assigned_twice(model_, slot, where_);
+                writes_.emplace_back(assignment.slot, value);
+            }
+            model_.layout().set(packed_.data(), assignment.slot, value);
+        }
+    return true;
+}
+
+// Level by level: those of one level read the same values and write together.
+bool Engine::general_successor(std::span<const Destination *const> parts) {
+    const std::size_t slots = model_.expressions().slots().size();
+    saved_.assign(registers_.begin(), registers_.begin() + static_cast<std::ptrdiff_t>(slots));
+    std::vector<const Assignment *> all;
+    for (const Destination *part : parts)
+        for (const Assignment &assignment : part->assignments) all.push_back(&assignment);
+    std::stable_sort(all.begin(), all.end(), [](const Assignment *a, const Assignment *b) { return a->level < b->level; });
+    bool inside = true;
+    for (std::size_t i = 0; i < all.size() && inside;) {
+        const std::int64_t level = all[i]->level;
+        writes_.clear();
+        for (; i < all.size() && all[i]->level == level && inside; ++i) {
+            const Assignment &assignment = *all[i];
+            where_ = assignment.where;
+            SlotId slot = assignment.slot;
+            if (assignment.length > 0) {
+                slot += static_cast<SlotId>(model_.programs().run(assignment.index, registers_.data()));
+            }
+            Word value = model_.programs().run(assignment.value, registers_.data());
+            inside = assignable(assignment, slot, value);
+            for (const auto &[other, written] : writes_)
+                if (other == slot) assigned_twice(model_, slot, where_);
+            writes_.emplace_back(slot, value);
+        }
+        for (const auto &[slot, value] : writes_) registers_[slot] = value;
+    }
+    if (inside) model_.layout().pack(registers_.data(), packed_.data());
+    std::copy(saved_.begin(), saved_.end(), registers_.begin());
+    return inside;
+}
+
+void Engine::add_outcome() {
+    const StateId id = registry_.insert(packed_.data()).first;
+    if (!stamped_ && outcomes_.size() - label_begin_ < FEW) {
+        for (std::size_t i = label_begin_; i < outcomes_.size(); ++i)
+            if (outcomes_[i] == id) return;
+    } else {
+        if (stamps_.size() < registry_.size()) stamps_.resize(std::max<std::size_t>(registry_.size(), stamps_.size() * 3 / 2), 0);
+        if (!stamped_) {
+            stamped_ = true;
+            if (++stamp_ == 0) {
+                std::fill(stamps_.begin(), stamps_.end(), 0);
+                stamp_ = 1;
+            }
+            for (std::size_t i = label_begin_; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = stamp_;
+        }
+        if (stamps_[id] == stamp_) return;
+        stamps_[id] = stamp_;
+    }
+    outcomes_.push_back(id);
+}
+
+void Engine::roll_back(std::size_t size) {
+    if (stamped_)
+        for (std::size_t i = size; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = 0;
+    outcomes_.resize(size);
+}
+
+}  // namespace misstep::jani

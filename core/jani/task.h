@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "jani/distance.h"
+#include "jani/model.h"
+
+namespace misstep::jani {
+
+// What a property adds to a model: where runs start, what is unsafe, what is the goal, and how far a state is from unsafety.
+struct Task {
+    struct Test {
+        Condition condition;
+        std::vector<SlotId> support;  // the slots that must be in registers
+        WhereId where;
+    };
+    // Start states: a list of them, or all that satisfy a condition.
+    using Start = std::variant<std::vector<std::vector<Word>>, ExprId>;
+
+    // Must be called before anything runs the model, since it adds programs to it. `distance` is the condition that
+    // h measures; usually `unsafe` itself.
+    Task(std::shared_ptr<Model> model, ExprId unsafe, std::string unsafe_where, ExprId goal, std::string goal_where,
+         ExprId distance, Distance::Scale scale, Start start);
+
+    std::shared_ptr<const Model> model;
+    Test unsafe;
+    Test goal;
+    Distance distance;
+    std::vector<SlotId> distance_support;
+    Start start;
+    // The conjuncts of a start condition, each with the slots it reads.
+    std::vector<ExprId> start_conjuncts;
+    std::vector<Test> start_tests;
+
+   private:
+    static Test test(Model &model, ExprId condition, std::string where);
+};
+
+}  // namespace misstep::jani

@@ -1,0 +1,1 @@
+"""Models in JANI: read, checked and compiled for the native engine."""

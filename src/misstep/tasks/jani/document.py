@@ -1,0 +1,195 @@
+"""JSON documents, read with their places: every error names the file and the path inside it.
+
+A `Cursor` is a value together with where it stands. Any object may be `{"file": "other.jani"}`: then
+it stands for the content of that file, and the path starts anew there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+from misstep.errors import InputFormatError, UnsupportedError
+from misstep.files import read_bytes
+
+MAX_BYTES = 256 * 2**20
+MAX_INCLUDES = 10_000
+# Keys that say nothing about the model.
+REMARKS = {"comment", "metadata"}
+
+
+class Documents:
+    """The files of a model. Their content is kept: files may change while the model is in use."""
+
+    def __init__(self, contents: dict[str, bytes] | None = None) -> None:
+        self.contents: dict[str, bytes] = dict(contents or {})
+        self._frozen = contents is not None
+        self._parsed: dict[str, Any] = {}
+        self._resolved: dict[str, str] = {}
+        self._includes = 0
+
+    def open(self, path: Path) -> Cursor:
+        return Cursor(self, (path,), "", self._value(path))
+
+    def include(self, path: Path, place: Cursor) -> Any:
+        self._includes += 1
+        if self._includes > MAX_INCLUDES:
+            place.fail(f"more than {MAX_INCLUDES} files are included", "fewer")
+        return self._value(path)
+
+    def resolved(self, path: Path) -> str:
+        key = str(path)
+        if key not in self._resolved:
+            self._resolved[key] = os.path.realpath(key)
+        return self._resolved[key]
+
+    def _value(self, path: Path) -> Any:
+        key = str(path)
+        if key not in self._parsed:
+            if key not in self.contents or not self._frozen:
+                self.contents[key] = read_bytes(path, MAX_BYTES, "a JANI file")
+            self._parsed[key] = parse(self.contents[key], key)
+        return self._parsed[key]
+
+
+def parse(content: bytes, name: str) -> Any:
+    def constant(text: str) -> NoReturn:
+        raise InputFormatError(f"{text} is no number of JSON", where=name, expected="JSON")
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise InputFormatError(
+                f"an object has the key {twice!r} twice", where=name, expected="distinct keys"
+            )
+        return result
+
+    try:
+        return json.loads(
+            content.decode("utf-8-sig"), parse_constant=constant, object_pairs_hook=members
+        )
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise InputFormatError("not UTF-8 text", where=f"{name}:{line}", expected="JSON") from None
+    except json.JSONDecodeError as error:
+        raise InputFormatError(
+            f"not JSON: {error.msg}", where=f"{name}:{error.lineno}:{error.colno}", expected="JSON"
+        ) from None
+    except RecursionError:
+        raise InputFormatError("nested too deeply", where=name, expected="flatter JSON") from None
+    except ValueError as error:  # an integer of thousands of digits
+        raise InputFormatError(f"not JSON: {error}", where=name, expected="JSON") from None
+
+
+class Cursor:
+    """A JSON value and its place. Includes are resolved on the way."""
+
+    __slots__ = ("documents", "path", "trail", "value")
+
+    def __init__(
+        self, documents: Documents, trail: tuple[Path, ...], path: str, value: Any
+    ) -> None:
+        self.documents = documents
+        self.trail = trail  # the file, behind the files that include it
+        self.path = path
+        self.value = value
+        while isinstance(self.value, dict) and self.value.keys() - REMARKS == {"file"}:
+            self._enter(self.value["file"])
+
+    def _enter(self, name: Any) -> None:
+        if not isinstance(name, str):
+            self.fail("the name of an included file is no text", "a path")
+        target = self.trail[-1].parent / name
+        if self.documents.resolved(target) in map(self.documents.resolved, self.trail):
+            self.fail(f"{name} includes itself", "files that do not include each other in a circle")
+        self.value = self.documents.include(target, self)
+        self.trail = (*self.trail, target)
+        self.path = ""
+
+    # -- errors -----------------------------------------------------------------------------------
+
+    @property
+    def where(self) -> str:
+        return f"{self.trail[-1]}: {self.path}" if self.path else str(self.trail[-1])
+
+    def error(
+        self, what: str, expected: str | None = None, hint: str | None = None
+    ) -> InputFormatError:
+        return InputFormatError(what, where=self.where, expected=expected, hint=hint)
+
+    def fail(self, what: str, expected: str | None = None, hint: str | None = None) -> NoReturn:
+        raise self.error(what, expected, hint)
+
+    def unsupported(self, what: str, hint: str | None = None) -> NoReturn:
+        raise UnsupportedError(what, where=self.where, hint=hint)
+
+    def _wrong(self, expected: str) -> NoReturn:
+        self.fail(f"found {shown(self.value)}", expected)
+
+    # -- going down -------------------------------------------------------------------------------
+
+    def __contains__(self, key: str) -> bool:
+        return isinstance(self.value, dict) and key in self.value
+
+    def __getitem__(self, key: str) -> Cursor:
+        if not isinstance(self.value, dict):
+            self._wrong(f"an object with {key!r}")
+        if key not in self.value:
+            self.fail(f"{key!r} is missing", f"an object with {key!r}")
+        path = f"{self.path}.{key}" if self.path else key
+        return Cursor(self.documents, self.trail, path, self.value[key])
+
+    def get(self, key: str) -> Cursor | None:
+        if key not in self:
+            return None
+        return self[key]
+
+    def items(self, expected: str = "a list") -> Iterator[Cursor]:
+        if not isinstance(self.value, list):
+            self._wrong(expected)
+        for i, value in enumerate(self.value):
+            yield Cursor(self.documents, self.trail, f"{self.path}[{i}]", value)
+
+    def list_of(self, key: str) -> Iterator[Cursor]:
+        """The items of an optional list."""
+        return self[key].items() if key in self else iter(())
+
+    def object(self, expected: str) -> Cursor:
+        if not isinstance(self.value, dict):
+            self._wrong(expected)
+        return self
+
+    # -- values -----------------------------------------------------------------------------------
+
+    def text(self, expected: str = "text") -> str:
+        if not isinstance(self.value, str):
+            self._wrong(expected)
+        return self.value
+
+    def integer(self, expected: str = "an integer") -> int:
+        if isinstance(self.value, bool) or not isinstance(self.value, int):
+            self._wrong(expected)
+        return self.value
+
+    def boolean(self, expected: str = "true or false") -> bool:
+        if not isinstance(self.value, bool):
+            self._wrong(expected)
+        return self.value
+
+
+def shown(value: Any) -> str:
+    """A value as far as it fits in a message."""
+    if isinstance(value, dict):
+        return "an object with " + ", ".join(map(repr, list(value)[:4])) if value else "{}"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+__all__ = ["Cursor", "Documents", "shown"]

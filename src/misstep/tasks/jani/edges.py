@@ -1,0 +1,209 @@
+"""Edges of the automata, and the vectors by which they move together."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from misstep.tasks.jani.document import Cursor
+from misstep.tasks.jani.expressions import Cells, Scope, Value
+from misstep.tasks.jani.model import Automaton, ModelReader
+
+# Slot, length of the array (0: plain), index, value, level, place.
+Assignment: TypeAlias = "tuple[int, int, int, int, int, str]"
+Destination: TypeAlias = "tuple[int, list[tuple[int, int]], list[Assignment], str]"
+Edge: TypeAlias = "tuple[int, list[Destination], str]"
+
+SILENT = -1
+
+
+def read_edges(model: ModelReader) -> list[str]:
+    """Hands all edges and vectors to the builder; the labels that policies choose from."""
+    edges = [_by_action(model, automaton) for automaton in model.automata]
+    for automaton in model.automata:
+        _transient_values(model, automaton)
+    vectors = _vectors(model)
+    results = {label for label, _ in vectors if label is not None}
+    labels = [action for action in model.actions if action in results]
+    builder = model.compiler.builder
+    groups: dict[tuple[int, str | None], int] = {}
+
+    def group(automaton: int, action: str | None) -> int:
+        key = (automaton, action)
+        if key not in groups:
+            groups[key] = builder.add_group(edges[automaton].get(action, []))
+        return groups[key]
+
+    for label, parts in vectors:
+        taking_part = [group(i, action) for i, action in enumerate(parts) if action is not None]
+        builder.add_vector(SILENT if label is None else labels.index(label), taking_part)
+    for i in range(len(model.automata)):
+        if None in edges[i]:
+            builder.add_vector(SILENT, [group(i, None)])
+    return labels
+
+
+def _vectors(model: ModelReader) -> list[tuple[str | None, list[str | None]]]:
+    system = model.node.get("system")
+    if system is None or "syncs" not in system:
+        # With one automaton, every action is its own vector; several move by their vectors only.
+        return [(action, [action]) for action in model.actions] if len(model.automata) == 1 else []
+    vectors = []
+    for sync in system["syncs"].items("a list of synchronisation vectors"):
+        parts: list[str | None] = []
+        for part in sync["synchronise"].items("a list of actions"):
+            parts.append(None if part.value is None else _action(model, part))
+        if len(parts) != len(model.automata):
+            sync["synchronise"].fail(
+                f"{len(parts)} actions for {len(model.automata)} automata",
+                "an action or null for each element of the system",
+            )
+        if all(part is None for part in parts):
+            sync["synchronise"].fail("no automaton takes part", "at least one action")
+        result = sync.get("result")
+        label = None if result is None or result.value is None else _action(model, result)
+        vectors.append((label, parts))
+    return vectors
+
+
+def _action(model: ModelReader, node: Cursor) -> str:
+    name = node.text("the name of an action")
+    if name not in model.actions:
+        node.fail(f"there is no action {name!r}", "one of the actions of the model")
+    return name
+
+
+def _by_action(model: ModelReader, automaton: Automaton) -> dict[str | None, list[Edge]]:
+    result: dict[str | None, list[Edge]] = {}
+    for edge in automaton.node["edges"].items("a list of edges"):
+        if "rate" in edge and edge.value["rate"] is not None:
+            edge["rate"].unsupported("rates are not supported")
+        action = edge.get("action")
+        label = None if action is None or action.value is None else _action(model, action)
+        result.setdefault(label, []).append(_edge(model, automaton, edge))
+    return result
+
+
+def _edge(model: ModelReader, automaton: Automaton, node: Cursor) -> Edge:
+    compiler, builder = model.compiler, model.compiler.builder
+    source = automaton.location(node["location"])
+    guard = (
+        compiler.condition(node["guard"], automaton.scope)
+        if "guard" in node
+        else builder.boolean(True)
+    )
+    if automaton.slot is not None:
+        here = builder.apply("=", [builder.variable(automaton.slot), builder.integer(source)])
+        guard = builder.apply("∧", [here, guard])
+    destinations = [
+        _destination(model, automaton, destination, source)
+        for destination in node["destinations"].items("a list of destinations")
+    ]
+    if not destinations:
+        node["destinations"].fail("an edge without destinations", "at least one")
+    return guard, destinations, node.where
+
+
+def _destination(
+    model: ModelReader, automaton: Automaton, node: Cursor, source: int
+) -> Destination:
+    compiler = model.compiler
+    target = automaton.location(node["location"])
+    moves = [] if automaton.slot is None or target == source else [(automaton.slot, target)]
+    if "probability" in node:
+        probability = compiler.of_type(node["probability"], automaton.scope, "real")
+        compiler.no_transients(node["probability"], probability)
+    else:
+        probability = compiler.builder.real(1.0)
+    assignments: list[Assignment] = []
+    written: set[tuple[int, int]] = set()
+    for item in node.list_of("assignments"):
+        level = item["index"].integer("the index of the assignment") if "index" in item else 0
+        for assignment in _assignments(model, item, automaton.scope, level):
+            slot, length = assignment[:2]
+            if length == 0 and (slot, level) in written:
+                item.fail("a variable is assigned twice at one index", "one assignment each")
+            written.add((slot, level))
+            assignments.append(assignment)
+    place = node["probability"].where if "probability" in node else node.where
+    return probability, moves, assignments, place
+
+
+def _assignments(model: ModelReader, node: Cursor, scope: Scope, level: int) -> list[Assignment]:
+    """One assignment, or one for each cell of an array."""
+    target = _target(model, node["ref"], scope)
+    value = model.compiler.expression(node["value"], scope)
+    return _assign(model, node["value"], target, value, level)
+
+
+def _target(model: ModelReader, node: Cursor, scope: Scope) -> Cells:
+    """The cells that an assignment writes; a plain variable is one cell."""
+    compiler = model.compiler
+    if isinstance(node.value, str):
+        for variable in model.variables:
+            if scope.find(node.value) == _bound(model, variable.first, variable.shape):
+                return variable.value
+        node.fail(f"{node.value!r} is no variable here", "a variable")
+    if node["op"].text("an operator") != "aa":
+        node.fail("this cannot be assigned to", "a variable or a cell of an array")
+    array = _target(model, node["exp"], scope)
+    if not array.shape:
+        node["exp"].fail("this is no array", "an array")
+    return compiler.cell(node, array, compiler.scalar(node["index"], scope))
+
+
+def _bound(model: ModelReader, first: int, shape: tuple[int, ...]) -> Value:
+    if not shape:
+        return model.compiler.builder.variable(first)
+    size = 1
+    for length in shape:
+        size *= length
+    return Cells(first, size, shape)
+
+
+def _assign(
+    model: ModelReader, node: Cursor, target: Cells, value: Value, level: int
+) -> list[Assignment]:
+    compiler, builder = model.compiler, model.compiler.builder
+    if compiler.shape(value) != target.shape:
+        node.fail(
+            f"an array of shape {list(compiler.shape(value))}"
+            if compiler.shape(value)
+            else "a single value",
+            f"an array of shape {list(target.shape)}" if target.shape else "a single value",
+        )
+    if target.shape:
+        values = compiler.elements(value) if isinstance(value, Cells) else value
+        assert isinstance(values, (list, tuple))
+        parts = zip(compiler.elements(target), values, strict=True)
+        return [one for cells, part in parts for one in _assign(model, node, cells, part, level)]
+    scalar = compiler.read(value) if isinstance(value, Cells) else value
+    assert isinstance(scalar, int)
+    kind = next(v.type for v in model.variables if v.first <= target.first < v.first + v.size)
+    converted = compiler.converted(node, scalar, kind.base)
+    if target.offset is None:
+        return [(target.first, 0, -1, converted, level, node.where)]
+    offset = builder.constant(target.offset)
+    if isinstance(offset, int):
+        return [(target.first + offset, 0, -1, converted, level, node.where)]
+    return [(target.first, target.size, target.offset, converted, level, node.where)]
+
+
+def _transient_values(model: ModelReader, automaton: Automaton) -> None:
+    builder = model.compiler.builder
+    for i, location in enumerate(automaton.node["locations"].items()):
+        for item in location.list_of("transient-values"):
+            target = _target(model, item["ref"], automaton.scope)
+            value = model.compiler.expression(item["value"], automaton.scope)
+            for slot, length, _, expression, _, where in _assign(
+                model, item["value"], target, value, 0
+            ):
+                transient = any(
+                    v.transient and v.first <= slot < v.first + v.size for v in model.variables
+                )
+                if length > 0 or not transient:
+                    item["ref"].fail("this is no transient variable", "a transient variable")
+                at = None if automaton.slot is None else (automaton.slot, i)
+                builder.set_transient_value(at, slot, expression, where)
+
+
+__all__ = ["read_edges"]

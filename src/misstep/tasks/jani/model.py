@@ -1,0 +1,167 @@
+"""A model: its constants, variables, automata and how these move together.
+
+A state has a slot for the location of each automaton with more than one, then one for each variable that is not
+transient: global ones first, then those of the automata, in the order of the composition.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from misstep.tasks.jani.document import Cursor
+from misstep.tasks.jani.expressions import Compiler, Scope
+from misstep.tasks.jani.variables import Variable, bind, declare, is_transient, read_constants
+
+MODEL_TYPES = ("lts", "mdp", "dtmc")
+
+
+@dataclass
+class Automaton:
+    name: str
+    node: Cursor
+    locations: list[str]
+    initial_locations: list[int]
+    slot: int | None = None  # of the location; None where there is only one
+    scope: Scope = field(default_factory=Scope)
+
+    def location(self, node: Cursor) -> int:
+        name = node.text("the name of a location")
+        if name not in self.locations:
+            node.fail(f"the automaton {self.name} has no location {name!r}", "one of its locations")
+        return self.locations.index(name)
+
+
+@dataclass
+class ModelReader:
+    """What the parts of the front end share while a model is being read."""
+
+    node: Cursor
+    compiler: Compiler
+    scope: Scope  # global names
+    actions: list[str]
+    automata: list[Automaton]
+    variables: list[Variable]  # those of the state, then transient ones
+    property_scope: Scope  # global names, and names of automata where they are unique
+
+
+def read_model(node: Cursor, parameters: Mapping[str, bool | int | float]) -> ModelReader:
+    _check_header(node)
+    features = frozenset(f.text("the name of a feature") for f in node.list_of("features"))
+    compiler = Compiler(features)
+    scope = Scope()
+    read_constants(node, compiler, scope, parameters)
+    actions = _names(node, "actions")
+    automata = [_automaton(element) for element in _elements(node)]
+    for automaton in automata:
+        automaton.scope = Scope(scope)
+        if len(automaton.locations) > 1:
+            automaton.slot = compiler.builder.declare(
+                f"{automaton.name}.location", "int", 0, len(automaton.locations) - 1, False
+            )
+    variables, property_scope = _declare_all(node, compiler, scope, automata)
+    return ModelReader(node, compiler, scope, actions, automata, variables, property_scope)
+
+
+def _check_header(node: Cursor) -> None:
+    node.object("a JANI model")
+    version = node["jani-version"].integer("the version number 1")
+    if version != 1:
+        node["jani-version"].unsupported(f"version {version} of JANI is not supported")
+    kind = node["type"].text("a model type")
+    if kind not in MODEL_TYPES:
+        node["type"].unsupported(
+            f"models of type {kind!r} are not supported",
+            hint="supported are " + ", ".join(MODEL_TYPES),
+        )
+    for key in ("functions", "datatypes"):
+        if key in node and node.value[key]:
+            node[key].unsupported(f"{key} are not supported")
+
+
+def _names(node: Cursor, key: str) -> list[str]:
+    names: list[str] = []
+    for item in node.list_of(key):
+        name = item["name"].text("a name")
+        if name in names:
+            item["name"].fail(f"{name!r} is declared twice", "distinct names")
+        names.append(name)
+    return names
+
+
+def _elements(node: Cursor) -> list[Cursor]:
+    """The automata that take part, in the order of the composition."""
+    by_name: dict[str, Cursor] = {}
+    for automaton in node["automata"].items("a list of automata"):
+        name = automaton["name"].text("a name")
+        if name in by_name:
+            automaton["name"].fail(f"{name!r} is declared twice", "distinct names")
+        by_name[name] = automaton
+    if "system" not in node:
+        if len(by_name) != 1:
+            node.fail("'system' is missing", "how the automata are composed")
+        return list(by_name.values())
+    chosen: list[str] = []
+    for element in node["system"]["elements"].items("a list of automata"):
+        reference = element["automaton"]
+        name = reference.text("the name of an automaton")
+        if name not in by_name:
+            reference.fail(f"there is no automaton {name!r}", "an automaton of the model")
+        if name in chosen:
+            reference.unsupported(f"the automaton {name!r} is used twice")
+        if "input-enable" in element and element.value["input-enable"]:
+            element["input-enable"].unsupported("input-enable is not supported")
+        chosen.append(name)
+    if not chosen:
+        node["system"]["elements"].fail("no automaton takes part", "at least one")
+    return [by_name[name] for name in chosen]
+
+
+def _automaton(node: Cursor) -> Automaton:
+    if "functions" in node and node.value["functions"]:
+        node["functions"].unsupported("functions are not supported")
+    locations = _names(node, "locations")
+    if not locations:
+        node.fail("an automaton without locations", "at least one")
+    for location in node["locations"].items():
+        if "time-progress" in location:
+            location["time-progress"].unsupported("time-progress conditions are not supported")
+    automaton = Automaton(node["name"].value, node, locations, [])
+    for initial in node["initial-locations"].items("a list of locations"):
+        automaton.initial_locations.append(automaton.location(initial))
+    if not automaton.initial_locations:
+        node["initial-locations"].fail("no initial location", "at least one")
+    return automaton
+
+
+def _declare_all(
+    node: Cursor, compiler: Compiler, scope: Scope, automata: list[Automaton]
+) -> tuple[list[Variable], Scope]:
+    declarations = [(None, item) for item in node.list_of("variables")] + [
+        (automaton, item) for automaton in automata for item in automaton.node.list_of("variables")
+    ]
+    names = [item["name"].text("a name") for _, item in declarations]
+    taken = Counter(names)
+    property_scope = Scope(scope)
+    variables: list[Variable] = []
+    # States are what comes before the transient variables.
+    for transient in (False, True):
+        for (automaton, item), name in zip(declarations, names, strict=True):
+            if is_transient(item) != transient:
+                continue
+            unique = taken[name] == 1
+            own = scope if automaton is None else automaton.scope
+            # A name may be used again by another automaton, but not hide a global one.
+            if own.find(name) is not None:
+                item["name"].fail(f"{name!r} is declared twice", "distinct names")
+            text = name if automaton is None or unique else f"{automaton.name}.{name}"
+            variable = declare(item, text, compiler, scope)
+            bind(variable, name, compiler, own)
+            if automaton is not None:
+                bind(variable, text, compiler, property_scope)
+            variables.append(variable)
+    return variables, property_scope
+
+
+__all__ = ["Automaton", "ModelReader", "read_model"]

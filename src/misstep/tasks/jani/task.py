@@ -1,0 +1,217 @@
+"""A safety task: a compiled model with start states, unsafe states and goals."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from misstep._core import CounterRandom, JaniCore, JaniEngine, JaniSpace
+from misstep.errors import (
+    BudgetLimitError,
+    InputFormatError,
+    MemoryLimitError,
+    TimeLimitError,
+    UsageError,
+)
+from misstep.tasks.jani.property import State
+
+Value = bool | int | float
+OutOfBounds = Literal["error", "disable"]
+Silent = Literal["refuse", "as_action"]
+Scale = Literal["none", "l1"]
+
+
+class JaniTask:
+    """States are tuples of values, in the order of `variable_names`; labels are numbered as in `labels`.
+
+    A state is unsafe, or else a goal, or else a dead end, or none of these; the first two are never left, so that
+    no label applies there. Everything that takes a state also exists by id on `engine`, which is what loops should use.
+    """
+
+    def __init__(
+        self,
+        core: JaniCore,
+        *,
+        name: str,
+        property_name: str,
+        locations: Mapping[str, Sequence[str]],
+        interface: Path | None,
+        source: Mapping[str, Any],
+    ) -> None:
+        self.core = core
+        self.name = name
+        self.property_name = property_name
+        self.interface_file = interface  # named by the property
+        self.engine = JaniEngine(core)
+        self.labels: tuple[str, ...] = tuple(core.labels)
+        self.variables = core.variables  # name, type, lower and upper bound
+        self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
+        self._locations = dict(locations)  # names of the values of location variables
+        self._source = dict(source)
+
+    def __repr__(self) -> str:
+        return f"<JaniTask {self.name}: {len(self.variables)} variables, {len(self.labels)} labels>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from misstep.tasks.jani.load import rebuild
+
+        return rebuild, (self._source,)
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the task: all that was read and all options, but not where it was read from."""
+        files = self._source["files"]
+        rest = {key: value for key, value in self._source.items() if key not in ("files", "path")}
+        contents = [hashlib.sha256(content).hexdigest() for content in files.values()]
+        text = json.dumps([contents, rest], sort_keys=True, default=str)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def new_engine(self, cache_bytes: int = 0) -> JaniEngine:
+        """An engine with states and a cache of its own, for another thread or a long search."""
+        return JaniEngine(self.core, cache_bytes)
+
+    # -- states -----------------------------------------------------------------------------------
+
+    def label_id(self, name: str) -> int:
+        if name not in self.labels:
+            raise UsageError(
+                f"the model has no label {name!r}",
+                where=self.name,
+                hint="labels: " + ", ".join(self.labels[:20]),
+            )
+        return self.labels.index(name)
+
+    def is_unsafe(self, state: State) -> bool:
+        return self.engine.is_unsafe(self.engine.intern(state))
+
+    def is_goal(self, state: State) -> bool:
+        """A goal, and not unsafe."""
+        return self.engine.is_goal(self.engine.intern(state))
+
+    def is_dead_end(self, state: State) -> bool:
+        return self.engine.is_dead_end(self.engine.intern(state))
+
+    def distance(self, state: State) -> float:
+        """How far the state looks from being unsafe; 0 exactly where the measured condition holds."""
+        return self.engine.distance(self.engine.intern(state))
+
+    def applicable(self, state: State, *, raw: bool = False) -> list[int]:
+        """`raw` asks the model alone, which may go on behind unsafe states and goals."""
+        id = self.engine.intern(state)
+        if raw:
+            return [label for label, _ in self.engine.expand(id, raw=True)]
+        return self.engine.applicable(id)
+
+    def outcomes(self, state: State, label: int | str, *, raw: bool = False) -> list[State]:
+        """The distinct states that may come next; none if the label is not applicable."""
+        number = self.label_id(label) if isinstance(label, str) else label
+        ids = self.engine.outcomes(self.engine.intern(state), number, raw=raw)
+        return [self.engine.values(id) for id in ids]
+
+    def text(self, state: State) -> str:
+        """Such as `pos=3, vel=1`."""
+        self.engine.intern(state)  # checks it
+        parts = []
+        for name, value in zip(self.variable_names, state, strict=True):
+            shown = (
+                self._locations[name][int(value)] if name in self._locations else json.dumps(value)
+            )
+            parts.append(f"{name}={shown}")
+        return ", ".join(parts)
+
+    def parse_state(self, text: str) -> State:
+        """Reads `pos=3, vel=1`, in any order."""
+        given: dict[str, str] = {}
+        for part in text.split(","):
+            name, equals, value = part.strip().rpartition("=")
+            if not equals or name in given:
+                raise InputFormatError(
+                    f"{part.strip()!r} is no value of a variable",
+                    where=f"state {text[:60]!r}",
+                    expected="NAME=VALUE, each variable once",
+                )
+            given[name] = value.strip()
+        if given.keys() != set(self.variable_names):
+            odd = sorted(given.keys() ^ set(self.variable_names))
+            raise InputFormatError(
+                "variables missing or unknown: " + ", ".join(odd[:6]), where=f"state {text[:60]!r}"
+            )
+        state = tuple(self._parse(name, given[name]) for name in self.variable_names)
+        self.engine.intern(state)
+        return state
+
+    def _parse(self, name: str, text: str) -> Value:
+        if name in self._locations and text in self._locations[name]:
+            return list(self._locations[name]).index(text)
+        try:
+            value = json.loads(text)
+        except ValueError:
+            value = None
+        if not isinstance(value, (bool, int, float)):
+            raise InputFormatError(
+                f"{text!r} is no value", where=f"state variable {name}", expected="a JSON value"
+            )
+        return value
+
+    # -- start states -----------------------------------------------------------------------------
+
+    def sample_initial(self, random: CounterRandom) -> State:
+        """A start state, uniformly."""
+        return self.engine.values(self.engine.sample_initial(random))
+
+    def initial_states(self, max_steps: int = 2**24) -> list[State]:
+        """All start states, each once."""
+        ids = self.engine.all_initial(max_steps)
+        if ids is None:
+            raise BudgetLimitError(
+                f"the start states were not listed in {max_steps} steps",
+                where=self.name,
+                hint="sample them instead",
+            )
+        return [self.engine.values(id) for id in ids]
+
+    # -- everything -------------------------------------------------------------------------------
+
+    def space(
+        self,
+        roots: Sequence[State] | None = None,
+        *,
+        raw: bool = False,
+        max_states: int | None = 10_000_000,
+        max_outcomes: int | None = None,
+        time_limit: float | None = None,
+        memory_limit_mb: int | None = None,
+        progress: Any = None,
+    ) -> JaniSpace:
+        """All states that can be reached from the start states; an error if a limit ends the exploration."""
+        space = JaniSpace(
+            self.core,
+            roots,
+            raw=raw,
+            seconds=time_limit,
+            bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+            states=max_states,
+            outcomes=max_outcomes,
+            progress=progress,
+        )
+        if space.complete:
+            return space
+        seen = f"the model is larger: {len(space):,} states explored so far"
+        if space.limit == "time":
+            raise TimeLimitError(seen, where=self.name, hint=f"the limit was {time_limit} seconds")
+        if space.limit == "memory":
+            raise MemoryLimitError(
+                seen, where=self.name, hint=f"the limit was {memory_limit_mb} MB"
+            )
+        raise BudgetLimitError(
+            seen,
+            where=self.name,
+            hint=f"the limits were {max_states} states and {max_outcomes} outcomes",
+        )
+
+
+__all__ = ["JaniTask", "OutOfBounds", "Scale", "Silent", "State"]

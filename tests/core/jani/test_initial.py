@@ -1,0 +1,235 @@
+"""Start states: listed, enumerated, counted, and drawn uniformly."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from misstep._core import CounterRandom
+from misstep.errors import BudgetLimitError, InputFormatError, TimeLimitError
+from misstep.tasks.jani.task import JaniTask
+from support.jani import automaton, bounded, model, op, pa, task, variable
+
+OR = "\u2228"
+
+
+def condition(exp: Any, **more: Any) -> Any:
+    return {"op": "state-condition", "exp": exp, **more}
+
+
+def built(variables: list[Any], start: Any, **more: Any) -> JaniTask:
+    return task(model(variables, [], prop=pa(start=start), **more))
+
+
+def draw(built: JaniTask, count: int, seed: int = 1) -> Counter[Any]:
+    random = CounterRandom(seed)
+    return Counter(built.sample_initial(random) for _ in range(count))
+
+
+def assert_uniform(found: Counter[Any], size: int) -> None:
+    """Chi-squared, with a bound far out in the tail; seeds are fixed."""
+    assert len(found) == size
+    expected = sum(found.values()) / size
+    statistic = sum((count - expected) ** 2 / expected for count in found.values())
+    freedom = size - 1
+    assert statistic < freedom + 5 * (2 * freedom) ** 0.5 + 12
+
+
+def test_a_list() -> None:
+    values = [
+        {"variables": [{"var": "x", "value": 2}]},
+        {"variables": [{"var": "y", "value": op("+", "C", 1)}, {"var": "x", "value": 1}]},
+        {"variables": [{"var": "x", "value": 2}]},
+    ]
+    task = built(
+        [variable("x", bounded(0, 9)), variable("y", "real", 7)],
+        {"op": "states-values", "values": values},
+        constants=[{"name": "C", "type": "int", "value": 4}],
+    )
+    assert task.initial_states() == [(2, 7.0), (1, 5.0)]
+    assert task.engine.initial_method == "listed"
+    found = draw(task, 300)
+    assert found[(2, 7.0)] > 150  # it stands there twice
+
+
+def test_the_model_s_own_initial_states() -> None:
+    parts = automaton(
+        "m",
+        [],
+        ("l", "k", "h"),
+        variables=[variable("z", bounded(0, 3))],
+        **{"restrict-initial": {"exp": op("≥", "z", 2)}},
+    )
+    parts["initial-locations"] = ["l", "h"]
+    document = model([variable("x", bounded(0, 9), 4), variable("b", "bool")], [parts])
+    task_ = task({**document, "restrict-initial": {"exp": op("=", "x", 4)}})
+    expected = set(product((0, 2), (4,), (False, True), (2, 3)))
+    assert set(task_.initial_states()) == expected
+    assert_uniform(draw(task_, 2000), 8)
+
+
+def test_start_replaces_initial_values() -> None:
+    task = built(
+        [variable("x", bounded(0, 3), 0), variable("y", bounded(0, 1), 0), variable("n", "int", 8)],
+        condition(op("≥", "x", 2)),
+    )
+    # Free variables take all their values; one without bounds keeps its initial value.
+    assert set(task.initial_states()) == set(product((2, 3), (0, 1), (8,)))
+
+
+def test_locations_of_a_start_condition() -> None:
+    parts = automaton("m", [], ("l", "k"))
+
+    def start(**more: Any) -> list[Any]:
+        return task(
+            model([variable("x", bounded(0, 1))], [parts], prop=pa(start=condition(True, **more)))
+        ).initial_states()
+
+    assert {location for location, _ in start()} == {0}
+    named = start(locations=[{"automaton": "m", "index": 0, "location": "k"}])
+    assert {location for location, _ in named} == {1}
+
+
+LOADS = [variable(f"load{i}", bounded(0, 15)) for i in range(10)]
+SUM = op("=", op("+", *(f"load{i}" for i in range(10))), 15)
+
+
+def test_sums_are_counted() -> None:
+    task = built(LOADS, condition(op("∧", SUM, op("=", "load9", 0))))
+    assert task.engine.initial_method == "counted"
+    assert task.engine.initial_count == 490_314  # 23 choose 8
+    assert len(task.initial_states()) == 490_314
+    larger = built(
+        [*LOADS, *[variable(f"more{i}", bounded(0, 9)) for i in range(6)]], condition(SUM)
+    )
+    assert larger.engine.initial_method == "counted"
+    assert larger.engine.initial_count == 1_307_504 * 10**6
+    random = CounterRandom(3)
+    for _ in range(100):
+        state = larger.sample_initial(random)
+        assert sum(state[:10]) == 15
+    with pytest.raises(BudgetLimitError, match="start states"):
+        larger.initial_states(max_steps=1000)
+
+
+def test_counting_is_uniform() -> None:
+    """Weights, gaps in domains, and a Boolean-free rest: drawn states against the list of them all."""
+    free = variable("free", bounded(0, 2**21))
+    weighted = op("=", op("-", op("+", op("*", 2, "x"), op("*", 3, "y")), "z"), 7)
+    extra = op("∧", op("≠", "x", 2), op("≤", "y", 4))
+    variables = [variable(name, bounded(0, 6)) for name in "xyz"]
+    task = built([*variables, free], condition(op("∧", extra, weighted)))
+    assert task.engine.initial_method == "counted"
+    expected = {
+        (x, y, z)
+        for x, y, z in product(range(7), repeat=3)
+        if 2 * x + 3 * y - z == 7 and x != 2 and y <= 4
+    }
+    assert task.engine.initial_count == len(expected) * (2**21 + 1)
+    random = CounterRandom(5)
+    found = Counter(task.sample_initial(random)[:3] for _ in range(3000))
+    assert found.keys() == expected
+    assert_uniform(found, len(expected))
+
+
+def test_rejection_is_uniform_too() -> None:
+    free = variable("free", bounded(0, 2**21))
+    rest = op("∧", op("=", op("+", "x", "y", "z"), 8), op("≠", op("*", "x", "y"), "z"))
+    task = built([*(variable(name, bounded(0, 6)) for name in "xyz"), free], condition(rest))
+    assert task.engine.initial_method == "rejection"
+    assert task.engine.initial_count is None
+    expected = {s for s in product(range(7), repeat=3) if sum(s) == 8 and s[0] * s[1] != s[2]}
+    random = CounterRandom(9)
+    found = Counter(task.sample_initial(random)[:3] for _ in range(4000))
+    assert found.keys() == expected
+    assert_uniform(found, len(expected))
+
+
+def test_rejection_gives_up() -> None:
+    wide = [variable(name, bounded(0, 10**6)) for name in "xyz"]
+    task = built(wide, condition(op("=", op("*", "x", "y"), op("+", op("*", "z", "z"), 1000003))))
+    with pytest.raises(InputFormatError, match=r"in 50 tries.*list the start states"):
+        task.engine.sample_initial(CounterRandom(1), tries=50)
+
+
+def test_reals_are_drawn_in_their_box() -> None:
+    variables = [
+        variable("x", bounded(-9, 9, "real")),
+        variable("y", bounded(0, 1, "real")),
+        variable("t", bounded(0, 5)),
+    ]
+    box = op(
+        "∧",
+        op("≤", op("abs", "x"), 3),
+        op("≤", 1, "x"),
+        op("<", "x", 2),
+        op("=", "t", 0),
+        op("=", "y", 0.5),
+    )
+    task = built(variables, condition(box))
+    states = list(draw(task, 500))
+    assert all(1 <= x < 2 and y == 0.5 and t == 0 for x, y, t in states)
+    assert {int(10 * x) for x, _, _ in states} == set(range(10, 20))
+    with pytest.raises(InputFormatError, match="a real variable is free"):
+        task.initial_states()
+
+
+def test_nothing_to_start_from() -> None:
+    task = built([variable("x", bounded(0, 9))], condition(op(">", "x", 9)))
+    assert task.initial_states() == []
+    assert task.engine.initial_count == 0
+    with pytest.raises(InputFormatError, match="no state satisfies the start condition"):
+        task.sample_initial(CounterRandom(1))
+
+
+def test_a_variable_that_nothing_bounds() -> None:
+    with pytest.raises(InputFormatError, match="n has no bounds"):
+        built([variable("n", "int")], condition(True))
+    with pytest.raises(InputFormatError, match="x has no bounds"):
+        task(model([variable("x", "real")], []))
+    bounded_by_start = built(
+        [variable("n", "int")], condition(op("∧", op("≤", "n", 12), op("<", 9, "n")))
+    )
+    assert set(bounded_by_start.initial_states()) == {(10,), (11,), (12,)}
+
+
+def test_a_condition_may_protect_what_stands_behind_it() -> None:
+    variables = [variable("x", bounded(0, 3)), variable("y", bounded(0, 3))]
+    task = built(variables, condition(op("∧", op("≠", "y", 0), op(">", op("/", "x", "y"), 1))))
+    assert set(task.initial_states()) == {
+        (x, y) for x in range(4) for y in range(1, 4) if x / y > 1
+    }
+
+
+values = st.sampled_from(["x", "y", "z", 0, 1, 2, 3])
+sums = st.one_of(values, st.builds(op, st.sampled_from(["+", "-", "*", "max"]), values, values))
+atoms = st.builds(op, st.sampled_from(["=", "≠", "<", "≤", ">", "≥"]), sums, sums)
+either = st.one_of(atoms, st.builds(op, st.just(OR), atoms, atoms))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(either, min_size=1, max_size=4))
+def test_enumeration_finds_exactly_the_solutions(parts: list[Any]) -> None:
+    variables = [
+        variable("x", bounded(-1, 3)),
+        variable("y", bounded(0, 4)),
+        variable("z", bounded(0, 2)),
+    ]
+    whole = parts[0] if len(parts) == 1 else op("∧", *parts)
+    found = built(variables, condition(whole)).initial_states()
+    # The same condition as that of unsafe states: no search there, only evaluation.
+    other = task(model(variables, [], prop=pa(unsafe=whole, start=condition(True))))
+    expected = {s for s in product(range(-1, 4), range(5), range(3)) if other.is_unsafe(s)}
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+def test_limits_hold_while_start_states_are_listed() -> None:
+    task = built(LOADS, condition(op("≥", op("+", *(f"load{i}" for i in range(10))), 20)))
+    with pytest.raises(TimeLimitError):
+        task.space(time_limit=0.05)
