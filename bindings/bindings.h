@@ -102,5 +102,7 @@ void define_policygraph(nb::module_ &module);
 void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
+void define_safety(nb::module_ &module);
+void define_safety_systems(nb::module_ &module);
 
 }  // namespace misstep::bindings

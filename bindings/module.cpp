@@ -14,4 +14,6 @@ NB_MODULE(_core, module) {
     define_run_feeder(module);
     define_nets(module);
     define_fuzzing(module);
+    define_safety_systems(module);
+    define_safety(module);
 }
