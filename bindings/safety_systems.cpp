@@ -92,12 +92,12 @@ class PythonTransitions : public safety::Transitions {
     std::vector<StateId> initial_;
 };
 
-// A policy in Python over the states and labels of such a system: act(s) gives a label or None; values(s), if it is there, a mapping
-// from labels to numbers; act_batch(states) the labels of many states.
+// A policy in Python, over ids: act(id) gives a label or None; values(id, labels), if it is there, a number for each label;
+// act_batch(ids) the labels of many states.
 class PythonPolicy : public safety::LabelPolicy {
    public:
-    PythonPolicy(std::shared_ptr<PythonTransitions> transitions, nb::object act, nb::object values, nb::object act_batch)
-        : transitions_(std::move(transitions)), act_(std::move(act)), values_(std::move(values)), act_batch_(std::move(act_batch)) {}
+    PythonPolicy(nb::object act, nb::object values, nb::object act_batch)
+        : act_(std::move(act)), values_(std::move(values)), act_batch_(std::move(act_batch)) {}
 
     LabelId choose(StateId id, std::span<const LabelId>) override {
         if (const auto known = prepared_.find(id); known != prepared_.end()) {
@@ -105,40 +105,29 @@ class PythonPolicy : public safety::LabelPolicy {
             prepared_.erase(known);
             return label;
         }
-        return label_of(act_(transitions_->states[id]));
+        return label_of(act_(id));
     }
     bool has_values() const override { return !values_.is_none(); }
     void values(StateId id, std::span<const LabelId> labels, std::span<double> result) override {
-        const nb::object answer = values_(transitions_->states[id]);
-        for (std::size_t i = 0; i < labels.size(); ++i) {
-            const nb::object value = answer.attr("get")(transitions_->names[static_cast<std::uint32_t>(labels[i])]);
-            result[i] = value.is_none() ? -std::numeric_limits<double>::infinity() : nb::cast<double>(value);
-        }
+        const auto values = nb::cast<std::vector<double>>(values_(id, std::vector<LabelId>(labels.begin(), labels.end())));
+        if (values.size() != labels.size()) throw safety::PolicyError("the policy values another number of labels than it was given");
+        std::copy(values.begin(), values.end(), result.begin());
     }
     void prepare(std::span<const StateId> ids) override {
         if (act_batch_.is_none()) return;
-        nb::list states;
         std::vector<StateId> asked;
         for (StateId id : ids)
-            if (!prepared_.contains(id)) {
-                states.append(transitions_->states[id]);
-                asked.push_back(id);
-            }
+            if (!prepared_.contains(id)) asked.push_back(id);
         if (asked.empty()) return;
-        std::size_t i = 0;
-        for (nb::handle label : nb::iter(act_batch_(states))) {
-            if (i == asked.size()) break;
-            prepared_[asked[i++]] = label_of(nb::borrow(label));
-        }
-        if (i != asked.size()) throw safety::PolicyError("the policy answered for fewer states than it was asked about");
+        const nb::list labels(act_batch_(asked));
+        if (labels.size() != asked.size())
+            throw safety::PolicyError("the policy answered for another number of states than it was asked about");
+        for (std::size_t i = 0; i < asked.size(); ++i) prepared_[asked[i]] = label_of(labels[i]);
     }
 
    private:
-    LabelId label_of(const nb::object &label) {
-        return label.is_none() ? safety::NO_LABEL : static_cast<LabelId>(transitions_->names.id(label));
-    }
+    static LabelId label_of(const nb::object &label) { return label.is_none() ? safety::NO_LABEL : nb::cast<LabelId>(label); }
 
-    std::shared_ptr<PythonTransitions> transitions_;
     nb::object act_, values_, act_batch_;
     std::unordered_map<StateId, LabelId> prepared_;
 };
@@ -180,8 +169,7 @@ void define_policies(nb::module_ &module) {
     nb::class_<safety::FirstLabel, LabelPolicy>(module, "FirstLabel").def(nb::init<>());
     nb::class_<safety::LabelTable, LabelPolicy>(module, "LabelTable").def(nb::init<std::vector<LabelId>>(), nb::arg("labels"));
     nb::class_<PythonPolicy, LabelPolicy>(module, "PythonLabelPolicy")
-        .def(nb::init<std::shared_ptr<PythonTransitions>, nb::object, nb::object, nb::object>(), nb::arg("transitions"),
-             nb::arg("act"), nb::arg("values").none(), nb::arg("act_batch").none());
+        .def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("act"), nb::arg("values").none(), nb::arg("act_batch").none());
     nb::class_<safety::PatchedPolicy, LabelPolicy>(module, "PatchedPolicy")
         .def(nb::init<std::shared_ptr<LabelPolicy>, std::unordered_map<StateId, LabelId>>(), nb::arg("inner"), nb::arg("patches"));
     nb::class_<safety::BlacklistShield, LabelPolicy>(module, "BlacklistShield")

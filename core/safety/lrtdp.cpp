@@ -12,7 +12,8 @@ void Lrtdp::solve(StateId id, Radius radius, Meter &meter) {
         while (!trial_.empty()) {
             const StateId state = trial_.back();
             trial_.pop_back();
-            if (!check(state, meter)) break;
+            // Those before may be decided by a state that has just been found to be lost.
+            if (!check(state, meter) && !is_done(state)) break;
         }
     }
 }

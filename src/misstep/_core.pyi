@@ -477,10 +477,9 @@ class LabelTable(LabelPolicy):
 class PythonLabelPolicy(LabelPolicy):
     def __init__(
         self,
-        transitions: PythonTransitions,
-        act: Callable[[object], object],
-        values: Callable[[object], Mapping[object, float]] | None,
-        act_batch: Callable[[list[object]], Iterable[object]] | None,
+        act: Callable[[int], int | None],
+        values: Callable[[int, list[int]], list[float]] | None,
+        act_batch: Callable[[list[int]], list[int | None]] | None,
     ) -> None: ...
 
 class PatchedPolicy(LabelPolicy):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from random import Random
 
@@ -15,6 +15,7 @@ from misstep._core import (
     SafetySystem,
     make_safety_decider,
 )
+from misstep.checking import Situation, validate_strategy
 
 KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
 RADII: tuple[int | None, ...] = (0, 1, 2, None)  # None: without bound
@@ -154,9 +155,7 @@ def random_world(random: Random, least: int = 3, most: int = 25, stops: bool = F
         named = random.choice(labels) if labels else -1
         policy.append(-1 if stops and random.random() < 0.2 else named)
     world = Explicit(flags, actions, policy, [0], [])
-    world.distances = [
-        0.0 if f & UNSAFE else float(random.randint(1, 4)) for f in flags
-    ]
+    world.distances = [0.0 if f & UNSAFE else float(random.randint(1, 4)) for f in flags]
     return world
 
 
@@ -239,7 +238,10 @@ def unit_permutations(name: str) -> Iterator[Explicit]:
     policy = [ord(next(iter(system[s]))) - ord("a") if s in system else -1 for s in states]
     slots = [
         [
-            [(ord(label) - ord("a"), list(order)) for label, order in zip(labels, orders, strict=True)]
+            [
+                (ord(label) - ord("a"), list(order))
+                for label, order in zip(labels, orders, strict=True)
+            ]
             for labels in itertools.permutations(actions)
             for orders in itertools.product(
                 *(itertools.permutations([number[t] for t in actions[label]]) for label in labels)
@@ -250,3 +252,75 @@ def unit_permutations(name: str) -> Iterator[Explicit]:
     for actions in itertools.product(*slots):
         rest: list[list[tuple[int, list[int]]]] = [[] for _ in states[len(system) :]]
         yield Explicit([_FLAGS.get(s, 0) for s in states], [*actions, *rest], policy)
+
+
+def fragment_of(world: Explicit) -> dict[Hashable, Situation]:
+    """The whole system, for the independent checker."""
+    return {
+        s: Situation(
+            bool(flags & UNSAFE), bool(flags & GOAL), world.policy[s], dict(world.actions[s])
+        )
+        for s, flags in enumerate(world.flags)
+    }
+
+
+def name_of(safe: bool) -> str:
+    return "safe" if safe else "not safe"
+
+
+def check_facts(world: Explicit, decider: SafetyDecider) -> None:
+    """Everything that a decider keeps is true, also about states that nobody asked about."""
+    exact = exact_values(world)
+    safe = is_safe(world, None)
+    for s in range(len(world)):
+        if world.is_terminal(s):
+            continue
+        lower, upper, is_lost, is_known_safe = decider.facts(s)
+        assert lower <= exact[s], (s, lower)
+        assert upper is None or exact[s] <= upper, (s, upper)
+        assert not (is_lost and safe[s]), s
+        assert not is_known_safe or safe[s], s
+
+
+def check_strategy_of(
+    world: Explicit, decider: SafetyDecider, start: int, radius: int | None
+) -> None:
+    states, labels = decider.strategy(start, radius)
+    report = validate_strategy(
+        fragment_of(world),
+        start,
+        dict(zip(states, labels, strict=True)),
+        math.inf if radius is None else radius,
+    )
+    assert report.valid, report
+
+
+def check_world(
+    world: Explicit, kind: str, random: Random, radii: tuple[int | None, ...], fresh: bool
+) -> int:
+    """All answers of a decider, with caches shared in random order; with `fresh` also one at a time.
+
+    Returns how many there were.
+    """
+    rules = {"order": random.choice(["policy", "declared"])}
+    truth = {radius: is_safe(world, radius) for radius in radii}
+    questions = [(s, radius) for s in range(len(world)) for radius in radii]
+    random.shuffle(questions)
+    shared = world.decider(kind, **rules)
+    for s, radius in questions:
+        assert shared.decide(s, radius).answer == name_of(truth[radius][s]), (s, radius)
+    check_facts(world, shared)
+    for s, radius in questions[:10]:
+        if truth[radius][s]:
+            check_strategy_of(world, shared, s, radius)
+    for s, radius in questions if fresh else questions[:5]:
+        alone = world.decider(kind, **rules)
+        # A limit on the way must not leave anything behind that is not true.
+        early = alone.decide(s, radius, evaluations=random.randint(0, 3)).answer
+        assert early in ("unknown", name_of(truth[radius][s]))
+        if random.random() < 0.1:
+            check_facts(world, alone)
+        assert alone.decide(s, radius).answer == name_of(truth[radius][s]), (s, radius)
+        if truth[radius][s] and random.random() < 0.2:
+            check_strategy_of(world, alone, s, radius)
+    return len(questions)

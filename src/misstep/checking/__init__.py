@@ -16,23 +16,36 @@ Three rules keep it trustworthy:
   task with a feature whose meaning is not implemented here (axioms) is unsupported; neither
   ever becomes VALID or INVALID.
 
-`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, and
-`python -m misstep.checking TASK.sas PLAN` does all three with nothing but Python installed.
+`sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies,
+`strategy` what a safety bug rests on, and `python -m misstep.checking TASK.sas PLAN` does all three with nothing
+but Python installed.
 """
 
 from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
 from misstep.checking.run import RunReport, validate_run
 from misstep.checking.sas import SasTask, parse_sas, read_sas
+from misstep.checking.strategy import (
+    Fragment,
+    Situation,
+    StrategyReport,
+    validate_strategy,
+    validate_unsafe_run,
+)
 
 __all__ = [
     "Failure",
+    "Fragment",
     "PlanReport",
     "RunReport",
     "SasTask",
+    "Situation",
+    "StrategyReport",
     "parse_plan",
     "parse_sas",
     "read_plan",
     "read_sas",
     "validate_plan",
     "validate_run",
+    "validate_strategy",
+    "validate_unsafe_run",
 ]
