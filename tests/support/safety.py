@@ -16,6 +16,7 @@ from misstep._core import (
     make_safety_decider,
 )
 from misstep.checking import Situation, validate_strategy
+from misstep.safety import System
 
 KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
 RADII: tuple[int | None, ...] = (0, 1, 2, None)  # None: without bound
@@ -324,3 +325,45 @@ def check_world(
         if truth[radius][s] and random.random() < 0.2:
             check_strategy_of(world, alone, s, radius)
     return len(questions)
+
+
+def lift(world: Explicit, **rules: str) -> System:
+    """The same as a system of the Python package, with states 0, 1, ..."""
+    policy = LabelTable(world.policy)
+    return System(world.transitions(), policy, **{"inapplicable": "stop_safe", **rules})
+
+
+def policy_graph(world: Explicit, start: int) -> dict[int, int]:
+    """Distances along the policy from a state; nothing beyond terminal states."""
+    distances = {start: 0}
+    layer = [start]
+    while layer:
+        found = []
+        for s in layer:
+            if world.is_terminal(s):
+                continue
+            for t in world.outcomes(s, world.policy[s]):
+                if t not in distances:
+                    distances[t] = distances[s] + 1
+                    found.append(t)
+        layer = found
+    return distances
+
+
+def check_policy_run(world: Explicit, states: list[int], labels: list[int]) -> None:
+    assert len(states) == len(labels) + 1
+    for s, label, t in zip(states, labels, states[1:], strict=False):
+        assert not world.is_terminal(s)
+        assert label == world.policy[s]
+        assert t in world.outcomes(s, label)
+
+
+def true_faults(world: Explicit, radius: int | None) -> set[int]:
+    safe = is_safe(world, radius)
+    return {
+        s
+        for s in range(len(world))
+        if safe[s]
+        and not world.is_terminal(s)
+        and not all(safe[t] for t in world.outcomes(s, world.policy[s]))
+    }

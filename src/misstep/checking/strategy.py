@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +32,13 @@ class StrategyReport:
     reason: str = ""
 
 
-Fragment = Mapping[Hashable, Situation]
+Fragment = Mapping[Any, Situation]  # by state, which is hashable
 
 
 def validate_strategy(
     fragment: Fragment,
     start: Hashable,
-    strategy: Mapping[Hashable, Hashable],
+    strategy: Mapping[Any, Hashable],
     radius: float = math.inf,
     dead_ends_are_safe: bool = True,
 ) -> StrategyReport:

@@ -168,7 +168,9 @@ def envelope(system: System, starts: Sequence[State], budget: Budget | None = No
     run = None
     if found.states:
         run = UnsafeRun(system.states(found.states), system.labels(found.labels))
-    answer = Answer.SAFE if found.is_safe else Answer.NOT_SAFE if run else Answer.UNKNOWN
+    answer = (
+        Answer.SAFE if found.is_safe else Answer.NOT_SAFE if run is not None else Answer.UNKNOWN
+    )
     limit = None if found.limit == "none" else found.limit
     return Envelope(answer, run, found.reached, found.dead_ends, found.stops, limit)
 

@@ -20,6 +20,7 @@ Radius: TypeAlias = float  # a whole number, or infinity
 DEAD_END = ("safe", "unsafe", "error")
 INAPPLICABLE = ("filter", "stop_safe", "error")
 ORDER = ("policy", "declared")
+LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 
 
 @runtime_checkable
@@ -32,8 +33,8 @@ class Model(Protocol):
 
     def applicable(self, state: State, /) -> Iterable[Label]: ...
     def outcomes(self, state: State, label: Label, /) -> Iterable[State]: ...
-    def is_goal(self, state: State, /) -> bool: ...
-    def is_unsafe(self, state: State, /) -> bool: ...
+    def is_goal(self, state: State, /) -> object: ...  # as `if` takes it
+    def is_unsafe(self, state: State, /) -> object: ...
 
 
 class PolicyObject(Protocol):
@@ -181,7 +182,7 @@ def native_radius(radius: Radius | None) -> int | None:
         return None
     if isinstance(radius, bool) or radius != radius or radius < 0 or radius != int(radius):
         raise UsageError(f"the radius is {radius!r}", expected="0, 1, 2, ... or infinity")
-    return int(radius)
+    return min(int(radius), LARGEST)
 
 
 __all__ = ["AnyPolicy", "Label", "Model", "Radius", "State", "System", "native_radius"]

@@ -64,11 +64,11 @@ def chain(end: str) -> ExplicitTransitions:
 @pytest.mark.parametrize("kind", KINDS)
 def test_chain_of_a_million_states(kind: str, end: str) -> None:
     answer = "not safe" if end == "unsafe" else "safe"
-    for radius in (0, None):
-        decider = make_safety_decider(SafetySystem(chain(end), FirstLabel()), kind, 0)
-        assert decider.decide(0, radius).answer == answer
+    decider = make_safety_decider(SafetySystem(chain(end), FirstLabel()), kind, 0)
+    radius = 0 if end == "dead end" else None
+    assert decider.decide(0, radius).answer == answer
     if kind == "localfix" and end == "back":
-        assert len(decider.strategy(0, None)[0]) == N
+        assert len(decider.strategy(0, radius)[0]) == N
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -93,7 +93,7 @@ def test_every_limit(kind: str) -> None:
         ({"seconds": 0.0}, "time"),
     ):
         decider = family(1000).decider(kind)
-        decision = decider.decide(0, None, **limits)  # type: ignore[arg-type]
+        decision = decider.decide(0, None, **limits)
         assert (decision.answer, decision.limit) == ("unknown", name)
         assert decider.decide(0, None).answer == "safe"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
 import pytest
@@ -57,7 +58,7 @@ def test_monotone(kind: str) -> None:
         random = Random(seed)
         world = random_world(random)
         before = [_answers(world, kind, radius) for radius in RADII]
-        for less, more in zip(before, before[1:], strict=False):
+        for less, more in pairwise(before):
             assert all(not a or b for a, b in zip(less, more, strict=True))
         worse = Explicit(list(world.flags), [list(a) for a in world.actions], world.policy)
         worse.flags[random.randrange(len(world))] |= UNSAFE
@@ -66,9 +67,7 @@ def test_monotone(kind: str) -> None:
             (label, [*targets, random.randrange(len(world))]) for label, targets in world.actions[s]
         ]
         for radius, safe in zip(RADII, before, strict=True):
-            assert all(
-                a or not b for a, b in zip(safe, _answers(worse, kind, radius), strict=True)
-            )
+            assert all(a or not b for a, b in zip(safe, _answers(worse, kind, radius), strict=True))
         better = Explicit(world.flags, [list(a) for a in world.actions], world.policy)
         if world.actions[s]:  # a dead end would stop being one
             better.actions[s].append((9, [random.randrange(len(world))]))

@@ -1,4 +1,5 @@
-"""Small systems with known answers, in every order of labels and outcomes: each is a trap for some reading of the algorithms."""
+"""Small systems with known answers, in every order of labels and outcomes: each is a trap for some reading of the
+algorithms."""
 
 from __future__ import annotations
 
