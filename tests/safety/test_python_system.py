@@ -191,6 +191,13 @@ def test_wrong_rules(rule: str) -> None:
         lift(Explicit([0], [[]], [-1]), **{rule: "x"})
 
 
+def test_time_limit() -> None:
+    world = random_world(Random(8), 20, 20)
+    cut = fuzz(lift(world), FuzzSettings(seconds=0.0))
+    assert (cut.limit, sum(cut.ends.values())) == ("time", 0)
+    assert fuzz(lift(world), FuzzSettings(seconds=600.0, runs=3)).limit is None
+
+
 def test_configurations_of_the_paper() -> None:
     assert list(CONFIGURATIONS) == ["uniform-1", "greedy-1", "sample-1", "greedy-inf", "sample-inf"]
     world = random_world(Random(8), 20, 20)

@@ -35,6 +35,7 @@ class FuzzSettings:
     # on elsewhere.
     stop_on_revisit: bool | None = None
     runs: int = 1000
+    seconds: float | None = None  # a safety net, looked at between runs
 
     def __post_init__(self) -> None:
         if self.select not in SELECT:
@@ -90,6 +91,7 @@ class FuzzReport:
     unsafe_starts: int  # runs that were unsafe before the first step: no bug of any policy
     steps: int
     looked_at: int  # states met by lookaheads
+    limit: str | None = None  # "time" if there was none left for all runs
     effort: Effort = field(default_factory=Effort, compare=False)
 
 
@@ -112,8 +114,13 @@ def fuzz(
     ends: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
     found: dict[tuple[int, ...], UnsafeRun] = {}
     unsafe_starts = steps = looked_at = 0
-    runs = settings.fuzzer(system).runs(seed, first, settings.runs, ids)
-    for number, run in enumerate(runs, first):
+    fuzzer = settings.fuzzer(system)
+    limit = None
+    for number in range(first, first + settings.runs):
+        if settings.seconds is not None and time.perf_counter() - started >= settings.seconds:
+            limit = "time"
+            break
+        (run,) = fuzzer.runs(seed, number, 1, ids)
         ends[run.end] += 1
         steps += len(run)
         looked_at += run.looked_at
@@ -138,6 +145,7 @@ def fuzz(
         unsafe_starts,
         steps,
         looked_at,
+        limit,
         effort,
     )
 
