@@ -20,6 +20,8 @@ NAMES = (
     "networks",
     "processes",
     "jani",
+    "safety",
+    "dominance",
 )
 
 

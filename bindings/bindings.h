@@ -105,5 +105,7 @@ void define_networks(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 void define_dominance(nb::module_ &module);
 void define_jani(nb::module_ &module);
+void define_safety(nb::module_ &module);
+void define_safety_systems(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -17,4 +17,6 @@ NB_MODULE(_core, module) {
     define_fuzzing(module);
     define_dominance(module);
     define_jani(module);
+    define_safety_systems(module);
+    define_safety(module);
 }

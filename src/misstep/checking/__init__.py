@@ -17,21 +17,32 @@ Three rules keep it trustworthy:
   ever becomes VALID or INVALID.
 
 `sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, `dominance`
-bounds that are derived, and `python -m misstep.checking TASK.sas PLAN` checks a plan with nothing but Python installed.
+bounds that are derived, `strategy` what a safety bug rests on, and `python -m misstep.checking TASK.sas PLAN` checks a
+plan with nothing but Python installed.
 """
 
 from misstep.checking.dominance import DerivationReport, DominanceTables, validate_derivation
 from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
 from misstep.checking.run import RunReport, validate_run
 from misstep.checking.sas import SasTask, parse_sas, read_sas
+from misstep.checking.strategy import (
+    Fragment,
+    Situation,
+    StrategyReport,
+    validate_strategy,
+    validate_unsafe_run,
+)
 
 __all__ = [
     "DerivationReport",
     "DominanceTables",
     "Failure",
+    "Fragment",
     "PlanReport",
     "RunReport",
     "SasTask",
+    "Situation",
+    "StrategyReport",
     "parse_plan",
     "parse_sas",
     "read_plan",
@@ -39,4 +50,6 @@ __all__ = [
     "validate_derivation",
     "validate_plan",
     "validate_run",
+    "validate_strategy",
+    "validate_unsafe_run",
 ]

@@ -1,0 +1,128 @@
+#include "safety/fuzzer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ranges>
+
+namespace misstep::safety {
+
+const char *name(RunEnd end) {
+    switch (end) {
+        case RunEnd::unsafe: return "unsafe";
+        case RunEnd::exhausted: return "exhausted";
+        case RunEnd::step_limit: return "step limit";
+        case RunEnd::revisit: return "revisit";
+    }
+    return "exhausted";
+}
+
+// True if an unsafe state was met, which ends the search for one.
+bool Fuzzer::add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &unsafe) {
+    layer_.clear();
+    for (std::uint32_t i = first; i < end; ++i) layer_.push_back(entries_[i].state);
+    if (layer_.size() > 1) system_.prepare(layer_);
+    for (std::uint32_t i = first; i < end; ++i) {
+        const StateId state = entries_[i].state;
+        if (system_.kind(state) != Kind::open) continue;
+        for (StateId outcome : system_.policy_outcomes(state)) {
+            if (!seen_.insert(outcome)) continue;
+            entries_.push_back({outcome, i});
+            if (system_.is_unsafe(outcome)) {
+                unsafe = static_cast<std::uint32_t>(entries_.size() - 1);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// A state of the last layer that is closest to being unsafe, uniformly.
+std::uint32_t Fuzzer::closest(std::uint32_t first, CounterRandom &random) {
+    const auto begin = distances_.begin() + first;
+    const double least = *std::min_element(begin, distances_.end());
+    auto left = random.below(static_cast<std::uint64_t>(std::count(begin, distances_.end(), least)));
+    for (std::uint32_t i = first;; ++i)
+        if (distances_[i] == least && left-- == 0) return i;
+}
+
+std::uint32_t Fuzzer::sampled(CounterRandom &random) {
+    // The first entry is where the lookahead started. Distances relative to the least one, lest all weights vanish.
+    const double least = *std::min_element(distances_.begin() + 1, distances_.end());
+    weights_.assign(1, 0);
+    double sum = 0;
+    for (std::size_t i = 1; i < distances_.size(); ++i) {
+        weights_.push_back(distances_[i] == least ? 1 : std::exp(least - distances_[i]));
+        sum += weights_.back();
+    }
+    double x = random.real() * sum;
+    std::uint32_t chosen = 0;  // rounding may leave a little of x after the scan
+    for (std::uint32_t i = 1; i < weights_.size(); ++i) {
+        if (weights_[i] == 0) continue;
+        chosen = i;
+        x -= weights_[i];
+        if (x < 0) break;
+    }
+    return chosen;
+}
+
+std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random) {
+    entries_.assign(1, {from, NOWHERE});
+    distances_.assign(1, 0);
+    seen_.clear();
+    seen_.insert(from);
+    std::uint32_t first = 0, end = 1;
+    for (std::uint32_t depth = 1;; ++depth) {
+        std::uint32_t unsafe = NOWHERE;
+        if (add_layer(first, end, unsafe)) return unsafe;
+        first = end;
+        end = static_cast<std::uint32_t>(entries_.size());
+        if (first == end) return NOWHERE;
+        const bool is_last = depth == rules_.lookahead || end > rules_.lookahead_cap;
+        if (is_last && rules_.select == Select::uniform) break;
+        for (std::uint32_t i = first; i < end; ++i) distances_.push_back(system_.distance(entries_[i].state));
+        const auto begin = distances_.begin() + first;
+        const double least = *std::min_element(begin, distances_.end());
+        if (is_last || std::count(begin, distances_.end(), least) == 1) break;
+    }
+    switch (rules_.select) {
+        case Select::uniform: return first + static_cast<std::uint32_t>(random.below(end - first));
+        case Select::sample: return sampled(random);
+        case Select::greedy: break;
+    }
+    return closest(first, random);
+}
+
+FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
+    FuzzRun run;
+    run.states.push_back(start);
+    visited_.clear();
+    visited_.insert(start);
+    while (!system_.is_unsafe(run.states.back())) {
+        if (run.labels.size() >= rules_.max_steps) {
+            run.end = RunEnd::step_limit;
+            return run;
+        }
+        const std::uint32_t target = look_ahead(run.states.back(), random);
+        run.looked_at += entries_.size() - 1;
+        if (target == NOWHERE) {
+            run.end = RunEnd::exhausted;
+            return run;
+        }
+        way_.clear();
+        for (std::uint32_t i = target; entries_[i].parent != NOWHERE; i = entries_[i].parent) way_.push_back(i);
+        for (std::uint32_t i : std::views::reverse(way_)) {
+            run.labels.push_back(system_.decision(run.states.back()));
+            run.states.push_back(entries_[i].state);
+        }
+        const bool is_known = visited_.contains(run.states.back());
+        for (std::uint32_t i : way_) visited_.insert(entries_[i].state);
+        if (is_known && rules_.stop_on_revisit) {
+            run.end = RunEnd::revisit;
+            return run;
+        }
+    }
+    run.end = RunEnd::unsafe;
+    return run;
+}
+
+}  // namespace misstep::safety

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "base/types.h"
+
+namespace misstep::safety {
+
+// Labels name actions; which outcome of a label happens is up to the adversary.
+using LabelId = std::int32_t;
+inline constexpr LabelId NO_LABEL = -1;
+
+// What a state is by itself. Unsafe counts before goal; neither is ever left.
+enum Flag : std::uint8_t { PLAIN = 0, UNSAFE = 1, GOAL = 2 };
+
+// The labels that apply in a state, in declared order, with their outcomes: those of labels[i] are outcomes[offsets[i]] to
+// outcomes[offsets[i + 1] - 1]. A label stands once, with the outcomes of all edges that carry it; outcomes may repeat.
+struct Expansion {
+    std::vector<LabelId> labels;
+    std::vector<std::uint32_t> offsets{0};
+    std::vector<StateId> outcomes;
+
+    void clear() {
+        labels.clear();
+        offsets.assign(1, 0);
+        outcomes.clear();
+    }
+    // Ends the label whose outcomes were just added.
+    void close(LabelId label) {
+        labels.push_back(label);
+        offsets.push_back(static_cast<std::uint32_t>(outcomes.size()));
+    }
+};
+
+// A non-deterministic transition system, explored lazily: states get ids when they are first met. This is what a model has to
+// bring along; `System` keeps everything that it answers, so that each question is asked once.
+class Transitions {
+   public:
+    virtual ~Transitions() = default;
+
+    virtual std::uint8_t flags(StateId id) = 0;  // PLAIN, or of UNSAFE and GOAL
+    // Adds to an empty expansion. Not called for unsafe states and goals. No label: a dead end.
+    virtual void expand(StateId id, Expansion &result) = 0;
+    // How far the state looks from being unsafe: 0 if and only if it is. Guides the fuzzer, and nothing else.
+    virtual double distance(StateId id) { return flags(id) & UNSAFE ? 0 : 1; }
+    // An initial state, uniformly.
+    virtual StateId sample(CounterRandom &random) = 0;
+
+    // Whether `labels` and `outcomes` are cheaper than `expand`. Runs of a policy need the outcomes of one label a state only.
+    virtual bool is_partial() const { return false; }
+    virtual void labels(StateId id, std::vector<LabelId> &result);
+    virtual void outcomes(StateId id, LabelId label, std::vector<StateId> &result);
+
+    // For messages.
+    virtual std::string describe(StateId id) const { return "state " + std::to_string(id); }
+    virtual std::string label_name(LabelId label) const { return "label " + std::to_string(label); }
+};
+
+// A policy over labels. It is asked once a state.
+class LabelPolicy {
+   public:
+    virtual ~LabelPolicy() = default;
+
+    // One of the labels that apply; NO_LABEL or another one if it knows no better, see Inapplicable.
+    virtual LabelId choose(StateId id, std::span<const LabelId> applicable) = 0;
+
+    // How good it thinks each of these labels is; the higher, the better.
+    virtual bool has_values() const { return false; }
+    virtual void values(StateId, std::span<const LabelId>, std::span<double>) {}
+
+    // It will be asked about these states soon: the occasion to evaluate them all at once.
+    virtual void prepare(std::span<const StateId>) {}
+};
+
+// The model or the policy broke the rules above.
+struct ModelError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+struct PolicyError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+}  // namespace misstep::safety

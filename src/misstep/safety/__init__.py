@@ -1,0 +1,57 @@
+"""Safety of policies in non-deterministic systems.
+
+Find runs that get unsafe, decide whether that could be avoided, find the decisions to blame, and keep the policy from
+them.
+
+`System` puts a policy on a transition system; `fuzz` looks for unsafe runs; a `Decider` decides whether states are
+safe; `judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blacklist` shield.
+"""
+
+from misstep.safety.decider import Answer, Budget, Decider, Safety, Strategy
+from misstep.safety.faults import Fault, FaultReport, PathReport, StepReport, analyse, analyse_all
+from misstep.safety.fuzz import (
+    CONFIGURATIONS,
+    Envelope,
+    FuzzReport,
+    FuzzSettings,
+    UnsafeRun,
+    envelope,
+    fuzz,
+)
+from misstep.safety.shield import Blacklist, OracleShield, ShieldTable, harden, repair
+from misstep.safety.system import Model, System
+from misstep.safety.verdict import SafetyVerdict, Status, judge
+from misstep.safety.witness import check_run, check_strategy
+
+__all__ = [
+    "CONFIGURATIONS",
+    "Answer",
+    "Blacklist",
+    "Budget",
+    "Decider",
+    "Envelope",
+    "Fault",
+    "FaultReport",
+    "FuzzReport",
+    "FuzzSettings",
+    "Model",
+    "OracleShield",
+    "PathReport",
+    "Safety",
+    "SafetyVerdict",
+    "ShieldTable",
+    "Status",
+    "StepReport",
+    "Strategy",
+    "System",
+    "UnsafeRun",
+    "analyse",
+    "analyse_all",
+    "check_run",
+    "check_strategy",
+    "envelope",
+    "fuzz",
+    "harden",
+    "judge",
+    "repair",
+]

@@ -1,0 +1,150 @@
+"""Deciding whether a state is safe: could any strategy, or one close to the policy, avoid unsafe states for ever?
+
+    localfix  bounds raised by propagation around the state; linear in what it looks at (the default)
+    tarjan    TarjanSafe: depth-first search for a strategy, strongly connected components confirm cycles
+    lrtdp     labelled real-time dynamic programming for the worst case
+    lao       LAO* for the worst case
+    ipi       policy iteration in passes
+    vi        value iteration on everything that can be reached: the reference
+
+All give the same answers. A decider keeps what it has proven, for all states, radii and paths to come; a limit makes a
+question UNKNOWN and leaves nothing unproven behind.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.oracles.verdict import Effort
+from misstep.safety.system import Label, Radius, State, System, native_radius
+
+KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
+
+
+class Answer(Enum):
+    SAFE = "safe"
+    NOT_SAFE = "not safe"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one question may cost. Evaluations are nodes pushed or backed up; seconds are a safety net."""
+
+    evaluations: int | None = 1_000_000
+    expansions: int | None = None  # states expanded for the first time
+    seconds: float | None = 60.0
+    bytes: int | None = None
+
+    def as_arguments(self) -> dict[str, Any]:
+        return {
+            "evaluations": self.evaluations,
+            "expansions": self.expansions,
+            "seconds": self.seconds,
+            "bytes": self.bytes,
+        }
+
+
+@dataclass(frozen=True)
+class Safety:
+    """The answer about one state and radius; `limit` names what ended the work, if UNKNOWN."""
+
+    state: State
+    radius: Radius
+    answer: Answer
+    limit: str | None = None
+    effort: Effort = field(default_factory=Effort, compare=False)
+
+    @property
+    def is_safe(self) -> bool:
+        return self.answer is Answer.SAFE
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What to do from a state on, so that nothing unsafe is ever met: a label for each state that can come up."""
+
+    start: State
+    radius: Radius
+    labels: dict[State, Label]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+class Decider:
+    """Answers questions about the states of one system, and remembers."""
+
+    def __init__(
+        self,
+        system: System,
+        kind: str = "localfix",
+        *,
+        budget: Budget | None = None,
+        seed: int = 0,
+    ) -> None:
+        if kind not in KINDS:
+            raise UsageError(f"no decider {kind!r}", expected=", ".join(KINDS))
+        self.system = system
+        self.kind = kind
+        self.budget = Budget() if budget is None else budget
+        self.native = _core.make_safety_decider(system.native, kind, seed)
+
+    def decide(self, state: State, radius: Radius = math.inf) -> Safety:
+        decision = self.decide_id(self.system.id(state), radius)
+        return Safety(state, radius, Answer(decision.answer), _limit(decision), effort_of(decision))
+
+    def decide_id(self, id: int, radius: Radius = math.inf) -> _core.SafetyDecision:
+        return self.native.decide(id, native_radius(radius), **self.budget.as_arguments())
+
+    def known(self, state: State, radius: Radius = math.inf) -> Answer:
+        """What is known without work."""
+        return Answer(self.native.known(self.system.id(state), native_radius(radius)))
+
+    def smallest_radius(self, state: State, largest: int = 2) -> tuple[Radius | None, Safety]:
+        """The least radius up to `largest` within which the state is safe; infinity if it takes more.
+
+        None if it is not safe, or not known, which the answer tells apart. The larger the radius, the more a policy
+        has to change.
+        """
+        radius, decision = self.native.smallest_radius(
+            self.system.id(state), native_radius(largest), **self.budget.as_arguments()
+        )
+        answer = Safety(
+            state,
+            math.inf if radius is None else radius,
+            Answer(decision.answer),
+            _limit(decision),
+            effort_of(decision),
+        )
+        return radius, answer
+
+    def strategy(self, state: State, radius: Radius = math.inf) -> Strategy:
+        """A safe strategy from a state that was decided to be safe within the radius."""
+        try:
+            ids, labels = self.native.strategy(self.system.id(state), native_radius(radius))
+        except ValueError as error:
+            raise UsageError(
+                f"{state!r} is not known to be safe within radius {radius}",
+                hint="decide it first",
+            ) from error
+        steps = zip(self.system.states(ids), self.system.labels(labels), strict=True)
+        return Strategy(state, radius, dict(steps))
+
+
+def effort_of(decision: _core.SafetyDecision) -> Effort:
+    return Effort(
+        decision.seconds, decision.expansions, decision.evaluations, decision.policy_calls
+    )
+
+
+def _limit(decision: _core.SafetyDecision) -> str | None:
+    return None if decision.limit == "none" else decision.limit
+
+
+__all__ = ["KINDS", "Answer", "Budget", "Decider", "Safety", "Strategy", "effort_of"]

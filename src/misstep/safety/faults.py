@@ -1,0 +1,212 @@
+"""Which decisions of an unsafe run gave safety away.
+
+A fault is a safe state where the policy takes a label that has an outcome that is not safe; the run need not have
+passed that outcome. A run from a safe state into an unsafe one has at least one fault, and may have several, since
+outcomes can lead back among safe states. A run all of whose states are lost has none: what went wrong, went wrong
+before.
+
+Runs are looked at from their end: states near the end are decided quickly, and what is found out about them
+answers most questions about those before. With a finite radius r an r-fault leads from an r-safe state to one that
+is not r-safe. That is another notion, neither weaker nor stronger: the culprit may come later and be repairable
+with more deviations only. Reports say which of the two they mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from misstep.oracles.verdict import Effort
+from misstep.safety.decider import Answer, Decider, effort_of
+from misstep.safety.fuzz import UnsafeRun
+from misstep.safety.system import Label, Radius, State, native_radius
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The policy's decision in a state that is safe within the radius, with an outcome that is not."""
+
+    state: State
+    label: Label
+    radius: Radius
+    outcome: State = field(compare=False)  # a different path may show another one
+
+    @property
+    def kind(self) -> str:
+        return "fault" if self.radius == math.inf else f"{int(self.radius)}-fault"
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """One decision of a run. Its state is a bug exactly if it is safe, as the policy gets unsafe from there."""
+
+    step: int
+    state: State
+    label: Label
+    safety: Answer  # within the radius of the analysis
+    is_fault: bool | None  # None: not known
+    fault: Fault | None
+    smallest_radius: Radius | None  # the severity of the bug; None: not safe, or not known
+    effort: Effort = field(default_factory=Effort, compare=False)
+
+
+@dataclass(frozen=True)
+class PathReport:
+    run: UnsafeRun
+    radius: Radius
+    steps: tuple[StepReport, ...]
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        """Distinct ones, in the order of the run."""
+        return tuple(dict.fromkeys(step.fault for step in self.steps if step.fault is not None))
+
+    @property
+    def is_complete(self) -> bool:
+        return all(step.is_fault is not None for step in self.steps)
+
+
+@dataclass(frozen=True)
+class FaultReport:
+    """Many runs: each fault once, with the runs that pass it."""
+
+    radius: Radius
+    paths: tuple[PathReport, ...]
+    faults: dict[Fault, tuple[int, ...]]  # indices of paths
+    bugs: dict[State, Radius | None]  # bug states with their smallest radius
+    effort: Effort = field(default_factory=Effort, compare=False)
+
+    @property
+    def share_with_fault(self) -> float:
+        return sum(bool(path.faults) for path in self.paths) / max(1, len(self.paths))
+
+    def bugs_by_radius(self) -> dict[Radius, int]:
+        """How many bugs each radius is the smallest for."""
+        counts: dict[Radius, int] = {}
+        for radius in self.bugs.values():
+            if radius is not None:
+                counts[radius] = counts.get(radius, 0) + 1
+        return dict(sorted(counts.items()))
+
+
+def analyse(
+    decider: Decider,
+    run: UnsafeRun,
+    radius: Radius = math.inf,
+    *,
+    largest: int | None = 2,
+) -> PathReport:
+    """The faults of an unsafe run, and the severity of its bugs: the least radius up to `largest` (None: not asked
+    for)."""
+    ids = [decider.system.id(state) for state in run.states]
+    known: dict[int, StepReport] = {}  # runs may pass a state more than once
+    steps: list[StepReport] = []
+    for i in reversed(range(len(run.labels))):
+        report = known.get(ids[i])
+        if report is None:
+            report = _look_at(decider, run, ids, i, radius, largest)
+            known[ids[i]] = report
+        steps.append(
+            StepReport(
+                i,
+                report.state,
+                report.label,
+                report.safety,
+                report.is_fault,
+                report.fault,
+                report.smallest_radius,
+                report.effort if report.step == i else Effort(),
+            )
+        )
+    return PathReport(run, radius, tuple(reversed(steps)))
+
+
+def _look_at(
+    decider: Decider,
+    run: UnsafeRun,
+    ids: list[int],
+    i: int,
+    radius: Radius,
+    largest: int | None,
+) -> StepReport:
+    state, label = run.states[i], run.labels[i]
+    decision = decider.decide_id(ids[i], radius)
+    effort = effort_of(decision)
+    safety = Answer(decision.answer)
+    is_fault: bool | None = False if safety is Answer.NOT_SAFE else None
+    fault = None
+    if safety is Answer.SAFE:
+        is_fault, lost, spent = _losing_outcome(decider, ids[i], ids[i + 1], radius)
+        effort += spent
+        if lost is not None:
+            fault = Fault(state, label, radius, decider.system.state(lost))
+    smallest = None
+    if largest is not None and not (safety is Answer.NOT_SAFE and radius == math.inf):
+        smallest, asked = decider.smallest_radius(state, largest)
+        effort += asked.effort
+    return StepReport(i, state, label, safety, is_fault, fault, smallest, effort)
+
+
+def _losing_outcome(
+    decider: Decider, id: int, passed: int, radius: Radius
+) -> tuple[bool | None, int | None, Effort]:
+    """Whether an outcome of the policy's decision is not safe, and which. The one that the run passed was decided
+    before."""
+    unknown = False
+    effort = Effort()
+    outcomes = decider.system.native.policy_outcomes(id)
+    for outcome in _cheap_first(decider, [passed, *(t for t in outcomes if t != passed)], radius):
+        decision = decider.decide_id(outcome, radius)
+        effort += effort_of(decision)
+        answer = Answer(decision.answer)
+        if answer is Answer.NOT_SAFE:
+            return True, outcome, effort
+        unknown = unknown or answer is Answer.UNKNOWN
+    return None if unknown else False, None, effort
+
+
+def _cheap_first(decider: Decider, outcomes: list[int], radius: Radius) -> list[int]:
+    """Those known to be lost before the others: one of them settles the question."""
+    bound = native_radius(radius)
+    return sorted(outcomes, key=lambda t: decider.native.known(t, bound) != "not safe")
+
+
+def analyse_all(
+    decider: Decider,
+    runs: Iterable[UnsafeRun],
+    radius: Radius = math.inf,
+    *,
+    largest: int | None = 2,
+) -> FaultReport:
+    """All runs, with everything that is found out about one of them at hand for the next."""
+    paths: list[PathReport] = []
+    faults: dict[Fault, list[int]] = {}
+    bugs: dict[State, Radius | None] = {}
+    effort = Effort()
+    for number, run in enumerate(runs):
+        path = analyse(decider, run, radius, largest=largest)
+        paths.append(path)
+        for fault in path.faults:
+            faults.setdefault(fault, []).append(number)
+        for step in path.steps:
+            effort += step.effort
+            if step.safety is Answer.SAFE:
+                bugs[step.state] = step.smallest_radius
+    return FaultReport(
+        radius,
+        tuple(paths),
+        {fault: tuple(numbers) for fault, numbers in faults.items()},
+        bugs,
+        effort,
+    )
+
+
+__all__ = [
+    "Fault",
+    "FaultReport",
+    "PathReport",
+    "StepReport",
+    "analyse",
+    "analyse_all",
+]

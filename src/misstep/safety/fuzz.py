@@ -1,0 +1,194 @@
+"""Looking for runs of a policy into unsafe states: by fuzzing, or by looking at everything the policy can get to.
+
+The fuzzer plays the outcomes against the policy, guided by how far states look from being unsafe. It finds runs
+and proves nothing if it finds none. `envelope` finds a shortest such run, or proves that there is none, if the
+policy's runs from a state are few enough to be looked at.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.oracles.verdict import Effort
+from misstep.safety.decider import Answer, Budget
+from misstep.safety.system import Label, State, System
+
+SELECT = ("greedy", "sample", "uniform")
+ENDS = ("unsafe", "exhausted", "step limit", "revisit")
+
+
+@dataclass(frozen=True)
+class FuzzSettings:
+    """How outcomes are chosen. With lookahead infinity and greedy selection the paper found most."""
+
+    select: str = "greedy"
+    lookahead: float = math.inf  # layers
+    lookahead_cap: int = 100_000  # states of one lookahead
+    max_steps: int = 1000  # a run that is longer is not continued
+    # Whether a run ends where it comes back to a state. By default only greedy ones do, which have no reason to go
+    # on elsewhere.
+    stop_on_revisit: bool | None = None
+    runs: int = 1000
+    seconds: float | None = None  # a safety net, looked at between runs
+
+    def __post_init__(self) -> None:
+        if self.select not in SELECT:
+            raise UsageError(f"no selection {self.select!r}", expected=", ".join(SELECT))
+        for name in ("lookahead", "lookahead_cap", "max_steps", "runs"):
+            value = getattr(self, name)
+            whole = value == math.inf if name == "lookahead" else False
+            if not whole and (isinstance(value, bool) or not 1 <= value < 2**32 - 1):
+                raise UsageError(f"{name} is {value!r}", expected="a positive number")
+            if not whole and value != int(value):
+                raise UsageError(f"{name} is {value!r}", expected="a whole number")
+
+    def fuzzer(self, system: System) -> _core.SafetyFuzzer:
+        stop = self.select == "greedy" if self.stop_on_revisit is None else self.stop_on_revisit
+        return _core.SafetyFuzzer(
+            system.native,
+            select=self.select,
+            lookahead=None if self.lookahead == math.inf else int(self.lookahead),
+            lookahead_cap=self.lookahead_cap,
+            max_steps=self.max_steps,
+            stop_on_revisit=stop,
+        )
+
+
+# The configurations of the paper.
+CONFIGURATIONS = {
+    "uniform-1": FuzzSettings("uniform", 1),
+    "greedy-1": FuzzSettings("greedy", 1),
+    "sample-1": FuzzSettings("sample", 1),
+    "greedy-inf": FuzzSettings("greedy"),
+    "sample-inf": FuzzSettings("sample"),
+}
+
+
+@dataclass(frozen=True)
+class UnsafeRun:
+    """A run of the policy; its last state is unsafe, none before is."""
+
+    states: tuple[State, ...]
+    labels: tuple[Label, ...]
+    number: int | None = None  # of the fuzzer's run
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+@dataclass(frozen=True)
+class FuzzReport:
+    seed: int
+    settings: FuzzSettings
+    runs: tuple[UnsafeRun, ...]  # distinct ones that ended unsafe, as they were found
+    ends: dict[str, int]  # how all runs ended
+    unsafe_starts: int  # runs that were unsafe before the first step: no bug of any policy
+    steps: int
+    looked_at: int  # states met by lookaheads
+    limit: str | None = None  # "time" if there was none left for all runs
+    effort: Effort = field(default_factory=Effort, compare=False)
+
+
+def fuzz(
+    system: System,
+    settings: FuzzSettings | None = None,
+    *,
+    seed: int = 0,
+    starts: Iterable[State] | None = None,
+    first: int = 0,
+) -> FuzzReport:
+    """Runs number `first` and following. A run is a function of the seed and its number alone."""
+    settings = settings or FuzzSettings()
+    started = time.perf_counter()
+    native = system.native
+    before = native.expansions, native.policy_calls
+    ids = [] if starts is None else [system.id(state) for state in starts]
+    if starts is not None and not ids:
+        raise UsageError("there is no state to start from")
+    ends: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
+    found: dict[tuple[int, ...], UnsafeRun] = {}
+    unsafe_starts = steps = looked_at = 0
+    fuzzer = settings.fuzzer(system)
+    limit = None
+    for number in range(first, first + settings.runs):
+        if settings.seconds is not None and time.perf_counter() - started >= settings.seconds:
+            limit = "time"
+            break
+        (run,) = fuzzer.runs(seed, number, 1, ids)
+        ends[run.end] += 1
+        steps += len(run)
+        looked_at += run.looked_at
+        if run.end != "unsafe":
+            continue
+        path = run.states
+        if len(path) == 1:
+            unsafe_starts += 1
+        elif tuple(path) not in found:
+            found[tuple(path)] = UnsafeRun(system.states(path), system.labels(run.labels), number)
+    effort = Effort(
+        time.perf_counter() - started,
+        native.expansions - before[0],
+        0,
+        native.policy_calls - before[1],
+    )
+    return FuzzReport(
+        seed,
+        settings,
+        tuple(found.values()),
+        dict(ends),
+        unsafe_starts,
+        steps,
+        looked_at,
+        limit,
+        effort,
+    )
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """What the policy can get to. SAFE is a proof that its runs never get unsafe; NOT_SAFE comes with a shortest
+    run that does."""
+
+    answer: Answer
+    run: UnsafeRun | None
+    reached: int  # states
+    dead_ends: int
+    stops: int  # states where the policy names no label that applies
+    limit: str | None = None
+
+
+def envelope(system: System, starts: Sequence[State], budget: Budget | None = None) -> Envelope:
+    """All runs of the policy from these states. The budget's expansions are states of the envelope."""
+    budget = budget or Budget(expansions=1_000_000)
+    found = _core.explore_envelope(
+        system.native,
+        [system.id(state) for state in starts],
+        expansions=budget.expansions,
+        seconds=budget.seconds,
+        bytes=budget.bytes,
+    )
+    run = None
+    if found.states:
+        run = UnsafeRun(system.states(found.states), system.labels(found.labels))
+    answer = (
+        Answer.SAFE if found.is_safe else Answer.NOT_SAFE if run is not None else Answer.UNKNOWN
+    )
+    limit = None if found.limit == "none" else found.limit
+    return Envelope(answer, run, found.reached, found.dead_ends, found.stops, limit)
+
+
+__all__ = [
+    "CONFIGURATIONS",
+    "Envelope",
+    "FuzzReport",
+    "FuzzSettings",
+    "UnsafeRun",
+    "envelope",
+    "fuzz",
+]

@@ -1,0 +1,215 @@
+"""Shields: keep a policy from what was found, or from everything that is not safe.
+
+    blacklist  forbids decisions that were found to be faults. Costs nothing at run time, and guarantees nothing: the
+               next fault may lie elsewhere. `harden` goes on until the fuzzer finds no more unsafe runs.
+    oracle     takes the policy's best label all of whose outcomes are decided to be safe. From a safe state its runs
+               are safe for ever. Costs questions to a decider at run time, which are remembered.
+    repair     takes the labels of a safe strategy where it has one: a policy that is safe from the bug state on.
+
+Blacklists and tables of oracle shields are exported as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from misstep import _core
+from misstep.errors import InputFormatError, UsageError
+from misstep.safety.decider import Budget, Decider, Strategy
+from misstep.safety.faults import Fault, analyse_all
+from misstep.safety.fuzz import FuzzSettings, fuzz
+from misstep.safety.system import Label, State, System
+
+FORMAT = "misstep-shield"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Blacklist:
+    """Labels that must not be taken, by state."""
+
+    forbidden: dict[State, tuple[Label, ...]]
+
+    @classmethod
+    def of(cls, faults: Iterable[Fault]) -> Blacklist:
+        forbidden: dict[State, tuple[Label, ...]] = {}
+        for fault in faults:
+            known = forbidden.get(fault.state, ())
+            if fault.label not in known:
+                forbidden[fault.state] = (*known, fault.label)
+        return cls(forbidden)
+
+    def with_faults(self, faults: Iterable[Fault]) -> Blacklist:
+        more = Blacklist.of(faults).forbidden
+        return Blacklist(
+            {
+                state: tuple(dict.fromkeys((*self.forbidden.get(state, ()), *more.get(state, ()))))
+                for state in (*self.forbidden, *more)
+            }
+        )
+
+    def shield(self, system: System) -> System:
+        """The system under its policy, but for what is forbidden."""
+        forbidden = {
+            system.id(state): [system.transitions.label_id(label) for label in labels]
+            for state, labels in self.forbidden.items()
+        }
+        return system.with_policy(_core.BlacklistShield(_policy(system), forbidden))
+
+    def to_json(self) -> str:
+        return _document("blacklist", "forbidden", self.forbidden.items())
+
+    @classmethod
+    def from_json(cls, text: str) -> Blacklist:
+        return cls(dict(_entries(text, "blacklist", "forbidden")))
+
+
+class OracleShield:
+    """The policy under the eyes of a decider. `system` is the shielded one."""
+
+    def __init__(self, decider: Decider, budget: Budget | None = None) -> None:
+        _policy(decider.system)
+        self.decider = decider
+        limits = (budget or decider.budget).as_arguments()
+        self.native = _core.OracleShield(decider.native, **limits)
+        self.system = decider.system.with_policy(self.native)
+
+    @property
+    def corrected(self) -> int:
+        """States where it took another label than the policy."""
+        return self.native.corrected
+
+    @property
+    def unguarded(self) -> int:
+        """States where no label was decided to be safe, so that it let the policy have its way."""
+        return self.native.unguarded
+
+    def table(self, starts: Sequence[State], max_states: int = 1_000_000) -> ShieldTable:
+        """The labels that it allows wherever its runs from these states can get to; the first one is the one it
+        takes."""
+        system = self.system
+        ids = list(dict.fromkeys(system.id(state) for state in starts))
+        seen = set(ids)
+        allowed: dict[State, tuple[Label, ...]] = {}
+        for id in ids:  # grows
+            if len(allowed) >= max_states:
+                return ShieldTable(allowed, False)
+            labels = self.native.allowed(id)
+            if labels:
+                allowed[system.state(id)] = system.labels(labels)
+            for outcome in system.native.policy_outcomes(id):
+                if outcome not in seen:
+                    seen.add(outcome)
+                    ids.append(outcome)
+        return ShieldTable(allowed, True)
+
+
+@dataclass(frozen=True)
+class ShieldTable:
+    """An oracle shield written down; complete if it says something wherever it can get to."""
+
+    allowed: dict[State, tuple[Label, ...]]
+    is_complete: bool
+
+    def shield(self, system: System) -> System:
+        """The system under its policy, which takes the first allowed label where the table knows one."""
+        return _patched(system, {state: labels[0] for state, labels in self.allowed.items()})
+
+    def to_json(self) -> str:
+        return _document("oracle", "allowed", self.allowed.items(), complete=self.is_complete)
+
+    @classmethod
+    def from_json(cls, text: str) -> ShieldTable:
+        return cls(dict(_entries(text, "oracle", "allowed")), bool(json.loads(text)["complete"]))
+
+
+def repair(system: System, strategy: Strategy) -> System:
+    """The system under its policy, which follows the strategy where that says something."""
+    return _patched(system, strategy.labels)
+
+
+def _patched(system: System, labels: dict[State, Label]) -> System:
+    patches = {
+        system.id(state): system.transitions.label_id(label) for state, label in labels.items()
+    }
+    return system.with_policy(_core.PatchedPolicy(_policy(system), patches))
+
+
+@dataclass(frozen=True)
+class Hardening:
+    """What `harden` did. `unsafe_runs` are those found in each round; the last number is 0 unless rounds ran out."""
+
+    blacklist: Blacklist
+    system: System
+    unsafe_runs: tuple[int, ...]
+
+
+def harden(
+    decider: Decider,
+    settings: FuzzSettings | None = None,
+    *,
+    seed: int = 0,
+    starts: Sequence[State] | None = None,
+    rounds: int = 10,
+) -> Hardening:
+    """Fuzz, find faults, forbid them, and again, until no unsafe run is found or nothing new is to be forbidden."""
+    blacklist = Blacklist({})
+    system = decider.system
+    counts: list[int] = []
+    for round in range(rounds):
+        report = fuzz(system, settings, seed=seed + round, starts=starts)
+        counts.append(len(report.runs))
+        shielded = Decider(system, decider.kind, budget=decider.budget)
+        found = analyse_all(shielded, report.runs, largest=None)
+        more = blacklist.with_faults(found.faults)
+        if more == blacklist:
+            break
+        blacklist = more
+        system = blacklist.shield(decider.system)
+    return Hardening(blacklist, system, tuple(counts))
+
+
+def _policy(system: System) -> _core.LabelPolicy:
+    if system.policy is None:
+        raise UsageError("the system has no policy to shield")
+    return system.policy
+
+
+def _document(
+    kind: str, key: str, entries: Iterable[tuple[State, tuple[Label, ...]]], **more: Any
+) -> str:
+    states = [{"state": state, key: list(labels)} for state, labels in entries]
+    document = {"format": FORMAT, "version": VERSION, "kind": kind, **more, "states": states}
+    try:
+        return json.dumps(document)
+    except TypeError as error:
+        raise UsageError(
+            f"states or labels of this model cannot be written as JSON: {error}",
+            expected="numbers, strings, and tuples of these",
+        ) from error
+
+
+def _entries(text: str, kind: str, key: str) -> list[tuple[State, tuple[Label, ...]]]:
+    try:
+        document = json.loads(text)
+        if (document["format"], document["version"], document["kind"]) != (FORMAT, VERSION, kind):
+            raise ValueError(f"this is a {document['format']} {document['kind']}")
+        return [
+            (_hashable(entry["state"]), tuple(map(_hashable, entry[key])))
+            for entry in document["states"]
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputFormatError(
+            f"cannot read the shield: {error}", expected=f"a {kind} shield, version {VERSION}"
+        ) from error
+
+
+def _hashable(value: Any) -> Any:
+    """JSON has lists where there were tuples."""
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
+
+
+__all__ = ["Blacklist", "Hardening", "OracleShield", "ShieldTable", "harden", "repair"]

@@ -1,0 +1,188 @@
+"""A transition system under a policy, whoever brings them: native code, tables, or any Python object.
+
+States and labels are what the model uses for them: numbers of an explicit system, any hashable objects of a model
+in Python. The native core knows them by ids; `System` translates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from misstep import _core
+from misstep.errors import UsageError
+
+State: TypeAlias = Any  # hashable
+Label: TypeAlias = Any  # hashable
+Radius: TypeAlias = float  # a whole number, or infinity
+
+DEAD_END = ("safe", "unsafe", "error")
+INAPPLICABLE = ("filter", "stop_safe", "error")
+ORDER = ("policy", "declared")
+LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
+
+
+@runtime_checkable
+class Model(Protocol):
+    """What a transition system in Python has to bring along.
+
+    Optional: `initial_states()`, where fuzzing starts; `distance(state)`, 0 if and only if the state is unsafe,
+    which guides it; `policy(state)`, if no other policy is given.
+    """
+
+    def applicable(self, state: State, /) -> Iterable[Label]: ...
+    def outcomes(self, state: State, label: Label, /) -> Iterable[State]: ...
+    def is_goal(self, state: State, /) -> object: ...  # as `if` takes it
+    def is_unsafe(self, state: State, /) -> object: ...
+
+
+class PolicyObject(Protocol):
+    """A policy with more than a function. Optional: `values(state)`, a mapping from labels to numbers, and
+    `act_batch(states)`, which answers for many states at once."""
+
+    def act(self, state: State, /) -> Label: ...
+
+
+AnyPolicy: TypeAlias = (
+    _core.LabelPolicy | PolicyObject | Callable[[State], Label] | Mapping[State, Label] | str
+)
+
+
+class System:
+    """What everything else in this package works on. Whatever is asked about a state is asked once, and remembered.
+
+    `policy` is a native policy, a function from states to labels, an object with `act`, a mapping, or "first" (the
+    first label that applies). `dead_end` says what states without a label count as; `inapplicable` what to do
+    where the policy names no label that applies: take the best-valued one that does (`filter`; an error without
+    values), end its run there (`stop_safe`), or an error. `order` is the order in which deciders try labels: the
+    policy's first, or as declared.
+    """
+
+    def __init__(
+        self,
+        model: _core.Transitions | Model,
+        policy: AnyPolicy | None = None,
+        *,
+        initial: Iterable[State] | None = None,
+        dead_end: str = "safe",
+        inapplicable: str = "filter",
+        order: str = "policy",
+    ) -> None:
+        for name, value, choices in (
+            ("dead_end", dead_end, DEAD_END),
+            ("inapplicable", inapplicable, INAPPLICABLE),
+            ("order", order, ORDER),
+        ):
+            if value not in choices:
+                raise UsageError(f"{name} is {value!r}", expected=", ".join(choices))
+        self.transitions = _transitions(model, initial)
+        if policy is None and not isinstance(model, _core.Transitions):
+            policy = getattr(model, "policy", None)
+        self.policy = None if policy is None else native_policy(policy, self.transitions)
+        self.dead_end = dead_end
+        self._rules = (dead_end, inapplicable, order)
+        self.native = _core.SafetySystem(self.transitions, self.policy, *self._rules)
+
+    def with_policy(self, policy: AnyPolicy) -> System:
+        """Another policy on the same states."""
+        other = object.__new__(System)
+        other.transitions = self.transitions
+        other.policy = native_policy(policy, self.transitions)
+        other.dead_end = self.dead_end
+        other._rules = self._rules
+        other.native = _core.SafetySystem(other.transitions, other.policy, *other._rules)
+        return other
+
+    def id(self, state: State) -> int:
+        try:
+            return self.transitions.id(state)
+        except (IndexError, TypeError) as error:
+            raise UsageError(f"{state!r} is no state of this system") from error
+
+    def state(self, id: int) -> State:
+        return self.transitions.state(id)
+
+    def label(self, id: int) -> Label:
+        return self.transitions.label(id)
+
+    def states(self, ids: Iterable[int]) -> tuple[State, ...]:
+        return tuple(map(self.transitions.state, ids))
+
+    def labels(self, ids: Iterable[int]) -> tuple[Label, ...]:
+        return tuple(map(self.transitions.label, ids))
+
+
+def native_policy(policy: AnyPolicy, transitions: _core.Transitions) -> _core.LabelPolicy:
+    if isinstance(policy, _core.LabelPolicy):
+        return policy
+    if policy == "first":
+        return _core.FirstLabel()
+    over_ids = _PolicyOverIds(policy, transitions)
+    return _core.PythonLabelPolicy(
+        over_ids.act,
+        over_ids.values if hasattr(over_ids.policy, "values") else None,
+        over_ids.act_batch if hasattr(over_ids.policy, "act_batch") else None,
+    )
+
+
+class _PolicyOverIds:
+    """Translates between a policy in Python, which knows states and labels, and the core, which knows ids."""
+
+    def __init__(self, policy: AnyPolicy, transitions: _core.Transitions) -> None:
+        self.policy: Any = policy if hasattr(policy, "act") else None  # the one with extras
+        self.transitions = transitions
+        if hasattr(policy, "act"):
+            self._act: Callable[[State], Label] = policy.act
+        elif isinstance(policy, Mapping):
+            self._act = policy.get
+        elif callable(policy):
+            self._act = policy
+        else:
+            raise UsageError(
+                f"{policy!r} is no policy", expected="a function from states to labels"
+            )
+
+    def act(self, id: int) -> int | None:
+        return self._label_id(self._act(self.transitions.state(id)))
+
+    def act_batch(self, ids: list[int]) -> list[int | None]:
+        states = [self.transitions.state(id) for id in ids]
+        return [self._label_id(label) for label in self.policy.act_batch(states)]
+
+    def values(self, id: int, labels: list[int]) -> list[float]:
+        values: Mapping[Label, float] = self.policy.values(self.transitions.state(id))
+        return [values.get(self.transitions.label(label), -math.inf) for label in labels]
+
+    def _label_id(self, label: Label) -> int | None:
+        return None if label is None else self.transitions.label_id(label)
+
+
+def _transitions(
+    model: _core.Transitions | Model, initial: Iterable[State] | None
+) -> _core.Transitions:
+    if isinstance(model, _core.Transitions):
+        if initial is not None:
+            raise UsageError("a native model has initial states of its own")
+        return model
+    if not isinstance(model, Model):
+        raise UsageError(
+            f"{type(model).__name__} is no transition system",
+            expected="an object with applicable, outcomes, is_goal and is_unsafe",
+        )
+    if initial is None:
+        sampled: Callable[[], Iterable[Hashable]] = getattr(model, "initial_states", tuple)
+        initial = sampled()
+    return _core.PythonTransitions(model, initial)
+
+
+def native_radius(radius: Radius | None) -> int | None:
+    """As the core takes it: None is without bound."""
+    if radius is None or radius == math.inf:
+        return None
+    if isinstance(radius, bool) or radius != radius or radius < 0 or radius != int(radius):
+        raise UsageError(f"the radius is {radius!r}", expected="0, 1, 2, ... or infinity")
+    return min(int(radius), LARGEST)
+
+
+__all__ = ["AnyPolicy", "Label", "Model", "Radius", "State", "System", "native_radius"]

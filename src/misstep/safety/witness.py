@@ -1,0 +1,75 @@
+"""Before anything is reported: the independent checker replays strategies and unsafe runs.
+
+The fragment that it gets is asked from the model again, not taken from what the deciders keep.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from misstep.checking import Situation, StrategyReport, validate_strategy, validate_unsafe_run
+from misstep.errors import MisstepError
+from misstep.safety.decider import Strategy
+from misstep.safety.fuzz import UnsafeRun
+from misstep.safety.system import State, System
+
+_UNSAFE, _GOAL = 1, 2
+
+
+def check_strategy(system: System, strategy: Strategy) -> StrategyReport:
+    """An error if the strategy is not what it claims to be."""
+    states = {strategy.start, *strategy.labels}
+    # Outcomes belong to the fragment as well; the strategy names only states where something is to be done.
+    # The policy has no say where deviations do not count.
+    counts = strategy.radius != math.inf
+    with_actions = fragment(system, states, counts)
+    outcomes = {
+        outcome
+        for state, label in strategy.labels.items()
+        for outcome in with_actions[state].actions.get(label, ())
+    }
+    with_actions.update(fragment(system, outcomes - states, counts))
+    report = validate_strategy(
+        with_actions,
+        strategy.start,
+        strategy.labels,
+        strategy.radius,
+        system.dead_end != "unsafe",
+    )
+    if not report.valid:
+        raise MisstepError(f"internal error: this is no safe strategy: {report.reason}")
+    return report
+
+
+def check_run(system: System, run: UnsafeRun) -> None:
+    """An error if this is not a run of the policy into an unsafe state."""
+    reason = validate_unsafe_run(
+        fragment(system, run.states, True), run.states, run.labels, system.dead_end != "unsafe"
+    )
+    if reason:
+        raise MisstepError(f"internal error: this is no unsafe run of the policy: {reason}")
+
+
+def fragment(system: System, states: Iterable[State], with_policy: bool) -> dict[State, Situation]:
+    """What the model says about these states, and what the policy does there."""
+    return {state: _situation(system, state, with_policy) for state in states}
+
+
+def _situation(system: System, state: State, with_policy: bool) -> Situation:
+    native = system.native
+    id = system.id(state)
+    flags = native.fresh_flags(id)
+    if flags:
+        return Situation(bool(flags & _UNSAFE), bool(flags & _GOAL), None, {})
+    labels, offsets, outcomes = native.fresh_expansion(id)
+    actions = {
+        system.label(label): system.states(outcomes[offsets[i] : offsets[i + 1]])
+        for i, label in enumerate(labels)
+    }
+    decision = native.decision(id) if with_policy else None
+    policy = None if decision is None else system.label(decision)
+    return Situation(False, False, policy, actions)
+
+
+__all__ = ["check_run", "check_strategy", "fragment"]
