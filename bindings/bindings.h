@@ -101,6 +101,7 @@ void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
 void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
+void define_segments(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -13,5 +13,6 @@ NB_MODULE(_core, module) {
     define_policygraph(module);
     define_run_feeder(module);
     define_nets(module);
+    define_segments(module);
     define_fuzzing(module);
 }

@@ -1,9 +1,11 @@
-"""Reading files that a user named."""
+"""Reading files that a user named, and writing files that survive a crash."""
 
 from __future__ import annotations
 
 import errno
+import os
 import stat
+import tempfile
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -43,4 +45,19 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     return content
 
 
-__all__ = ["read_bytes"]
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one."""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+
+
+__all__ = ["read_bytes", "write_bytes"]
