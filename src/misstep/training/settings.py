@@ -53,6 +53,7 @@ class TrainingSettings:
     teacher: str = "auto"
     exhaustive_states: int = EXHAUSTIVE_STATES
     teacher_expansions: int = ASTAR_EXPANSIONS
+    unit_costs: bool = False  # teach shortest plans: a network does not see what operators cost
     all_states: bool = False  # begin with all states of tasks that can be enumerated
     criterion: str = "auto"
     learner: LearnerSettings = field(default_factory=LearnerSettings)

@@ -26,7 +26,7 @@ from misstep.training.explore import ask, explore
 from misstep.training.folder import TrainingFolder
 from misstep.training.samples import Sample, Samples
 from misstep.training.settings import TrainingSettings
-from misstep.training.teachers import ExhaustiveTeacher, Teacher, make_teacher
+from misstep.training.teachers import ExhaustiveTeacher, Teacher, make_teacher, with_unit_costs
 from misstep.training.testing import TaskResult, TestedTask, summarise
 from misstep.training.tree import Node
 
@@ -129,7 +129,7 @@ class Trainer:
         self.teachers: list[Teacher] = [
             make_teacher(
                 settings.teacher,
-                task,
+                with_unit_costs(task) if settings.unit_costs else task,
                 max_states=settings.exhaustive_states,
                 expansions=settings.teacher_expansions,
             )
@@ -138,6 +138,7 @@ class Trainer:
         self.samples = Samples(self.tasks)
         self.remarks: list[str] = []
         self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
+        self._told: dict[str, float] = {}  # seconds that are in the log already
 
     @staticmethod
     def check(
@@ -248,7 +249,6 @@ class Trainer:
         epochs: int,
         model: Model | None = None,
     ) -> Node:
-        before = dict(self.seconds)
         if parent is not None:
             epochs += self.folder.tree[parent].epochs
         success = self._success(weights)
@@ -269,8 +269,11 @@ class Trainer:
         if model is not None and model.moments is not None:
             self.folder.write_moments(id, *model.moments)
         digest = self.folder.write_model(id, weights)
-        seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
-        seconds["test_only"] = round(self.seconds["test"] - before["test"], 3)
+        seconds = {
+            name: round(spent - self._told.get(name, 0.0), 3)
+            for name, spent in self.seconds.items()
+        }
+        self._told = dict(self.seconds)
         return Node(
             id, parent, epochs, seed, loss, success, len(self.samples), digest, results, seconds
         )
