@@ -20,7 +20,7 @@ import shutil
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from misstep.policies.asnet.model_file import read_model, write_model
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.shape import shape_of
 from misstep.policies.asnet.structure import structure_of
-from misstep.policies.asnet.weights import Weights
+from misstep.policies.asnet.weights import LAYERS, Weights
 from misstep.tasks.domains import generate, write_instance
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
@@ -54,7 +54,7 @@ class Subject:
     steps: int
     n_init: int = 4
     unit_costs: bool = False
-    options: dict[str, Any] = field(default_factory=dict)
+    layers: int = 2
 
 
 def _each(seeds: range, *sizes: Sizes) -> list[Sizes]:
@@ -116,11 +116,12 @@ SUBJECTS: dict[str, Subject] = {
             {"vehicles": v, "packages": p, "locations": n, "seed": s}
             for v, p, n, s in (
                 (1, 1, 3, 1),
-                (1, 2, 3, 1),
-                (2, 1, 3, 1),
-                (2, 2, 3, 1),
                 (1, 2, 4, 1),
+                (2, 2, 4, 1),
                 (1, 3, 4, 2),
+                (1, 2, 5, 3),
+                (2, 1, 5, 4),
+                (1, 1, 6, 5),
             )
         ],
         validate=[
@@ -136,6 +137,7 @@ SUBJECTS: dict[str, Subject] = {
         epochs=60,
         steps=150,
         unit_costs=True,
+        layers=3,
     ),
 }
 
@@ -159,6 +161,7 @@ def settings_of(subject: Subject, seed: int, scale: float) -> TrainingSettings:
         epochs=lines * subject.n_init,
         n_init=subject.n_init,
         seed=seed,
+        layers=subject.layers,
         all_states=True,
         unit_costs=subject.unit_costs,
         learner=LearnerSettings(steps=subject.steps),
@@ -300,6 +303,8 @@ def command(settings: TrainingSettings, names: dict[str, list[str]]) -> str:
     """What makes all models again, once the instances are generated (their names hold the sizes)."""
     options = f"--config {settings.config} --epochs {settings.epochs} --inits {settings.n_init}"
     options += f" --steps {settings.learner.steps} --seed {settings.seed} --all-states"
+    if settings.layers != LAYERS:
+        options += f" --layers {settings.layers}"
     if settings.unit_costs:
         options += " --unit-costs"
     files = {key: " ".join(f"{name}/problem.pddl" for name in own) for key, own in names.items()}
@@ -309,14 +314,17 @@ def command(settings: TrainingSettings, names: dict[str, list[str]]) -> str:
 
 def card_text(card: dict[str, Any]) -> str:
     held, weak = card["held_out"], card["known_weaknesses"]
+    size = f"{card['architecture']['parameters']:,} parameters, {card['bytes']:,} bytes"
+    states = f"{held['solved']} of {held['processed']} test states solved, {held['bugs']} counted as bugs"
+    training, validation = card["training"], card["validation"]
     lines = [
         f"# {card['domain']}: an ASNet",
         "",
-        f"{card['architecture']['parameters']:,} parameters, {card['bytes']:,} bytes, seed {card['seed']}, model {card['model']} of its training.",
+        f"{size}, seed {card['seed']}, model {card['model']} of its training.",
         "",
-        f"- Trained on: {', '.join(card['training']['tasks'])}. It solves {card['training']['success']:.0%} of them.",
-        f"- Validation: {card['validation']['coverage']} of {card['validation']['tasks']} tasks.",
-        f"- Held out: {held['coverage']} of {held['tasks']} tasks; {held['solved']} of {held['processed']} test states solved, {held['bugs']} counted as bugs.",
+        f"- Trained on: {', '.join(training['tasks'])}. It solves {training['success']:.0%} of them.",
+        f"- Validation: {validation['coverage']} of {validation['tasks']} tasks.",
+        f"- Held out: {held['coverage']} of {held['tasks']} tasks; {states}.",
         "  A task that is not solved from its initial state counts as all bugs.",
         f"- Known weaknesses: fails on {', '.join(weak['unsolved']) or 'none of them'}.",
     ]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 import stat
-import tempfile
+import uuid
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -48,13 +47,12 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
 def write_bytes(path: Path, content: bytes) -> None:
     """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one."""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(temporary).replace(path)
+            temporary.write_bytes(content)
+            temporary.replace(path)
         except BaseException:
-            Path(temporary).unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error

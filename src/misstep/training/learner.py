@@ -7,6 +7,8 @@ its own, so nothing that happens elsewhere in the process changes it.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +42,17 @@ class Model(NamedTuple):
     moments: Moments | None = None
 
 
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrices are too small to be shared out, and sums would depend on who gets which part."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
 class Learner:
     """Holds the data in the form that minibatches are gathered from."""
 
@@ -65,6 +78,10 @@ class Learner:
                 "there is nothing to learn from: no state with a known good decision",
                 hint="use smaller training tasks, or a teacher that solves these",
             )
+        with one_thread():
+            return self._epoch(model, samples, seed)
+
+    def _epoch(self, model: Model, samples: Samples, seed: int) -> tuple[Model, float]:
         self.data.update(samples)
         network = UnionNetwork(model.weights, dropout=self.settings.dropout, device=self.device)
         optimiser = self._optimiser(network, model.moments)

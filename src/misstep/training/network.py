@@ -28,6 +28,10 @@ Tensor = Any  # mypy does not look into PyTorch
 EMPTY = -1.0  # what an empty pool and a missing fact look like
 
 
+def has_cuda() -> bool:
+    return bool(torch.cuda.is_available())
+
+
 class _Gather(torch.autograd.Function):  # type: ignore[misc]
     """Rows of a table."""
 
@@ -221,4 +225,4 @@ def from_flat(
     return Weights(shape, hidden, layers, tensors, training)
 
 
-__all__ = ["PlanTensors", "Tensor", "UnionNetwork", "from_flat", "to_flat"]
+__all__ = ["PlanTensors", "Tensor", "UnionNetwork", "from_flat", "has_cuda", "to_flat"]

@@ -24,7 +24,7 @@ from misstep.tasks.task import Task
 from misstep.training.algorithms import CRITERIA, next_step, select_offline
 from misstep.training.explore import ask, explore
 from misstep.training.folder import TrainingFolder
-from misstep.training.samples import Sample, Samples
+from misstep.training.samples import Samples
 from misstep.training.settings import TrainingSettings
 from misstep.training.teachers import ExhaustiveTeacher, Teacher, make_teacher, with_unit_costs
 from misstep.training.testing import TaskResult, TestedTask, summarise
@@ -33,11 +33,10 @@ from misstep.training.tree import Node
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from misstep.training.bugs import TaskFaults
     from misstep.training.learner import Learner, Model
 
 Report = Callable[[Node], None]
-# A task (by its place among the training tasks) and a sample, from outside the rollouts.
-Extra = tuple[int, Sample]
 
 
 @dataclass
@@ -63,21 +62,20 @@ def train(
     out: Path,
     settings: TrainingSettings,
     *,
-    extra: Sequence[Extra] = (),
+    faults: Sequence[TaskFaults] = (),
     report: Report | None = None,
     device: str = "cpu",
 ) -> TrainingSummary:
-    """Train on the tasks and test on the validation tasks, in a new folder."""
-    Trainer.check(tasks, validation, settings)
+    """Train on the tasks, and on faults of earlier policies, and test on the validation tasks, in a new folder."""
+    Trainer.check(tasks, validation, settings, faults)
     about = {
         "settings": settings.as_dict(),
         "train": [_identity(task) for task in tasks],
         "validate": [_identity(task) for task in validation],
-        "extra": len(extra),
+        "faults": [_identity(own.task) for own in faults],
     }
     with TrainingFolder.create(out, about) as folder:
-        trainer = Trainer(folder, tasks, validation, settings, device)
-        return trainer.run(extra, report)
+        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
 
 
 def resume(
@@ -86,7 +84,7 @@ def resume(
     out: Path,
     *,
     keep: int | None = None,
-    extra: Sequence[Extra] = (),
+    faults: Sequence[TaskFaults] = (),
     report: Report | None = None,
     device: str = "cpu",
 ) -> TrainingSummary:
@@ -94,7 +92,8 @@ def resume(
     with TrainingFolder.open_folder(out, keep=keep) as folder:
         where = str(out / "settings.json")
         settings = TrainingSettings.from_dict(folder.settings["settings"], where)
-        for name, given in (("train", tasks), ("validate", validation)):
+        fault_tasks = [own.task for own in faults]
+        for name, given in (("train", tasks), ("validate", validation), ("faults", fault_tasks)):
             known = [task["digest"] for task in folder.settings[name]]
             if known != [task.digest for task in given]:
                 raise UsageError(
@@ -102,8 +101,7 @@ def resume(
                     where=where,
                     expected=", ".join(task["name"] for task in folder.settings[name]) or "none",
                 )
-        trainer = Trainer(folder, tasks, validation, settings, device)
-        return trainer.run(extra, report)
+        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
 
 
 class Trainer:
@@ -115,11 +113,16 @@ class Trainer:
         tasks: Sequence[Task],
         validation: Sequence[Task],
         settings: TrainingSettings,
+        faults: Sequence[TaskFaults] = (),
         device: str = "cpu",
     ) -> None:
-        self.check(tasks, validation, settings)
+        self.check(tasks, validation, settings, faults)
         self.folder = folder
-        self.tasks = list(tasks)
+        self.faults = list(faults)
+        # Tasks that only faults come from bring data, but the policy is not rolled out on them.
+        self.train_count = len(tasks)
+        known = {task.digest for task in tasks}
+        self.tasks = [*tasks, *(own.task for own in faults if own.task.digest not in known)]
         self.settings = settings
         self.device = device
         self.shape = shape_of(self.tasks[0].lifted)
@@ -133,7 +136,7 @@ class Trainer:
                 max_states=settings.exhaustive_states,
                 expansions=settings.teacher_expansions,
             )
-            for task in self.tasks
+            for task in tasks
         ]
         self.samples = Samples(self.tasks)
         self.remarks: list[str] = []
@@ -142,13 +145,16 @@ class Trainer:
 
     @staticmethod
     def check(
-        tasks: Sequence[Task], validation: Sequence[Task], settings: TrainingSettings
+        tasks: Sequence[Task],
+        validation: Sequence[Task],
+        settings: TrainingSettings,
+        faults: Sequence[TaskFaults] = (),
     ) -> None:
         """Refuse what cannot work before anything is written."""
         if not tasks:
             raise UsageError("no training tasks", expected="at least one")
         shape = shape_of(tasks[0].lifted)
-        for task in [*tasks[1:], *validation]:
+        for task in [*tasks[1:], *validation, *(own.task for own in faults)]:
             _require_same(shape, tasks[0], task)
         if settings.configuration.needs_validation and not validation:
             raise UsageError(
@@ -157,7 +163,7 @@ class Trainer:
             )
         criterion_of(settings, bool(validation))
 
-    def run(self, extra: Sequence[Extra], report: Report | None) -> TrainingSummary:
+    def run(self, report: Report | None = None) -> TrainingSummary:
         from misstep.training.learner import Learner
 
         settings, tree = self.settings, self.folder.tree
@@ -168,7 +174,7 @@ class Trainer:
             while (step := next_step(tree, config, settings.derived_seed("online"))) is not None:
                 mark = self.samples.mark()
                 node = (
-                    self._start(extra, mark)
+                    self._start(mark)
                     if step.parent is None
                     else self._expand(learner, step.parent, mark)
                 )
@@ -185,13 +191,13 @@ class Trainer:
 
     # -- steps ------------------------------------------------------------------------------------
 
-    def _start(self, extra: Sequence[Extra], mark: list[tuple[int, int]]) -> Node:
+    def _start(self, mark: list[tuple[int, int]]) -> Node:
         """Random weights; the first of them also brings in the data that is there from the beginning."""
         tree, settings = self.folder.tree, self.settings
         id = len(tree)
         if id == 0:
             with self._clock("explore"):
-                self._first_lessons(extra)
+                self._first_lessons()
         number = sum(node.parent is None for node in tree)
         seed = settings.derived_seed("weights", number)
         weights = random_weights(
@@ -199,7 +205,7 @@ class Trainer:
         )
         return self._keep(id, None, seed, weights, None, mark, 0)
 
-    def _first_lessons(self, extra: Sequence[Extra]) -> None:
+    def _first_lessons(self) -> None:
         unsolved = []
         for t, teacher in enumerate(self.teachers):
             ask(teacher, self.samples, t, self.tasks[t].initial_state)
@@ -207,7 +213,7 @@ class Trainer:
                 unsolved.append(self.tasks[t].name)
             elif self.settings.all_states and isinstance(teacher, ExhaustiveTeacher):
                 self.samples.add_all(t, teacher.all_states())
-        if len(unsolved) == len(self.tasks):
+        if len(unsolved) == self.train_count:
             raise UnsupportedError(
                 "the teacher solves none of the training tasks",
                 where=", ".join(unsolved),
@@ -217,8 +223,9 @@ class Trainer:
             self.remarks.append(
                 f"the teacher does not solve {', '.join(unsolved)}: only states that the policy meets can help"
             )
-        for t, sample in extra:
-            self.samples.add(t, sample)
+        place = {task.digest: t for t, task in enumerate(self.tasks)}
+        for own in self.faults:
+            self.samples.add_all(place[own.task.digest], own.samples)
 
     def _expand(self, learner: Learner, parent: int, mark: list[tuple[int, int]]) -> Node:
         """Train a copy of a model for an epoch."""
@@ -254,7 +261,7 @@ class Trainer:
         success = self._success(weights)
         notes = {
             "origin": "misstep train asnet",
-            "tasks": [task.name for task in self.tasks],
+            "tasks": [task.name for task in self.tasks[: self.train_count]],
             "seed": self.settings.seed,
             "model": id,
             "parent": parent,
@@ -302,8 +309,8 @@ class Trainer:
 
     def _policies(self, weights: Weights) -> list[ASNetPolicy]:
         return [
-            ASNetPolicy(task, weights, structure=structure)
-            for task, structure in zip(self.tasks, self.structures, strict=True)
+            ASNetPolicy(self.tasks[t], weights, structure=self.structures[t])
+            for t in range(self.train_count)
         ]
 
     def _success(self, weights: Weights) -> float:
@@ -313,7 +320,7 @@ class Trainer:
             steps = self.settings.exploration.rollout_steps
             trace = PolicyRunner(policy).trace(policy.task.initial_state, steps)
             solved += trace.outcome == "goal"
-        return solved / len(self.tasks)
+        return solved / self.train_count
 
     def test(self, weights: Weights) -> tuple[TaskResult, ...]:
         """The test on the validation tasks."""

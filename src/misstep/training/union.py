@@ -171,7 +171,7 @@ class Plan:
 
     @cached_property
     def action_index(self) -> Ids:
-        """What the rows of an action layer read in the table of facts, operators and a row of -1: slots, then itself."""
+        """What the rows of an action layer read in the table of facts, operators and a -1: slots, then itself."""
         parts = []
         begin = self.fact_rows
         for related in self.related:
