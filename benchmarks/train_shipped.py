@@ -76,7 +76,7 @@ SUBJECTS: dict[str, Subject] = {
         validate=_each(range(100, 102), *({"blocks": n} for n in (6, 7, 8, 9, 10))),
         test=_each(range(200, 206), *({"blocks": n} for n in (6, 7, 8, 9, 10))),
         epochs=60,
-        steps=150,
+        steps=250,
     ),
     "ferry": Subject(
         train=_each(
@@ -287,8 +287,8 @@ def ship(domain: str, runs: list[dict[str, Any]], out: Path, scale: float) -> di
             "loss": weights.training.get("loss"),
             "success": weights.training.get("success"),
         },
-        "validation": {"tasks": names["validate"], **run["validation"][id]},
-        "held_out": {"tasks_names": names["test"], **own},
+        "validation": {"names": names["validate"], **run["validation"][id]},
+        "held_out": {"names": names["test"], **own},
         "known_weaknesses": {
             "unsolved": unsolved,
             "bugs": {r["task"]: f"{r['bugs']} of {r['processed']} states" for r in costly[:10]},
