@@ -230,19 +230,20 @@ def check_same(
     learner: Learner, plain_tasks: list[PlainTask], samples: Samples, weights: Weights, device: str
 ) -> None:
     """Both compute the same loss, so that the race is fair."""
-    from misstep.training.network import UnionNetwork
+    from misstep.training.network import UnionNetwork, Workspace
 
     learner.data.update(samples)
     (copies,) = learner._groups()
     chosen = learner.data.draw(copies, np.random.Generator(np.random.PCG64(1)))
-    loss = learner._loss(UnionNetwork(weights, device=device), learner._plan(copies), chosen)
+    space = Workspace(UnionNetwork(weights, device=device), learner._plan(copies))
+    loss = learner.loss(space, chosen)
     network = Plain(weights).to(device)
     total, first = 0.0, 0
     for t, count in enumerate(copies):
         local = chosen[first : first + count] - int(learner.data._first[t])
         total += network.loss(plain_tasks[t], local, 0.0).item()
         first += count
-    assert abs(loss.item() - total / sum(copies)) < 1e-3, (loss.item(), total / sum(copies))
+    assert abs(loss - total / sum(copies)) < 1e-3, (loss, total / sum(copies))
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ def everything(tasks: list[Task], limit: int = 40) -> Samples:
 def test_logits_and_gradient(domain: str) -> None:
     from misstep.policies.asnet.torch_model import ASNet
     from misstep.training.learner import Learner
-    from misstep.training.network import UnionNetwork, from_flat
+    from misstep.training.network import UnionNetwork, Workspace, from_flat
 
     tasks = [generated_task(domain, seed=1, **sizes) for sizes in DOMAINS[domain]]
     structures = [structure_of(task) for task in tasks]
@@ -49,8 +49,9 @@ def test_logits_and_gradient(domain: str) -> None:
     chosen = learner.data.draw(copies, np.random.Generator(np.random.PCG64(1)))
     weights = random_weights(structures[0].shape, seed=2, hidden=5, bias=0.3)
     union = UnionNetwork(weights)
-    loss = learner._loss(union, learner._plan(copies), chosen)
-    loss.backward()
+    space = Workspace(union, learner._plan(copies))
+    loss = learner.loss(space, chosen)
+    learner.gradient(space, chosen)
 
     twin = ASNet(weights)
     total = torch.zeros(())
@@ -64,8 +65,8 @@ def test_logits_and_gradient(domain: str) -> None:
         for row, sample in zip(chances, own, strict=True):
             total = total - row[list(sample.good)].mean()
     (total / 20).backward()
-    assert abs(loss.item() - total.item() / 20) < 1e-4
-    gradient = from_flat(union.flat.grad.numpy(), twin.shape, 5, 2, {}).tensors
+    assert abs(loss - total.item() / 20) < 1e-4
+    gradient = from_flat(union.gradient.numpy(), twin.shape, 5, 2, {}).tensors
     for name, tensor in zip(twin.names, twin.tensors, strict=True):
         expected = np.zeros_like(gradient[name]) if tensor.grad is None else tensor.grad.numpy()
         np.testing.assert_allclose(gradient[name], expected, atol=2e-4, err_msg=name)

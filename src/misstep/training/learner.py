@@ -19,7 +19,14 @@ from misstep.errors import MisstepError
 from misstep.policies.asnet.structure import Structure
 from misstep.policies.asnet.weights import Floats, Weights
 from misstep.tasks.task import Task
-from misstep.training.network import PlanTensors, Tensor, UnionNetwork
+from misstep.training.network import (
+    PlanTensors,
+    Tensor,
+    UnionNetwork,
+    Workspace,
+    cross_entropy,
+    cross_entropy_gradient,
+)
 from misstep.training.samples import Samples
 from misstep.training.settings import LearnerSettings
 from misstep.training.union import Encoder, Plan, share_places
@@ -88,21 +95,23 @@ class Learner:
         random = np.random.Generator(np.random.PCG64(seed))
         generator = torch.Generator(device=self.device).manual_seed(seed % 2**63)
         groups = self._groups()
+        spaces = {copies: Workspace(network, self._plan(copies)) for copies in groups}
         for step in range(self.settings.steps):
             copies = groups[step % len(groups)]
-            plan = self._plan(copies)
-            chosen = self.data.draw(copies, random)
-            loss = self._loss(network, plan, chosen, generator)
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_([network.flat], self.settings.clip)
+            self.gradient(spaces[copies], self.data.draw(copies, random), generator)
+            norm = torch.linalg.vector_norm(network.gradient)
+            network.gradient.mul_((self.settings.clip / (norm + 1e-6)).clamp_(max=1))
             optimiser.step()
-        return self._finish(network, optimiser, model, groups)
+        return self._finish(network, optimiser, model, spaces)
 
     def _finish(
-        self, network: UnionNetwork, optimiser: Any, model: Model, groups: list[tuple[int, ...]]
+        self,
+        network: UnionNetwork,
+        optimiser: Any,
+        model: Model,
+        spaces: dict[tuple[int, ...], Workspace],
     ) -> tuple[Model, float]:
-        loss = self._overall_loss(network, groups)
+        loss = self._overall_loss(spaces)
         if not math.isfinite(loss):
             raise MisstepError(
                 "the training has diverged: the loss is no longer a number",
@@ -118,6 +127,7 @@ class Learner:
         return Model(weights, moments), loss
 
     def _optimiser(self, network: UnionNetwork, moments: Moments | None) -> Any:
+        network.flat.grad = network.gradient
         optimiser = torch.optim.Adam(
             [network.flat],
             lr=self.settings.learning_rate,
@@ -160,23 +170,24 @@ class Learner:
             self._plans[copies] = PlanTensors(plan, self.device)
         return self._plans[copies]
 
-    def _loss(
-        self, network: UnionNetwork, plan: PlanTensors, chosen: Tensor, generator: Any = None
-    ) -> Tensor:
-        """Cross-entropy between the policy and the uniform choice among the good operators."""
-        inputs, applicable, target = self.data.batch(plan, chosen)
-        logits = network.logits(plan, inputs, generator)
-        normaliser = torch.logsumexp(logits.masked_fill(~applicable, -math.inf), 1)
-        return (normaliser - (target * logits).sum(1)).mean()
+    def gradient(self, space: Workspace, chosen: Tensor, generator: Any = None) -> None:
+        """Put the gradient of the loss on the chosen samples into that of the network."""
+        inputs, applicable, target = self.data.batch(space.plan, chosen)
+        logits = space.forward(inputs, generator)
+        space.backward(inputs, cross_entropy_gradient(logits, applicable, target))
 
-    def _overall_loss(self, network: UnionNetwork, groups: list[tuple[int, ...]]) -> float:
-        total, count = 0.0, 0
-        with torch.no_grad():
-            for copies in groups:
-                for chosen in self.data.sweep(copies, LOSS_SAMPLES // len(groups)):
-                    total += float(self._loss(network, self._plan(copies), chosen))
-                    count += 1
-        return total / count
+    def loss(self, space: Workspace, chosen: Tensor) -> float:
+        """Cross-entropy between the policy and the uniform choice among the good operators."""
+        inputs, applicable, target = self.data.batch(space.plan, chosen)
+        return float(cross_entropy(space.forward(inputs), applicable, target))
+
+    def _overall_loss(self, spaces: dict[tuple[int, ...], Workspace]) -> float:
+        losses = [
+            self.loss(space, chosen)
+            for copies, space in spaces.items()
+            for chosen in self.data.sweep(copies, LOSS_SAMPLES // len(spaces))
+        ]
+        return sum(losses) / len(losses)
 
 
 class _Data:
