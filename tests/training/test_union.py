@@ -130,3 +130,24 @@ def test_places_are_shared_out() -> None:
     assert share_places([1, 1000, 0], 8) == (1, 7, 0)
     assert share_places([0, 0], 8) == (0, 0)
     assert sum(share_places([5, 85, 253, 3], 64)) == 64
+
+
+def test_adam_is_adam() -> None:
+    from misstep.training.adam import Adam
+
+    generator = torch.Generator().manual_seed(1)
+    start = torch.randn(50, generator=generator)
+    theirs = start.clone().requires_grad_()
+    optimiser = torch.optim.Adam([theirs], lr=0.01, weight_decay=0.1)
+    ours = start.clone()
+    options = {"learning_rate": 0.01, "weight_decay": 0.1, "clip": 3.0}
+    adam = Adam(ours, None, **options)
+    for i in range(20):
+        gradient = torch.randn(50, generator=generator)
+        theirs.grad = gradient.clone()
+        torch.nn.utils.clip_grad_norm_([theirs], 3.0)
+        optimiser.step()
+        if i == 10:  # taken up again from its moments
+            adam = Adam(ours, adam.moments(), **options)
+        adam.step(gradient)
+    torch.testing.assert_close(ours, theirs.detach(), atol=1e-6, rtol=1e-5)

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from misstep.errors import MisstepError
 from misstep.policies.asnet.structure import Structure
-from misstep.policies.asnet.weights import Floats, Weights
+from misstep.policies.asnet.weights import Weights
 from misstep.tasks.task import Task
+from misstep.training.adam import Adam, Moments
 from misstep.training.network import (
     PlanTensors,
     Tensor,
@@ -32,14 +33,6 @@ from misstep.training.settings import LearnerSettings
 from misstep.training.union import Encoder, Plan, share_places
 
 LOSS_SAMPLES = 4096  # the loss is measured on that many samples, spread evenly, if there are more
-
-
-class Moments(NamedTuple):
-    """The state of Adam."""
-
-    step: int
-    first: Floats
-    second: Floats
 
 
 class Model(NamedTuple):
@@ -91,7 +84,14 @@ class Learner:
     def _epoch(self, model: Model, samples: Samples, seed: int) -> tuple[Model, float]:
         self.data.update(samples)
         network = UnionNetwork(model.weights, dropout=self.settings.dropout, device=self.device)
-        optimiser = self._optimiser(network, model.moments)
+        settings = self.settings
+        optimiser = Adam(
+            network.flat,
+            model.moments,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            clip=settings.clip,
+        )
         random = np.random.Generator(np.random.PCG64(seed))
         generator = torch.Generator(device=self.device).manual_seed(seed % 2**63)
         groups = self._groups()
@@ -99,15 +99,13 @@ class Learner:
         for step in range(self.settings.steps):
             copies = groups[step % len(groups)]
             self.gradient(spaces[copies], self.data.draw(copies, random), generator)
-            norm = torch.linalg.vector_norm(network.gradient)
-            network.gradient.mul_((self.settings.clip / (norm + 1e-6)).clamp_(max=1))
-            optimiser.step()
+            optimiser.step(network.gradient)
         return self._finish(network, optimiser, model, spaces)
 
     def _finish(
         self,
         network: UnionNetwork,
-        optimiser: Any,
+        optimiser: Adam,
         model: Model,
         spaces: dict[tuple[int, ...], Workspace],
     ) -> tuple[Model, float]:
@@ -118,29 +116,7 @@ class Learner:
                 hint="use a smaller learning rate",
             )
         weights = network.to_weights(model.weights.training)
-        state = optimiser.state[network.flat]
-        moments = Moments(
-            int(state["step"]),
-            state["exp_avg"].cpu().numpy().copy(),
-            state["exp_avg_sq"].cpu().numpy().copy(),
-        )
-        return Model(weights, moments), loss
-
-    def _optimiser(self, network: UnionNetwork, moments: Moments | None) -> Any:
-        network.flat.grad = network.gradient
-        optimiser = torch.optim.Adam(
-            [network.flat],
-            lr=self.settings.learning_rate,
-            weight_decay=self.settings.weight_decay,
-            fused=True,
-        )
-        if moments is not None:
-            state = optimiser.state[network.flat]
-            # Fused Adam counts on the device.
-            state["step"] = torch.tensor(float(moments.step), device=self.device)
-            state["exp_avg"] = torch.as_tensor(moments.first.copy()).to(self.device)
-            state["exp_avg_sq"] = torch.as_tensor(moments.second.copy()).to(self.device)
-        return optimiser
+        return Model(weights, optimiser.moments()), loss
 
     def _groups(self) -> list[tuple[int, ...]]:
         """The compositions of minibatches, which take turns: one unless there are more tasks than places."""

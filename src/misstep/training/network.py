@@ -144,6 +144,7 @@ class _Piece:
         self.bias = flat[end : end + outputs]
         self.matrix_gradient = gradient[begin:end].view(inputs, outputs)
         self.bias_gradient = gradient[end : end + outputs]
+        self.turned = self.matrix.t()
 
     def apply(self, x: Tensor, out: Tensor) -> None:
         torch.addmm(self.bias, x, self.matrix, out=out)
@@ -153,7 +154,7 @@ class _Piece:
         torch.sum(gradient, 0, out=self.bias_gradient)
 
     def back(self, gradient: Tensor, out: Tensor) -> None:
-        torch.mm(gradient, self.matrix.t(), out=out)
+        torch.mm(gradient, self.turned, out=out)
 
 
 class _SkipPiece(_Piece):
@@ -166,6 +167,7 @@ class _SkipPiece(_Piece):
         split = inputs - hidden
         self.skip, self.skip_gradient = self.matrix[split:], self.matrix_gradient[split:]
         self.matrix, self.matrix_gradient = self.matrix[:split], self.matrix_gradient[:split]
+        self.turned, self.turned_skip = self.matrix.t(), self.skip.t()
 
 
 class UnionNetwork:
@@ -179,7 +181,7 @@ class UnionNetwork:
         self.flat: Tensor = torch.as_tensor(to_flat(weights)).to(device)
         self.gradient: Tensor = torch.zeros_like(self.flat)
         self.relations = [len(own) for own in self.shape.relations]
-        self.pieces: dict[str, _Piece] = {}
+        self.pieces: dict[str, Any] = {}
         begin = 0
         for size in modules(self.shape, self.hidden, self.layers):
             sizes = (begin, size.inputs, size.outputs)
@@ -192,12 +194,15 @@ class UnionNetwork:
                 else _Piece(self.flat, self.gradient, *sizes)
             )
             begin += (size.inputs + 1) * size.outputs
-
-    def actions(self, layer: int) -> list[_Piece]:
-        return [self.pieces[f"action.{layer}.{schema.name}"] for schema in self.shape.schemas]
-
-    def propositions(self, layer: int) -> list[Any]:
-        return [self.pieces[f"proposition.{layer}.{name}"] for name, _ in self.shape.predicates]
+        # Of each layer: the modules of the schemas, and of the predicates.
+        self.actions = [
+            [self.pieces[f"action.{layer}.{schema.name}"] for schema in self.shape.schemas]
+            for layer in range(self.layers + 1)
+        ]
+        self.propositions = [
+            [self.pieces[f"proposition.{layer}.{name}"] for name, _ in self.shape.predicates]
+            for layer in range(self.layers)
+        ]
 
     def to_weights(self, training: dict[str, Any]) -> Weights:
         return from_flat(self.flat.cpu().numpy(), self.shape, self.hidden, self.layers, training)
@@ -290,13 +295,13 @@ class Workspace:
     def forward(self, inputs: list[Tensor], generator: Any = None) -> Tensor:
         """Places x operators: the logits, from the inputs of each schema; with a generator, dropout is on."""
         network, plan = self.network, self.plan
-        for piece, x, out in zip(network.actions(0), inputs, self.operators[0].groups, strict=True):
+        for piece, x, out in zip(network.actions[0], inputs, self.operators[0].groups, strict=True):
             piece.apply(x, out)
         self.operators[0].finish(0.0, None)
         for layer in range(network.layers):
             plan.segment_max(self.operators[layer].shown, self.pooled[layer], self.winners[layer])
             facts = self.facts[layer]
-            for p, piece in enumerate(network.propositions(layer)):
+            for p, piece in enumerate(network.propositions[layer]):
                 piece.apply(self.pooled_views[layer][p], facts.groups[p])
                 if layer:
                     facts.groups[p].addmm_(self.facts[layer - 1].shown_groups[p], piece.skip)
@@ -304,7 +309,7 @@ class Workspace:
             torch.index_select(self.tables[layer], 0, plan.action_index, out=self.reads[layer])
             last = layer + 1 == network.layers
             outs = self.logit_groups if last else self.operators[layer + 1].groups
-            actions = network.actions(layer + 1)
+            actions = network.actions[layer + 1]
             for piece, x, out in zip(actions, self.read_views[layer], outs, strict=True):
                 piece.apply(x, out)
             if not last:
@@ -319,7 +324,7 @@ class Workspace:
         rows = gradient.reshape(-1).index_select(0, plan.output_of_row)[:, None]
         for layer in reversed(range(network.layers)):
             parts = rows.split(plan.operator_groups)
-            for a, piece in enumerate(network.actions(layer + 1)):
+            for a, piece in enumerate(network.actions[layer + 1]):
                 piece.learn(self.read_views[layer][a], parts[a])
                 piece.back(parts[a], self.read_gradient_views[a])
             plan.add_to_read(self.read_gradient, self.table_gradient)
@@ -328,13 +333,13 @@ class Workspace:
             if layer + 1 < network.layers:
                 of_facts.add_(self.carried)
             sums = self.facts[layer].back(of_facts).split(plan.fact_groups)
-            for p, piece in enumerate(network.propositions(layer)):
+            for p, piece in enumerate(network.propositions[layer]):
                 piece.learn(self.pooled_views[layer][p], sums[p])
                 piece.back(sums[p], self.pooled_gradient_views[p])
                 if layer:
                     before = self.facts[layer - 1].shown_groups[p]
                     torch.mm(before.t(), sums[p], out=piece.skip_gradient)
-                    torch.mm(sums[p], piece.skip.t(), out=self.carried_groups[p])
+                    torch.mm(sums[p], piece.turned_skip, out=self.carried_groups[p])
             own = self.operators[layer]
             plan.add_to_winners(
                 self.pooled_gradient,
@@ -345,7 +350,7 @@ class Workspace:
             )
             rows = own.back(of_operators)
         parts = rows.split(plan.operator_groups)
-        for piece, x, part in zip(network.actions(0), inputs, parts, strict=True):
+        for piece, x, part in zip(network.actions[0], inputs, parts, strict=True):
             piece.learn(x, part)
 
 

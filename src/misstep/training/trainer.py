@@ -229,7 +229,8 @@ class Trainer:
 
     def _expand(self, learner: Learner, parent: int, mark: list[tuple[int, int]]) -> Node:
         """Train a copy of a model for an epoch."""
-        from misstep.training.learner import Model, Moments
+        from misstep.training.adam import Moments
+        from misstep.training.learner import Model
 
         tree = self.folder.tree
         id = len(tree)
