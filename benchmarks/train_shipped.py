@@ -25,19 +25,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import remark
+from benchmarks.models import common_states, read_tree, results_of
 from misstep.policies.asnet.model_file import read_model, write_model
-from misstep.policies.asnet.policy import ASNetPolicy
-from misstep.policies.asnet.shape import shape_of
-from misstep.policies.asnet.structure import structure_of
 from misstep.policies.asnet.weights import LAYERS, Weights
 from misstep.tasks.domains import generate, write_instance
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
 from misstep.training.algorithms import CRITERIA, select_offline
 from misstep.training.settings import LearnerSettings, TrainingSettings
-from misstep.training.testing import TestedTask, TestSettings, summarise
+from misstep.training.testing import TestSettings, summarise
 from misstep.training.trainer import train
-from misstep.training.tree import Node, PolicyTree
 
 Sizes = dict[str, int]
 GOOD = 0.6  # of the held-out tasks
@@ -182,23 +179,9 @@ def one_training(domain: str, seed: int, out: Path, scale: float, device: str) -
     validation = make_tasks(domain, subject.validate, sources)
     settings = settings_of(subject, seed, scale)
     summary = train(tasks, validation, folder, settings, device=device)
-    log = (folder / "log.jsonl").read_text().splitlines()
-    tree = PolicyTree([Node.from_dict(json.loads(line), str(folder)) for line in log])
-    held_out = [
-        TestedTask(task, TestSettings(pool_size=50, seed=7))
-        for task in make_tasks(domain, subject.test, sources)
-    ]
-    shape = shape_of(tasks[0].lifted)
-    structures = [structure_of(tested.task, shape) for tested in held_out]
-
-    def test(model: int) -> list[Any]:
-        weights = read_model(folder / "models" / f"{model:04d}.safetensors")[0]
-        return [
-            tested.test(ASNetPolicy(tested.task, weights, structure=structure))
-            for tested, structure in zip(held_out, structures, strict=True)
-        ]
-
-    results = {node.id: test(node.id) for node in tree}
+    tree = read_tree(folder)
+    held_out = make_tasks(domain, subject.test, sources)
+    results = results_of(folder, tree, held_out, TestSettings(pool_size=50, seed=7))
     solved = {id: sum(r.initial_solved for r in own) for id, own in results.items()}
     chosen = {criterion: select_offline(tree, criterion, solved) for criterion in CRITERIA}
     return {
@@ -215,20 +198,6 @@ def one_training(domain: str, seed: int, out: Path, scale: float, device: str) -
         "validation": {node.id: summarise(node.results) for node in tree},
         "details": {id: [r.as_dict() for r in own] for id, own in results.items()},
         "seconds": round(time.perf_counter() - began, 1),
-    }
-
-
-def common_states(results: dict[int, list[Any]], models: list[int]) -> dict[str, Any]:
-    tasks = range(len(results[models[0]]))
-    common = [t for t in tasks if all(results[m][t].initial_solved for m in models)]
-    return {
-        str(m): {
-            "tasks": len(common),
-            "processed": sum(results[m][t].processed for t in common),
-            "solved": sum(results[m][t].solved for t in common),
-            "bugs": sum(results[m][t].bugs for t in common),
-        }
-        for m in sorted(set(models))
     }
 
 

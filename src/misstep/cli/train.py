@@ -17,7 +17,7 @@ from rich.table import Table
 from misstep.cli.arguments import AsJson, read_problems
 from misstep.cli.output import print_json, remark
 from misstep.errors import UsageError
-from misstep.training.algorithms import CRITERIA, N_INIT, NAMES
+from misstep.training.algorithms import CRITERIA, N_INIT, N_START, NAMES
 from misstep.training.explore import Exploration
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
@@ -56,6 +56,9 @@ def asnet_command(
     ] = "original",
     epochs: Annotated[int, typer.Option(help="Budget of epochs, over all lines.")] = 60,
     inits: Annotated[int, typer.Option(help="Random initialisations (all but original).")] = N_INIT,
+    start: Annotated[
+        int, typer.Option(help="Epochs of each before the main phase (tree, line-pitest, start).")
+    ] = N_START,
     select: Annotated[
         str,
         typer.Option(
@@ -121,6 +124,7 @@ def asnet_command(
         config=config,
         epochs=epochs,
         n_init=inits,
+        n_start=start,
         seed=seed,
         hidden=hidden,
         layers=layers,

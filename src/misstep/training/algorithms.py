@@ -56,7 +56,9 @@ class Configuration:
 NAMES = ("original", "line", "line-pitest", "tree", "tree-pitest", "start")
 
 
-def configuration(name: str, epochs: int, n_init: int = N_INIT) -> Configuration:
+def configuration(
+    name: str, epochs: int, n_init: int = N_INIT, n_start: int = N_START
+) -> Configuration:
     """A configuration of P25 with a budget of epochs. `start` uses only its share of it; `original` is Algorithm 1."""
     if name not in NAMES:
         raise UsageError(f"no configuration {name!r}", expected=", ".join(NAMES))
@@ -67,7 +69,7 @@ def configuration(name: str, epochs: int, n_init: int = N_INIT) -> Configuration
     n_init = min(n_init, epochs)
     if name == "line":
         return Configuration(n_init, epochs // n_init)
-    n_start = min(N_START, epochs // n_init)
+    n_start = min(n_start, epochs // n_init)
     if name == "start":
         return Configuration(n_init, n_start)
     n_main = epochs - n_init * n_start

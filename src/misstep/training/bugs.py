@@ -24,10 +24,11 @@ from misstep.planning import make_heuristic
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 from misstep.training.samples import Sample, TaskSamples
-from misstep.training.teachers import EXHAUSTIVE_STATES, AStarTeacher, ExhaustiveTeacher, Teacher
+from misstep.training.teachers import AStarTeacher, ExhaustiveTeacher, Teacher
 
 MOST = 10.0  # a decision that loses more than this, or everything, weighs as if it lost this
-EXPANSIONS = 5_000  # of A* from one state
+STATES = 100_000  # tasks up to this size are enumerated
+EXPANSIONS = 1_000  # of A* from one state
 
 
 @dataclass
@@ -41,7 +42,7 @@ class TaskFaults:
 
 
 def read_faults(
-    folder: Path, *, max_states: int = EXHAUSTIVE_STATES, expansions: int = EXPANSIONS
+    folder: Path, *, max_states: int = STATES, expansions: int = EXPANSIONS
 ) -> list[TaskFaults]:
     """The faults behind all bugs of a campaign, task by task."""
     with open_store(folder, readonly=True) as store:

@@ -9,7 +9,7 @@ from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.asnet.weights import HIDDEN, LAYERS, check_sizes
-from misstep.training.algorithms import N_INIT, Configuration, configuration
+from misstep.training.algorithms import N_INIT, N_START, Configuration, configuration
 from misstep.training.explore import Exploration
 from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
 from misstep.training.testing import TestSettings
@@ -47,6 +47,7 @@ class TrainingSettings:
     config: str = "original"
     epochs: int = 60  # the budget, over all lines
     n_init: int = N_INIT
+    n_start: int = N_START  # epochs of each before the main phase; line has no main phase
     seed: int = 0
     hidden: int = HIDDEN
     layers: int = LAYERS
@@ -68,7 +69,7 @@ class TrainingSettings:
 
     @property
     def configuration(self) -> Configuration:
-        return configuration(self.config, self.epochs, self.n_init)
+        return configuration(self.config, self.epochs, self.n_init, self.n_start)
 
     def derived_seed(self, *what: object) -> int:
         """A seed for one purpose, so that none depends on how many random numbers another one took."""
