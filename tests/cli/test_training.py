@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from misstep.cli.arguments import repeat_options
 from misstep.cli.main import main
-from misstep.errors import Interrupted
+from misstep.errors import Interrupted, MissingDependencyError
 from misstep.tasks.domains import generate, write_instance
 
 
@@ -60,6 +61,8 @@ def test_options_with_several_values() -> None:
     ]
     assert repeat_options(["test", "--validate", "a", "b"]) == ["test", "--validate", "a", "b"]
     assert repeat_options([]) == []
+    # Without a value it stays as it is, for typer to complain about.
+    assert repeat_options(["train", "--validate", "--json"]) == ["train", "--validate", "--json"]
 
 
 def test_train(problems: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,6 +102,18 @@ def test_train_errors(
         assert train(problems, tmp_path / "out", *more) == code
         assert says in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_without_torch(
+    problems: list[Path],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "misstep.training.network", raising=False)
+    assert train(problems, tmp_path / "out") == MissingDependencyError.exit_code
+    assert "pip install 'misstep[neural]'" in capsys.readouterr().err
 
 
 def test_ctrl_c(

@@ -33,11 +33,12 @@ def everything(tasks: list[Task], limit: int = 40) -> Samples:
     return samples
 
 
+@pytest.mark.parametrize("native", [True, False], ids=["native", "tensors"])
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_logits_and_gradient(domain: str) -> None:
+def test_logits_and_gradient(domain: str, native: bool) -> None:
     from misstep.policies.asnet.torch_model import ASNet
     from misstep.training.learner import Learner
-    from misstep.training.network import UnionNetwork, Workspace, from_flat
+    from misstep.training.network import PlanTensors, UnionNetwork, Workspace, from_flat
 
     tasks = [generated_task(domain, seed=1, **sizes) for sizes in DOMAINS[domain]]
     structures = [structure_of(task) for task in tasks]
@@ -49,7 +50,7 @@ def test_logits_and_gradient(domain: str) -> None:
     chosen = learner.data.draw(copies, np.random.Generator(np.random.PCG64(1)))
     weights = random_weights(structures[0].shape, seed=2, hidden=5, bias=0.3)
     union = UnionNetwork(weights)
-    space = Workspace(union, learner._plan(copies))
+    space = Workspace(union, PlanTensors(learner._plan(copies).plan, native=native))
     loss = learner.loss(space, chosen)
     learner.gradient(space, chosen)
 
@@ -151,3 +152,22 @@ def test_adam_is_adam() -> None:
             adam = Adam(ours, adam.moments(), **options)
         adam.step(gradient)
     torch.testing.assert_close(ours, theirs.detach(), atol=1e-6, rtol=1e-5)
+
+
+def test_on_a_gpu() -> None:
+    """The same losses as on the CPU, to rounding, and the same bits every time."""
+    if not torch.cuda.is_available():
+        pytest.skip("there is no CUDA device")
+    from misstep.training.learner import Learner, Model
+
+    tasks = [generated_task("gripper", balls=n) for n in (1, 2)]
+    structures = [structure_of(task) for task in tasks]
+    samples = everything(tasks)
+    settings = LearnerSettings(steps=20, batch_size=16, dropout=0.0)
+    start = Model(random_weights(structures[0].shape, hidden=4))
+    results = [
+        Learner(tasks, structures, settings, device).epoch(start, samples, 5)
+        for device in ("cpu", "cuda", "cuda")
+    ]
+    assert abs(results[0][1] - results[1][1]) < 1e-3
+    assert results[1][0].weights.flat().tobytes() == results[2][0].weights.flat().tobytes()

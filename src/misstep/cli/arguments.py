@@ -101,9 +101,8 @@ def repeat_options(arguments: list[str]) -> list[str]:
     for argument in arguments:
         if argument.startswith("-"):
             option = argument if argument in several else None
-            if option is None:
-                result.append(argument)
-        elif option is not None:
+            result.append(argument)
+        elif option is not None and result[-1] != option:
             result += [option, argument]
         else:
             result.append(argument)

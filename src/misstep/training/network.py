@@ -44,10 +44,11 @@ class PlanTensors:
     they come out the same every time.
     """
 
-    def __init__(self, plan: Plan, device: str = "cpu") -> None:
+    def __init__(self, plan: Plan, device: str = "cpu", *, native: bool | None = None) -> None:
+        """`native` chooses between the two ways on a CPU, for the tests."""
         self.plan = plan
         self.device = torch.device(device)
-        self.on_cpu = self.device.type == "cpu"
+        self.native = self.device.type == "cpu" if native is None else native
         self.operator_groups = [int(n) for n in plan.operator_groups]
         self.fact_groups = [int(n) for n in plan.fact_groups]
         self.fact_rows, self.operator_rows = plan.fact_rows, plan.operator_rows
@@ -56,7 +57,7 @@ class PlanTensors:
         self.action_index = self._ids(plan.action_index)
         members, offsets = plan.pools
         self.segments = len(offsets) - 1
-        if self.on_cpu:
+        if self.native:
             self._members, self._offsets = members, offsets
             self._reads32 = plan.action_index.astype(np.int32)
         else:
@@ -94,7 +95,7 @@ class PlanTensors:
         return torch.where(self._output_there, first[:, None] + self._output_local, 0)
 
     def segment_max(self, x: Tensor, out: Tensor, winner: Tensor) -> None:
-        if self.on_cpu:
+        if self.native:
             _core.segment_max(
                 x.numpy(), self._members, self._offsets, EMPTY, out.numpy(), winner.numpy()
             )
@@ -107,7 +108,7 @@ class PlanTensors:
         self, gradient: Tensor, winner: Tensor, x: Tensor, best: Tensor, out: Tensor
     ) -> None:
         """The gradient of `segment_max`; equal members share it where there is no winner."""
-        if self.on_cpu:
+        if self.native:
             _core.scatter_winners(gradient.numpy(), winner.numpy(), out.numpy())
             return
         wins = x.index_select(0, self._member_rows) == best.index_select(0, self._segment)
@@ -123,7 +124,7 @@ class PlanTensors:
 
     def add_to_read(self, gradient: Tensor, out: Tensor) -> None:
         """The gradient of reading `action_index`; `out` is overwritten."""
-        if self.on_cpu:
+        if self.native:
             out.zero_()
             _core.scatter_rows(gradient.numpy(), self._reads32, out.numpy())
             return
