@@ -3,7 +3,7 @@
     python -m benchmarks.train_shipped --out DIR [--jobs N] [--domains gripper,ferry] [--seeds 4] [--scale 1.0]
 
 A process for each domain and seed, with one thread each. For each domain DIR gets `DOMAIN.safetensors` and its card,
-`DOMAIN.json` and `DOMAIN.md`; `criteria.json` is the table; `trainings/` keeps every model.
+`DOMAIN.json` and `DOMAIN.md`; `criteria.json` is the table; with --keep, `trainings/` has every model.
 
 A shipped policy is a test subject: good enough to solve most small tasks, and not perfect. So of all models of a domain
 that solve at least most of the held-out tasks, the best-scored one with proven bugs is taken; only if there is none
@@ -137,6 +137,9 @@ SUBJECTS: dict[str, Subject] = {
         layers=3,
     ),
 }
+
+
+LONGEST = ["transport", "blocksworld", "visitall", "ferry", "gripper"]
 
 
 def make_tasks(domain: str, sizes: list[Sizes], folder: Path) -> list[Task]:
@@ -337,6 +340,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--scale", type=float, default=1.0, help="of the number of epochs")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--keep", action="store_true", help="keep all models, not only the shipped")
     arguments = parser.parse_args()
     out: Path = arguments.out
     out.mkdir(parents=True, exist_ok=True)
@@ -353,8 +357,8 @@ def main() -> None:
                 domain,
                 seed,
             )
+            for domain in sorted(domains, key=LONGEST.index)  # no long one is left for the end
             for seed in range(1, arguments.seeds + 1)
-            for domain in domains
         }
         for job in as_completed(jobs):
             run = job.result()
@@ -369,6 +373,8 @@ def main() -> None:
     table = criteria_table(runs)
     (out / "criteria.json").write_text(json.dumps(table, indent=1) + "\n")
     shutil.rmtree(out / "tasks", ignore_errors=True)
+    if not arguments.keep:
+        shutil.rmtree(out / "trainings")
     json.dump(
         {
             "benchmark": "train_shipped",

@@ -39,7 +39,7 @@ def explore(
         states = list(dict.fromkeys(trace.states))
         random = CounterRandom(seed, t)
         for _ in range(settings.walks):
-            start = states[random.below(len(trace.states)) % len(states)]
+            start = states[random.below(len(states))]
             states.append(_walk(policy.task, start, 1 + random.below(settings.walk_steps), random))
         for state in states:
             new += ask(teacher, samples, t, state)

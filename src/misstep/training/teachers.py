@@ -42,16 +42,6 @@ class Teacher(ABC):
     def lesson(self, state: State) -> list[Sample] | None:
         """Samples that begin with the state and may follow it to the goal; None if the teacher gives up."""
 
-    def distance(self, state: State) -> float | None:
-        """h* if the teacher knows it."""
-        samples = self.lesson(state)
-        return None if samples is None or not self.optimal else self._cost(samples)
-
-    optimal = False  # whether lessons are along cheapest plans
-
-    def _cost(self, samples: Sequence[Sample]) -> float:
-        return float(sum(self.task.cost(sample.good[0]) for sample in samples))
-
     def _along(self, state: State, plan: Sequence[int]) -> list[Sample]:
         samples = []
         for op in plan:
@@ -64,7 +54,6 @@ class ExhaustiveTeacher(Teacher):
     """Knows h* of every state that is reachable from the initial state."""
 
     name = "exhaustive"
-    optimal = True
 
     def __init__(self, task: Task, max_states: int = EXHAUSTIVE_STATES) -> None:
         super().__init__(task)
@@ -91,9 +80,6 @@ class ExhaustiveTeacher(Teacher):
             if op == best or (cost(op) > 0 and cost(op) + h[t] == h[place])
         )
 
-    def distance(self, state: State) -> float | None:
-        return float(self.h_star[self.space.find(state)])
-
     def all_states(self) -> list[Sample]:
         """Every state from which the goal can be reached."""
         return [
@@ -107,7 +93,6 @@ class AStarTeacher(Teacher):
     """Plans anew from each state, within a budget of expansions."""
 
     name = "astar"
-    optimal = True
 
     def __init__(self, task: Task, expansions: int = ASTAR_EXPANSIONS) -> None:
         super().__init__(task)
