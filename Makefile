@@ -35,7 +35,7 @@ test: setup lint alone unit  ## all tests
 
 neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies tests/training tests/cli/test_training.py
 
 lint: setup
 	$(BIN)/ruff check .

@@ -22,6 +22,7 @@ NAMES = (
     "jani",
     "safety",
     "dominance",
+    "training",
 )
 
 

@@ -102,6 +102,7 @@ void define_policygraph(nb::module_ &module);
 void define_run_feeder(nb::module_ &module);
 void define_nets(nb::module_ &module);
 void define_networks(nb::module_ &module);
+void define_segments(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 void define_dominance(nb::module_ &module);
 void define_jani(nb::module_ &module);

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
     define_run_feeder(module);
     define_nets(module);
     define_networks(module);
+    define_segments(module);
     define_fuzzing(module);
     define_dominance(module);
     define_jani(module);

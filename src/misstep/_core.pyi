@@ -939,3 +939,19 @@ def explore_envelope(
     evaluations: int | None = None,
     progress: _Progress | None = None,
 ) -> SafetyEnvelope: ...
+
+# -- segments: for training networks --------------------------------------------------------------
+
+_Floats: TypeAlias = NDArray[np.float32]
+_Integers: TypeAlias = NDArray[np.int32]
+
+def segment_max(
+    x: _Floats,
+    members: _Integers,
+    offsets: _Integers,
+    empty: float,
+    out: _Floats,
+    winner: _Integers,
+) -> None: ...
+def scatter_winners(gradient: _Floats, winner: _Integers, out: _Floats) -> None: ...
+def scatter_rows(gradient: _Floats, index: _Integers, out: _Floats) -> None: ...

@@ -1,9 +1,10 @@
-"""Reading files that a user named."""
+"""Reading files that a user named, and writing files that survive a crash."""
 
 from __future__ import annotations
 
 import errno
 import stat
+import uuid
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -43,4 +44,18 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     return content
 
 
-__all__ = ["read_bytes"]
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one."""
+    try:
+        temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+        try:
+            temporary.write_bytes(content)
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+
+
+__all__ = ["read_bytes", "write_bytes"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,61 @@ def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
     """Load the task of the command line, with progress while the translator works."""
     with search_progress("translating"):
         return load_task(*paths, keep_unimportant=keep_unimportant)
+
+
+def read_problems(paths: list[Path], domain: Path | None = None) -> list[Task]:
+    """Load many tasks, of a domain file given first or with it, or each with its own domain beside it.
+
+    Names are those of the files, and as much of their folders as it takes to tell them apart.
+    """
+    if domain is None and len(paths) > 1 and _is_domain(paths[0]):
+        domain, *paths = paths
+    tasks = []
+    for path in paths:
+        files = [path] if domain is None or path.suffix != ".pddl" else [domain, path]
+        if domain is not None and path.is_dir():
+            files = [domain, path / "problem.pddl"]
+        tasks.append(read_task(files))
+    for task, name in zip(tasks, _distinct(paths), strict=True):
+        task.name = name
+    return tasks
+
+
+def _is_domain(path: Path) -> bool:
+    try:
+        with path.open(errors="replace") as file:
+            return re.search(r"\(\s*define\s*\(\s*domain\b", file.read(100_000), re.I) is not None
+    except OSError:
+        return False  # whoever loads it says what is wrong
+
+
+def _distinct(paths: list[Path]) -> list[str]:
+    parts = [path.resolve().with_suffix("").parts for path in paths]
+    for length in range(1, max(map(len, parts), default=1) + 1):
+        names = ["/".join(own[-length:]) for own in parts]
+        if len(set(names)) == len(names):
+            return names
+    raise UsageError("a problem is given twice")
+
+
+# Options that take several values in a row, as in `--validate a.pddl b.pddl`.
+SEVERAL = {"train": ("--validate",), "select": ("--policies",)}
+
+
+def repeat_options(arguments: list[str]) -> list[str]:
+    """`--validate a b` as `--validate a --validate b`, which is what typer reads."""
+    several = SEVERAL.get(arguments[0] if arguments else "", ())
+    result: list[str] = []
+    option: str | None = None
+    for argument in arguments:
+        if argument.startswith("-"):
+            option = argument if argument in several else None
+            result.append(argument)
+        elif option is not None and result[-1] != option:
+            result += [option, argument]
+        else:
+            result.append(argument)
+    return result
 
 
 def check_limits(**limits: float | None) -> None:

@@ -30,9 +30,12 @@ from misstep.cli import (
     records,
     replay,
     run,
+    select,
     serve_policy,
     test,
+    train,
 )
+from misstep.cli.arguments import repeat_options
 from misstep.cli.output import error_line
 from misstep.errors import (
     InputFileError,
@@ -62,6 +65,8 @@ app.command("check-policy")(check_policy.check_policy_command)
 app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.command("dominance")(dominance.dominance_command)
+app.add_typer(train.app, name="train")
+app.command("select")(select.select_command)
 app.command("records")(records.records_command)
 app.command("explain")(explain.explain_command)
 app.command("replay")(replay.replay_command)
@@ -100,7 +105,7 @@ def _terminate(*_: object) -> None:
 
 
 def _run(arguments: list[str]) -> Any:
-    code = app(arguments, prog_name="misstep", standalone_mode=False)
+    code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code

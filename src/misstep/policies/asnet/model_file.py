@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from misstep.errors import InputFileError, InputFormatError, UnsupportedError
-from misstep.files import read_bytes
+from misstep.errors import InputFormatError, UnsupportedError
+from misstep.files import read_bytes, write_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
 from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Weights, tensor_shapes
 from misstep.policies.safetensors import METADATA, read_tensor, split_file
@@ -30,17 +28,7 @@ KEY = "misstep"  # of our JSON among the metadata, whose values must be text
 def write_model(weights: Weights, path: Path) -> str:
     """Write the file, all or nothing; returns its digest."""
     content = encode(weights)
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+    write_bytes(path, content)
     return hashlib.sha256(content).hexdigest()
 
 

@@ -25,10 +25,17 @@ class ASNetPolicy(NativePolicy):
     failure = "the network gives infinite or undefined numbers"
 
     def __init__(
-        self, task: Task, weights: Weights, *, name: str = "asnet", digest: str = ""
+        self,
+        task: Task,
+        weights: Weights,
+        *,
+        name: str = "asnet",
+        digest: str = "",
+        structure: Structure | None = None,
     ) -> None:
+        """`structure`, if it is at hand, is that of the task; finding it takes longer than all the rest."""
         self.weights = weights
-        self.core = core_network(task, structure_of(task, weights.shape), weights)
+        self.core = core_network(task, structure or structure_of(task, weights.shape), weights)
         super().__init__(task, self.core.policy())
         self.name = name
         self.digest = digest

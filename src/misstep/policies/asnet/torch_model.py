@@ -204,7 +204,9 @@ class ASNet(nn.Module):  # type: ignore[misc]
             weight, bias = self._module(f"action.0.{schema.name}")
             constant = F.linear(ground.goals[a], weight[:, k : 2 * k], bias)
             related = ground.related[a]
-            changing = truths.index_select(0, related.reshape(-1)).view(len(related), k, -1)
+            changing = truths.index_select(0, related.reshape(-1)).view(
+                len(related), k, len(states)
+            )
             applies = applicable[begins[a] : begins[a + 1]].to(torch.float32)
             x = torch.cat([changing, applies[:, None]], 1).transpose(1, 2)
             columns = torch.cat([weight[:, :k], weight[:, 2 * k :]], 1)

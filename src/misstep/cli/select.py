@@ -1,0 +1,128 @@
+"""`misstep select`: which of these policies is the best, and how sure is that?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from misstep.cli.arguments import AsJson, check_limits, read_problems
+from misstep.cli.output import print_json, remark
+from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.training.comparison import Interval
+from misstep.training.selection import Progress as Report
+from misstep.training.selection import Selection, select_policies
+from misstep.training.testing import POOL_SIZE, TEST_ORACLE, TestSettings
+
+
+def select_command(
+    tasks: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="TASKS...",
+            help="Problems with domain.pddl beside them, folders made by 'misstep generate', or DOMAIN.pddl first.",
+            show_default=False,
+        ),
+    ],
+    policies: Annotated[
+        list[str],
+        typer.Option(
+            metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
+        ),
+    ],
+    pool: Annotated[int, typer.Option(metavar="N", help="Test states a task.")] = POOL_SIZE,
+    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = TEST_ORACLE,
+    budget: Annotated[
+        int | None, typer.Option(metavar="N", help="Expansions and policy calls a task and policy.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same pools.")] = 0,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = DEFAULT_MAX_STEPS,
+    as_json: AsJson = False,
+) -> int:
+    """Test several policies on the same states and rank them by coverage, solved states and bugs.
+
+    Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
+    task, and the comparison says when a difference may well be chance.
+    """
+    check_limits(pool=pool, max_steps=max_steps, budget=budget)
+    settings = TestSettings(pool, seed, oracle, budget, max_steps)
+    loaded = read_problems(tasks)
+    began = monotonic()
+    with _progress() as report:
+        selection = select_policies(loaded, policies, settings, report)
+    if as_json:
+        print_json({**selection.as_dict(), "seconds": round(monotonic() - began, 3)})
+    else:
+        _print(selection)
+    return 0
+
+
+def _print(selection: Selection) -> None:
+    table = Table(box=None, header_style="bold")
+    for title in ("policy", "score", "coverage", "solved", "bugs", "mean gap"):
+        table.add_column(title, no_wrap=True)
+    for candidate in selection.candidates:
+        table.add_row(
+            candidate.policy,
+            _shown(candidate.score, 3),
+            _percent(candidate.coverage),
+            _percent(candidate.solved),
+            _percent(candidate.bugs),
+            _shown(candidate.mean_gap, 2),
+        )
+    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+    best = selection.candidates[0].policy
+    for comparison in selection.comparisons:
+        other = selection.candidates[comparison.worse].policy
+        verdict = "better than" if comparison.significant else "NOT significantly better than"
+        print(
+            f"{best} is {verdict} {other}: difference a task {_shown(comparison.difference, 3)}, "
+            f"p = {comparison.corrected:.4f}"
+        )
+    remark("intervals: 95 %, bootstrap over tasks; p: paired sign-flip test, corrected by Holm")
+
+
+def _shown(value: Interval, digits: int) -> str:
+    if value.value is None:
+        return "-"
+    text = f"{value.value:.{digits}f}"
+    if value.low is not None and value.high is not None:
+        text += f" [{value.low:.{digits}f}, {value.high:.{digits}f}]"
+    return text
+
+
+def _percent(value: Interval) -> str:
+    if value.value is None or value.low is None or value.high is None:
+        return "-"
+    return f"{value.value:.0%} [{value.low:.0%}, {value.high:.0%}]"
+
+
+@contextmanager
+def _progress() -> Iterator[Report]:
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda *_: None
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+    )
+    with bar:
+        row = bar.add_task("", total=None)
+
+        def report(policy: str, task: str, done: int, total: int) -> None:
+            bar.update(row, description=f"{policy} on {task}", completed=done, total=total)
+
+        yield report

@@ -1,0 +1,1 @@
+"""Training of policies, tests inside it, and the choice among the results."""

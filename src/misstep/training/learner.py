@@ -1,0 +1,169 @@
+"""Adam on random minibatches: what happens inside an epoch once the data is there. Needs PyTorch.
+
+An epoch is a function of the weights, the moments of the optimiser, the data and a seed. It has a random generator of
+its own, so nothing that happens elsewhere in the process changes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from misstep.errors import MisstepError
+from misstep.policies.asnet.structure import Structure
+from misstep.policies.asnet.weights import Weights
+from misstep.tasks.task import Task
+from misstep.training.adam import Adam, Moments
+from misstep.training.minibatches import Minibatches
+from misstep.training.network import (
+    PlanTensors,
+    Tensor,
+    UnionNetwork,
+    Workspace,
+    cross_entropy,
+    cross_entropy_gradient,
+)
+from misstep.training.samples import Samples
+from misstep.training.settings import LearnerSettings
+from misstep.training.union import Plan, share_places
+
+LOSS_SAMPLES = 4096  # the loss is measured on that many samples, spread evenly, if there are more
+
+
+class Model(NamedTuple):
+    """Everything that training goes on from."""
+
+    weights: Weights
+    moments: Moments | None = None
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Matrices are too small to be shared out, and sums would depend on who gets which part."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Learner:
+    """Holds the data in the form that minibatches are gathered from."""
+
+    def __init__(
+        self,
+        tasks: list[Task],
+        structures: list[Structure],
+        settings: LearnerSettings,
+        device: str = "cpu",
+    ) -> None:
+        self.tasks = tasks
+        self.settings = settings
+        self.device = device
+        self.structures = structures
+        self.shape = structures[0].shape
+        self.data = Minibatches(tasks, structures, device)
+        self._plans: dict[tuple[int, ...], PlanTensors] = {}
+
+    def epoch(self, model: Model, samples: Samples, seed: int) -> tuple[Model, float]:
+        """Train for an epoch; returns the new model and its loss on the data, without dropout."""
+        if len(samples) == 0:
+            raise MisstepError(
+                "there is nothing to learn from: no state with a known good decision",
+                hint="use smaller training tasks, or a teacher that solves these",
+            )
+        with one_thread():
+            return self._epoch(model, samples, seed)
+
+    def _epoch(self, model: Model, samples: Samples, seed: int) -> tuple[Model, float]:
+        self.data.update(samples)
+        network = UnionNetwork(model.weights, dropout=self.settings.dropout, device=self.device)
+        settings = self.settings
+        optimiser = Adam(
+            network.flat,
+            model.moments,
+            learning_rate=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            clip=settings.clip,
+        )
+        random = np.random.Generator(np.random.PCG64(seed))
+        generator = torch.Generator(device=self.device).manual_seed(seed % 2**63)
+        groups = self._groups()
+        spaces = {copies: Workspace(network, self._plan(copies)) for copies in groups}
+        for step in range(self.settings.steps):
+            copies = groups[step % len(groups)]
+            self.gradient(spaces[copies], self.data.draw(copies, random), generator)
+            optimiser.step(network.gradient)
+        return self._finish(network, optimiser, model, spaces)
+
+    def _finish(
+        self,
+        network: UnionNetwork,
+        optimiser: Adam,
+        model: Model,
+        spaces: dict[tuple[int, ...], Workspace],
+    ) -> tuple[Model, float]:
+        loss = self._overall_loss(spaces)
+        if not math.isfinite(loss):
+            raise MisstepError(
+                "the training has diverged: the loss is no longer a number",
+                hint="use a smaller learning rate",
+            )
+        weights = network.to_weights(model.weights.training)
+        return Model(weights, optimiser.moments()), loss
+
+    def _groups(self) -> list[tuple[int, ...]]:
+        """The compositions of minibatches, which take turns: one unless there are more tasks than places."""
+        counts = self.data.counts
+        size = self.settings.batch_size
+        present = [t for t, count in enumerate(counts) if count]
+        rounds = [present[i : i + size] for i in range(0, len(present), size)]
+        groups = []
+        for own in rounds:
+            weights = [0.0] * len(counts)
+            for t in own:
+                weights[t] = float(counts[t]) if self.settings.share == "data" else 1.0
+            groups.append(share_places(weights, size))
+        return groups
+
+    def _plan(self, copies: tuple[int, ...]) -> PlanTensors:
+        if copies not in self._plans:
+            if len(self._plans) > 16:
+                self._plans.clear()  # compositions of earlier data never come back
+            used = [t for t, c in enumerate(copies) if c]
+            plan = Plan(
+                self.shape,
+                tuple(self.structures[t] for t in used),
+                tuple(self.tasks[t].operator_count for t in used),
+                tuple(copies[t] for t in used),
+            )
+            self._plans[copies] = PlanTensors(plan, self.device)
+        return self._plans[copies]
+
+    def gradient(self, space: Workspace, chosen: Tensor, generator: Any = None) -> None:
+        """Put the gradient of the loss on the chosen samples into that of the network."""
+        inputs, applicable, target = self.data.batch(space.plan, chosen)
+        logits = space.forward(inputs, generator)
+        space.backward(inputs, cross_entropy_gradient(logits, applicable, target))
+
+    def loss(self, space: Workspace, chosen: Tensor) -> float:
+        """Cross-entropy between the policy and the uniform choice among the good operators."""
+        inputs, applicable, target = self.data.batch(space.plan, chosen)
+        return float(cross_entropy(space.forward(inputs), applicable, target))
+
+    def _overall_loss(self, spaces: dict[tuple[int, ...], Workspace]) -> float:
+        losses = [
+            self.loss(space, chosen)
+            for copies, space in spaces.items()
+            for chosen in self.data.sweep(copies, LOSS_SAMPLES // len(spaces))
+        ]
+        return sum(losses) / len(losses)
+
+
+__all__ = ["Learner", "Model", "Moments"]

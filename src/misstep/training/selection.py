@@ -1,0 +1,149 @@
+"""Choosing among any policies: all are tested on the same pools, ranked, and the ranking says how sure it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from misstep.errors import UsageError
+from misstep.policies.load import load_policy
+from misstep.tasks.task import Task
+from misstep.training.comparison import (
+    Interval,
+    PairedComparison,
+    bootstrap,
+    compare_with_best,
+    interval,
+    resamples,
+)
+from misstep.training.score import Parts, ranking, scores
+from misstep.training.testing import TaskResult, TestedTask, TestSettings
+
+# The policy, the task, done, of how many
+Progress = Callable[[str, str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A policy with its numbers: shares are of processed pool states, the gap is per solved state."""
+
+    policy: str
+    results: tuple[TaskResult, ...]
+    coverage: Interval
+    solved: Interval
+    bugs: Interval
+    mean_gap: Interval
+    score: Interval
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "policy": self.policy,
+            "coverage": self.coverage.as_list(),
+            "solved": self.solved.as_list(),
+            "bugs": self.bugs.as_list(),
+            "mean_gap": self.mean_gap.as_list(),
+            "score": self.score.as_list(),
+            "tasks": [result.as_dict() for result in self.results],
+        }
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The candidates from best to worst, and the best against each other one."""
+
+    candidates: tuple[Candidate, ...]
+    comparisons: tuple[PairedComparison, ...]  # in the order of the ranking, numbers are ranks
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "best": self.candidates[0].policy,
+            "ranking": [candidate.as_dict() for candidate in self.candidates],
+            "comparisons": [
+                {
+                    "better": self.candidates[c.better].policy,
+                    "worse": self.candidates[c.worse].policy,
+                    "difference": c.difference.as_list(),
+                    "p": round(c.p_value, 6),
+                    "p_corrected": round(c.corrected, 6),
+                    "significant": c.significant,
+                }
+                for c in self.comparisons
+            ],
+        }
+
+
+def select_policies(
+    tasks: Sequence[Task],
+    specs: Sequence[str],
+    settings: TestSettings,
+    progress: Progress | None = None,
+) -> Selection:
+    """Test all policies on the same pools of the tasks and rank them by the score of P25."""
+    if not tasks:
+        raise UsageError("no tasks to test on", expected="at least one")
+    if len(specs) < 2:
+        raise UsageError(
+            f"{len(specs)} policies", expected="at least two", hint="--policies SPEC SPEC ..."
+        )
+    if len(set(specs)) < len(specs):
+        raise UsageError("a policy is given twice", where=", ".join(specs))
+    results: list[list[TaskResult]] = [[] for _ in specs]
+    done = 0
+    for task in tasks:
+        tested = TestedTask(task, settings)
+        for own, spec in zip(results, specs, strict=True):
+            if progress is not None:
+                progress(spec, task.name, done, len(tasks) * len(specs))
+            policy = load_policy(spec, task)
+            try:
+                own.append(tested.test(policy, abstain=False, check=True))
+            finally:
+                policy.close()
+            done += 1
+    return rank(specs, results, settings.seed)
+
+
+def rank(specs: Sequence[str], results: Sequence[Sequence[TaskResult]], seed: int) -> Selection:
+    """The ranking that follows from results: a row for each policy, a column for each task."""
+    tasks = len(results[0])
+    draws = resamples(tasks, seed)
+    order = ranking([Parts.of(own) for own in results], [0] * len(results))
+    ordered = [results[i] for i in order]
+    # The score depends on who else takes part, so a draw gives the scores of all policies at once.
+    drawn = [scores([Parts.of([own[t] for t in draw]) for own in ordered]) for draw in draws]
+    exact = scores([Parts.of(own) for own in ordered])
+    candidates = [
+        Candidate(
+            specs[order[place]],
+            tuple(own),
+            _measured(own, draws, lambda r: (int(r.initial_solved), 1)),
+            _measured(own, draws, lambda r: (r.solved, r.processed)),
+            _measured(own, draws, lambda r: (r.bugs, r.processed)),
+            _measured(own, draws, lambda r: (r.lost, r.solved)),
+            interval(float(exact[place]), [float(draw[place]) for draw in drawn]),
+        )
+        for place, own in enumerate(ordered)
+    ]
+    quality = np.array([[result.quality for result in own] for own in ordered])
+    comparisons = compare_with_best(quality, 0, seed, draws)
+    return Selection(tuple(candidates), tuple(comparisons))
+
+
+def _measured(
+    results: Sequence[TaskResult],
+    draws: Sequence[Sequence[int]],
+    ratio: Callable[[TaskResult], tuple[int, int]],
+) -> Interval:
+    pairs = np.array([ratio(result) for result in results])
+
+    def measure(chosen: Sequence[int]) -> float | None:
+        part, whole = pairs[list(chosen)].sum(axis=0)
+        return float(part / whole) if whole else None
+
+    return bootstrap(measure, len(results), draws)
+
+
+__all__ = ["Candidate", "Selection", "rank", "select_policies"]

@@ -1,0 +1,97 @@
+"""Everything that decides what a training makes, but the tasks."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+from misstep.errors import InputFormatError, UsageError
+from misstep.policies.asnet.weights import HIDDEN, LAYERS, check_sizes
+from misstep.training.algorithms import N_INIT, N_START, Configuration, configuration
+from misstep.training.explore import Exploration
+from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
+from misstep.training.testing import TestSettings
+
+
+@dataclass(frozen=True)
+class LearnerSettings:
+    """The numbers of an epoch; defaults as in the reimplementation that P25 used, where they make sense."""
+
+    steps: int = 700
+    batch_size: int = 64
+    learning_rate: float = 1e-3
+    dropout: float = 0.1
+    weight_decay: float = 2e-4  # of Adam's L2 term
+    clip: float = 5.0  # norm of the gradient
+    share: str = "data"  # places of a minibatch: in proportion to the data of the tasks, or "equal"
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch_size"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected="a positive number")
+        for name in ("learning_rate", "clip"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected="more than 0")
+        if not 0 <= self.dropout < 1:
+            raise UsageError(f"dropout is {self.dropout}", expected="from 0 to below 1")
+        if not self.weight_decay >= 0:
+            raise UsageError(f"weight_decay is {self.weight_decay}", expected="not negative")
+        if self.share not in ("data", "equal"):
+            raise UsageError(f"no share {self.share!r}", expected="data or equal")
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    config: str = "original"
+    epochs: int = 60  # the budget, over all lines
+    n_init: int = N_INIT
+    n_start: int = N_START  # epochs of each before the main phase; line has no main phase
+    seed: int = 0
+    hidden: int = HIDDEN
+    layers: int = LAYERS
+    teacher: str = "auto"
+    exhaustive_states: int = EXHAUSTIVE_STATES
+    teacher_expansions: int = ASTAR_EXPANSIONS
+    unit_costs: bool = False  # teach shortest plans: a network does not see what operators cost
+    all_states: bool = False  # begin with all states of tasks that can be enumerated
+    criterion: str = "auto"
+    learner: LearnerSettings = field(default_factory=LearnerSettings)
+    exploration: Exploration = field(default_factory=Exploration)
+    test: TestSettings = field(default_factory=TestSettings)
+
+    def __post_init__(self) -> None:
+        check_sizes(self.hidden, self.layers)
+        _ = self.configuration
+        if not 0 <= self.seed < 2**63:
+            raise UsageError(f"the seed is {self.seed}", expected="0 to 2^63 - 1")
+
+    @property
+    def configuration(self) -> Configuration:
+        return configuration(self.config, self.epochs, self.n_init, self.n_start)
+
+    def derived_seed(self, *what: object) -> int:
+        """A seed for one purpose, so that none depends on how many random numbers another one took."""
+        text = " ".join(map(str, (self.seed, *what)))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+    def as_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(values: dict[str, Any], where: str) -> TrainingSettings:
+        try:
+            inner = {
+                "learner": LearnerSettings(**values["learner"]),
+                "exploration": Exploration(**values["exploration"]),
+                "test": TestSettings(**values["test"]),
+            }
+            return TrainingSettings(**{**values, **inner})
+        except (KeyError, TypeError) as error:
+            raise InputFormatError(
+                f"the settings of the training are not as expected: {error}", where=where
+            ) from None
+
+
+__all__ = ["LearnerSettings", "TrainingSettings"]

@@ -1,0 +1,215 @@
+"""Teachers: who says what is right in a state of a training task.
+
+    exhaustive  h* of the whole task, if it is small: all optimal operators
+    astar       A* with LM-cut from the state: a cheapest plan, whose states are labelled along with it
+    command     any planner, as a program: the states of its plan, which need not be cheapest
+
+Labels must lead to the goal when they are followed. Where operators cost nothing, an optimal operator may lead round in
+a circle, so of those only the one that starts a shortest cheapest plan is right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+import subprocess
+import tempfile
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+
+from misstep import _core
+from misstep.errors import BudgetLimitError, ToolError, UsageError
+from misstep.tasks.census import state_space
+from misstep.tasks.task import State, Task
+from misstep.training.samples import Sample
+
+EXHAUSTIVE_STATES = 20_000  # tasks up to this size are enumerated
+ASTAR_EXPANSIONS = 100_000
+COMMAND_SECONDS = 10.0
+
+
+class Teacher(ABC):
+    """Teaches on one task."""
+
+    name = "teacher"
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+
+    @abstractmethod
+    def lesson(self, state: State) -> list[Sample] | None:
+        """Samples that begin with the state and may follow it to the goal; None if the teacher gives up."""
+
+    def _along(self, state: State, plan: Sequence[int]) -> list[Sample]:
+        samples = []
+        for op in plan:
+            samples.append(Sample(state, (op,)))
+            state = self.task.apply(state, op)
+        return samples
+
+
+class ExhaustiveTeacher(Teacher):
+    """Knows h* of every state that is reachable from the initial state."""
+
+    name = "exhaustive"
+
+    def __init__(self, task: Task, max_states: int = EXHAUSTIVE_STATES) -> None:
+        super().__init__(task)
+        self.space = state_space(task, max_states=max_states)
+        self.h_star = self.space.h_star
+        self._best = self.space.best_operator
+
+    def lesson(self, state: State) -> list[Sample] | None:
+        place = self.space.find(state)
+        if not math.isfinite(self.h_star[place]):
+            return None
+        samples = []
+        while not self.space.is_goal[place]:
+            samples.append(Sample(self.space.state(place), self.good(place)))
+            best = int(self._best[place])
+            place = next(t for op, t in self.space.transitions(place) if op == best)
+        return samples
+
+    def good(self, place: int) -> tuple[int, ...]:
+        h, cost, best = self.h_star, self.task.cost, int(self._best[place])
+        return tuple(
+            op
+            for op, t in self.space.transitions(place)
+            if op == best or (cost(op) > 0 and cost(op) + h[t] == h[place])
+        )
+
+    def all_states(self) -> list[Sample]:
+        """Every state from which the goal can be reached."""
+        return [
+            Sample(self.space.state(place), self.good(place))
+            for place in range(len(self.space))
+            if math.isfinite(self.h_star[place]) and not self.space.is_goal[place]
+        ]
+
+
+class AStarTeacher(Teacher):
+    """Plans anew from each state, within a budget of expansions."""
+
+    name = "astar"
+
+    def __init__(self, task: Task, expansions: int = ASTAR_EXPANSIONS) -> None:
+        super().__init__(task)
+        self.expansions = expansions
+        self._heuristic = _core.HMax(task) if task.has_conditional_effects else _core.LMCut(task)
+
+    def lesson(self, state: State) -> list[Sample] | None:
+        result = _core.AStar(self.task, self._heuristic, state).run(expansions=self.expansions)
+        return None if result.cost is None else self._along(state, result.plan)
+
+
+class CommandTeacher(Teacher):
+    """A planner that is called with a SAS file and writes a plan, one (operator) a line."""
+
+    name = "command"
+
+    def __init__(self, task: Task, command: str, seconds: float = COMMAND_SECONDS) -> None:
+        super().__init__(task)
+        if "{sas}" not in command:
+            raise UsageError(
+                "the command of the teacher does not say where its task goes",
+                where=command,
+                expected="{sas}, and {plan} unless the plan is printed",
+            )
+        self.command = command
+        self.seconds = seconds
+
+    def lesson(self, state: State) -> list[Sample] | None:
+        with tempfile.TemporaryDirectory(prefix="misstep-teacher-") as folder:
+            sas, plan = Path(folder, "task.sas"), Path(folder, "plan")
+            sas.write_bytes(with_initial_state(self.task.sas, state))
+            words = [
+                word.replace("{sas}", str(sas)).replace("{plan}", str(plan))
+                for word in shlex.split(self.command)
+            ]
+            try:
+                done = subprocess.run(
+                    words,
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    timeout=self.seconds,
+                    cwd=folder,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                return None
+            except OSError as error:
+                raise ToolError(
+                    f"the teacher cannot be started: {error.strerror or error}", where=self.command
+                ) from error
+            text = plan.read_bytes() if "{plan}" in self.command and plan.exists() else done.stdout
+            return self._read(state, text.decode(errors="replace"))
+
+    def _read(self, state: State, text: str) -> list[Sample] | None:
+        names = re.findall(r"^\s*(\([^()]*\))\s*$", text, re.MULTILINE)
+        if not names:
+            return None
+        samples = []
+        for name in names:
+            op = self.task.operator_id(name)
+            if op not in self.task.applicable(state):
+                raise ToolError(
+                    f"the plan of the teacher does not work: {name} does not apply",
+                    where=self.command,
+                )
+            samples.append(Sample(state, (op,)))
+            state = self.task.apply(state, op)
+        if not self.task.is_goal(state):
+            raise ToolError("the plan of the teacher does not reach the goal", where=self.command)
+        return samples
+
+
+def with_initial_state(sas: bytes, state: State) -> bytes:
+    """The SAS file of the task with another initial state."""
+    values = "\n".join(map(str, state.values)).encode()
+    return re.sub(
+        rb"(?<=^begin_state\n)[\d\n]*(?=^end_state$)", values + b"\n", sas, count=1, flags=re.M
+    )
+
+
+def with_unit_costs(task: Task) -> Task:
+    """The task with every operator at cost 1, so that cheapest means shortest."""
+    sas = re.sub(rb"(?<=^begin_metric\n)\d+(?=\nend_metric$)", b"0", task.sas, count=1, flags=re.M)
+    return Task(sas, name=task.name, pddl=task.pddl)
+
+
+def make_teacher(
+    spec: str,
+    task: Task,
+    *,
+    max_states: int = EXHAUSTIVE_STATES,
+    expansions: int = ASTAR_EXPANSIONS,
+) -> Teacher:
+    """`auto`, `exhaustive`, `astar` or `command:PROGRAM ARGUMENTS` with {sas} and {plan}."""
+    kind, _, argument = spec.partition(":")
+    if kind == "command":
+        return CommandTeacher(task, argument)
+    if kind not in ("auto", "exhaustive", "astar") or argument:
+        raise UsageError(
+            f"no teacher {spec!r}",
+            expected="auto, exhaustive, astar or command:PROGRAM {sas} {plan}",
+        )
+    if kind != "astar":
+        try:
+            return ExhaustiveTeacher(task, max_states)
+        except BudgetLimitError:
+            if kind == "exhaustive":
+                raise
+    return AStarTeacher(task, expansions)
+
+
+__all__ = [
+    "AStarTeacher",
+    "CommandTeacher",
+    "ExhaustiveTeacher",
+    "Teacher",
+    "make_teacher",
+    "with_initial_state",
+    "with_unit_costs",
+]

@@ -1,0 +1,150 @@
+"""The test of a policy inside training and selection: fixed pools, a fixed oracle, a budget in steps.
+
+Policies are compared, so all of them meet the same states: the pools are made once, without bias, from the task and a
+seed alone. Each policy gets a bound store of its own, because a bound that was found while another one was tested
+would make the order of testing count.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from misstep.errors import UsageError
+from misstep.fuzzing.fuzz import fuzz
+from misstep.fuzzing.pool import Pool
+from misstep.fuzzing.settings import Settings
+from misstep.oracles import Walk, Workbench, parse_oracle
+from misstep.policies.policy import Policy
+from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
+from misstep.tasks.task import Task
+
+# The oracle of tests inside training. Quick, and limited by what it does instead of by the clock.
+TEST_ORACLE = "elimination, lookahead(2), aras(2_000)/ehc(evaluations=500)"
+POOL_SIZE = 50
+TEST_BUDGET = 200_000  # expansions, evaluations and policy calls on one task
+
+
+@dataclass(frozen=True)
+class TestSettings:
+    """What decides a test, but the tasks and the policy."""
+
+    __test__ = False
+
+    pool_size: int = POOL_SIZE
+    seed: int = 0
+    oracle: str = TEST_ORACLE
+    budget: int | None = TEST_BUDGET
+    max_steps: int = DEFAULT_MAX_STEPS
+
+    def __post_init__(self) -> None:
+        for name in ("pool_size", "budget", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise UsageError(f"{name} is {value}", expected="a positive number")
+
+    @property
+    def fuzzing(self) -> Settings:
+        # Walks without a bias need no policy; the time limit would make pools depend on the machine.
+        return Settings(
+            bias="none",
+            max_states=self.pool_size,
+            max_iterations=100_000,
+            time_limit=None,
+        )
+
+
+@dataclass(frozen=True)
+class TaskResult:
+    """A policy on one task. `assumed`: it was not tested, because it fails from the initial state."""
+
+    task: str
+    pool: int
+    initial_solved: bool
+    processed: int = 0
+    solved: int = 0
+    bugs: int = 0
+    lost: int = 0  # proven to be spent too much, over all solved states
+    steps: int = 0  # of the budget
+    assumed: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def as_scored(self) -> TaskResult:
+        """As the score of P25 sees it: without the initial state, nothing is solved and everything is a bug."""
+        if self.initial_solved:
+            return self
+        return TaskResult(self.task, self.pool, False, self.pool, 0, self.pool, assumed=True)
+
+    @property
+    def quality(self) -> float:
+        """Between 0 and 1: the three parts of the score on this task alone."""
+        own = self.as_scored
+        share = max(1, own.processed)
+        return (own.initial_solved + own.solved / share + 1 - own.bugs / share) / 3
+
+
+class TestedTask:
+    """A task with its pool."""
+
+    __test__ = False
+
+    def __init__(self, task: Task, settings: TestSettings, pool: Pool | None = None) -> None:
+        self.task = task
+        self.settings = settings
+        self.pool = fuzz(task, None, settings.fuzzing, settings.seed) if pool is None else pool
+        self._states = np.array([state.values for state in self.pool.states], np.int32)
+
+    def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:
+        """Test the policy on the pool. `abstain`: not if it fails from the initial state, as in P25. `check`: have
+        every bug replayed by the independent checker."""
+        settings = self.settings
+        runner = PolicyRunner(policy)
+        initial = runner.run(self._states[:1], settings.max_steps)
+        solves = bool(initial.outcomes[0] == GOAL)
+        name = self.task.name
+        if abstain and not solves:
+            return TaskResult(name, len(self.pool), False).as_scored
+        bench = Workbench(runner, max_steps=settings.max_steps)
+        oracle = parse_oracle(settings.oracle, bench)
+        outcomes = runner.run(self._states, settings.max_steps).outcomes
+        processed = solved = bugs = lost = steps = 0
+        for entry, outcome in zip(self.pool, outcomes, strict=True):
+            start = self.pool[entry.reference].state
+            verdict = oracle.test(entry.state, walk=Walk(start, entry.walk))
+            effort = verdict.effort
+            steps += effort.expansions + effort.evaluations + effort.policy_calls
+            processed += 1
+            solved += bool(outcome == GOAL)
+            if verdict.is_bug:
+                bugs += 1
+                if check:
+                    bench.check(verdict)
+                if math.isfinite(verdict.gap.low):
+                    lost += int(verdict.gap.low)
+            if settings.budget is not None and steps >= settings.budget:
+                break
+        return TaskResult(name, len(self.pool), solves, processed, solved, bugs, lost, steps)
+
+
+def summarise(results: Sequence[TaskResult]) -> dict[str, Any]:
+    """The numbers of a test, as they are kept and shown."""
+    processed = sum(result.processed for result in results)
+    solved = sum(result.solved for result in results)
+    return {
+        "tasks": len(results),
+        "coverage": sum(result.initial_solved for result in results),
+        "processed": processed,
+        "solved": solved,
+        "bugs": sum(result.bugs for result in results),
+        "mean_gap": sum(result.lost for result in results) / solved if solved else None,
+    }
+
+
+__all__ = ["TEST_ORACLE", "TaskResult", "TestSettings", "TestedTask", "summarise"]

@@ -1,0 +1,381 @@
+"""Training an ASNet from beginning to end: epochs, tests, files.
+
+`train` does what the algorithms say, one model after the other, and puts each into the folder before it goes on. What
+a model becomes depends on the settings, the tasks and the models before it, never on the clock or on whether the
+training was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from misstep.errors import Interrupted, UnsupportedError, UsageError
+from misstep.policies.asnet.policy import ASNetPolicy
+from misstep.policies.asnet.shape import Shape, difference, shape_of
+from misstep.policies.asnet.structure import structure_of
+from misstep.policies.asnet.weights import Weights, random_weights
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import Task
+from misstep.training.algorithms import CRITERIA, next_step, select_offline
+from misstep.training.explore import ask, explore
+from misstep.training.folder import TrainingFolder
+from misstep.training.samples import Samples
+from misstep.training.settings import TrainingSettings
+from misstep.training.teachers import ExhaustiveTeacher, Teacher, make_teacher, with_unit_costs
+from misstep.training.testing import TaskResult, TestedTask, summarise
+from misstep.training.tree import Node
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from misstep.training.bugs import TaskFaults
+    from misstep.training.learner import Learner, Model
+
+Report = Callable[[Node], None]
+
+
+@dataclass
+class TrainingSummary:
+    """How a training ended."""
+
+    folder: str
+    models: int
+    chosen: int
+    criterion: str
+    best: str
+    success: float
+    loss: float | None
+    test: dict[str, Any] | None
+    samples: int
+    seconds: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+
+def train(
+    tasks: Sequence[Task],
+    validation: Sequence[Task],
+    out: Path,
+    settings: TrainingSettings,
+    *,
+    faults: Sequence[TaskFaults] = (),
+    report: Report | None = None,
+    device: str = "cpu",
+) -> TrainingSummary:
+    """Train on the tasks, and on faults of earlier policies, and test on the validation tasks, in a new folder."""
+    Trainer.check(tasks, validation, settings, faults)
+    about = {
+        "settings": settings.as_dict(),
+        "train": [_identity(task) for task in tasks],
+        "validate": [_identity(task) for task in validation],
+        "faults": [_identity(own.task) for own in faults],
+    }
+    with TrainingFolder.create(out, about) as folder:
+        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
+
+
+def resume(
+    tasks: Sequence[Task],
+    validation: Sequence[Task],
+    out: Path,
+    *,
+    keep: int | None = None,
+    faults: Sequence[TaskFaults] = (),
+    report: Report | None = None,
+    device: str = "cpu",
+) -> TrainingSummary:
+    """Go on with a training that was stopped, on the same tasks; with `keep`, from an earlier model on."""
+    with TrainingFolder.open_folder(out, keep=keep) as folder:
+        where = str(out / "settings.json")
+        settings = TrainingSettings.from_dict(folder.settings["settings"], where)
+        fault_tasks = [own.task for own in faults]
+        for name, given in (("train", tasks), ("validate", validation), ("faults", fault_tasks)):
+            known = [task["digest"] for task in folder.settings[name]]
+            if known != [task.digest for task in given]:
+                raise UsageError(
+                    "the tasks are not those that the training began with",
+                    where=where,
+                    expected=", ".join(task["name"] for task in folder.settings[name]) or "none",
+                )
+        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
+
+
+class Trainer:
+    """One training, in its folder."""
+
+    def __init__(
+        self,
+        folder: TrainingFolder,
+        tasks: Sequence[Task],
+        validation: Sequence[Task],
+        settings: TrainingSettings,
+        faults: Sequence[TaskFaults] = (),
+        device: str = "cpu",
+    ) -> None:
+        self.check(tasks, validation, settings, faults)
+        self.folder = folder
+        self.faults = list(faults)
+        # Tasks that only faults come from bring data, but the policy is not rolled out on them.
+        self.train_count = len(tasks)
+        known = {task.digest for task in tasks}
+        self.tasks = [*tasks, *(own.task for own in faults if own.task.digest not in known)]
+        self.settings = settings
+        self.device = device
+        self.shape = shape_of(self.tasks[0].lifted)
+        self.structures = [structure_of(task, self.shape) for task in self.tasks]
+        self.validation = [TestedTask(task, settings.test) for task in validation]
+        self.validation_structures = [structure_of(task, self.shape) for task in validation]
+        self.teachers: list[Teacher] = [
+            make_teacher(
+                settings.teacher,
+                with_unit_costs(task) if settings.unit_costs else task,
+                max_states=settings.exhaustive_states,
+                expansions=settings.teacher_expansions,
+            )
+            for task in tasks
+        ]
+        self.samples = Samples(self.tasks)
+        self.remarks: list[str] = []
+        self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
+        self._told: dict[str, float] = {}  # seconds that are in the log already
+
+    @staticmethod
+    def check(
+        tasks: Sequence[Task],
+        validation: Sequence[Task],
+        settings: TrainingSettings,
+        faults: Sequence[TaskFaults] = (),
+    ) -> None:
+        """Refuse what cannot work before anything is written."""
+        if not tasks:
+            raise UsageError("no training tasks", expected="at least one")
+        shape = shape_of(tasks[0].lifted)
+        for task in [*tasks[1:], *validation, *(own.task for own in faults)]:
+            _require_same(shape, tasks[0], task)
+        if settings.configuration.needs_validation and not validation:
+            raise UsageError(
+                f"the configuration {settings.config} selects by tests on validation tasks, and there are none",
+                hint="use --validate, or the configuration line or tree",
+            )
+        criterion_of(settings, bool(validation))
+
+    def run(self, report: Report | None = None) -> TrainingSummary:
+        from misstep.training.learner import Learner
+
+        settings, tree = self.settings, self.folder.tree
+        learner = Learner(self.tasks, self.structures, settings.learner, self.device)
+        config = settings.configuration
+        self.folder.read_data(self.samples)
+        try:
+            while (step := next_step(tree, config, settings.derived_seed("online"))) is not None:
+                mark = self.samples.mark()
+                node = (
+                    self._start(mark)
+                    if step.parent is None
+                    else self._expand(learner, step.parent, mark)
+                )
+                self.folder.add(node)
+                if report is not None:
+                    report(node)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                f"stopped by the user after {len(tree)} of {config.models} models",
+                where=str(self.folder.path),
+                hint="all of them are kept; --resume goes on",
+            ) from None
+        return self._finish()
+
+    # -- steps ------------------------------------------------------------------------------------
+
+    def _start(self, mark: list[tuple[int, int]]) -> Node:
+        """Random weights; the first of them also brings in the data that is there from the beginning."""
+        tree, settings = self.folder.tree, self.settings
+        id = len(tree)
+        if id == 0:
+            with self._clock("explore"):
+                self._first_lessons()
+        number = sum(node.parent is None for node in tree)
+        seed = settings.derived_seed("weights", number)
+        weights = random_weights(
+            self.shape, seed=seed, hidden=settings.hidden, layers=settings.layers
+        )
+        return self._keep(id, None, seed, weights, None, mark, 0)
+
+    def _first_lessons(self) -> None:
+        unsolved = []
+        for t, teacher in enumerate(self.teachers):
+            ask(teacher, self.samples, t, self.tasks[t].initial_state)
+            if self.samples[t].failed:
+                unsolved.append(self.tasks[t].name)
+            elif self.settings.all_states and isinstance(teacher, ExhaustiveTeacher):
+                self.samples.add_all(t, teacher.all_states())
+        if len(unsolved) == self.train_count:
+            raise UnsupportedError(
+                "the teacher solves none of the training tasks",
+                where=", ".join(unsolved),
+                hint="use smaller tasks, or allow it more with --teacher-expansions",
+            )
+        if unsolved:
+            self.remarks.append(
+                f"the teacher does not solve {', '.join(unsolved)}: only states that the policy meets can help"
+            )
+        place = {task.digest: t for t, task in enumerate(self.tasks)}
+        for own in self.faults:
+            self.samples.add_all(place[own.task.digest], own.samples)
+
+    def _expand(self, learner: Learner, parent: int, mark: list[tuple[int, int]]) -> Node:
+        """Train a copy of a model for an epoch."""
+        from misstep.training.adam import Moments
+        from misstep.training.learner import Model
+
+        tree = self.folder.tree
+        id = len(tree)
+        weights = self.folder.read_model(parent)
+        moments = (
+            Moments(*self.folder.read_moments(parent)) if tree[parent].loss is not None else None
+        )
+        seed = self.settings.derived_seed("epoch", id)
+        with self._clock("explore"):
+            policies = self._policies(weights)
+            explore(policies, self.teachers, self.samples, self.settings.exploration, seed)
+        with self._clock("learn"):
+            model, loss = learner.epoch(Model(weights, moments), self.samples, seed)
+        return self._keep(id, parent, seed, model.weights, loss, mark, 1, model)
+
+    def _keep(
+        self,
+        id: int,
+        parent: int | None,
+        seed: int,
+        weights: Weights,
+        loss: float | None,
+        mark: list[tuple[int, int]],
+        epochs: int,
+        model: Model | None = None,
+    ) -> Node:
+        if parent is not None:
+            epochs += self.folder.tree[parent].epochs
+        success = self._success(weights)
+        notes = {
+            "origin": "misstep train asnet",
+            "tasks": [task.name for task in self.tasks[: self.train_count]],
+            "seed": self.settings.seed,
+            "model": id,
+            "parent": parent,
+            "epochs": epochs,
+            "loss": loss,
+            "success": success,
+        }
+        weights = Weights(weights.shape, weights.hidden, weights.layers, weights.tensors, notes)
+        with self._clock("test"):
+            results = self.test(weights)
+        self.folder.write_data(id, self.samples, mark)
+        if model is not None and model.moments is not None:
+            self.folder.write_moments(id, *model.moments)
+        digest = self.folder.write_model(id, weights)
+        seconds = {
+            name: round(spent - self._told.get(name, 0.0), 3)
+            for name, spent in self.seconds.items()
+        }
+        self._told = dict(self.seconds)
+        return Node(
+            id, parent, epochs, seed, loss, success, len(self.samples), digest, results, seconds
+        )
+
+    def _finish(self) -> TrainingSummary:
+        tree = self.folder.tree
+        criterion = criterion_of(self.settings, bool(self.validation))
+        chosen = select_offline(tree, criterion)
+        best = self.folder.finish(chosen, {"criterion": criterion})
+        node = tree[chosen]
+        return TrainingSummary(
+            folder=str(self.folder.path),
+            models=len(tree),
+            chosen=chosen,
+            criterion=criterion,
+            best=str(best),
+            success=node.success,
+            loss=node.loss,
+            test=summarise(node.results) if node.results else None,
+            samples=len(self.samples),
+            seconds={name: round(spent, 3) for name, spent in self.seconds.items()},
+            remarks=self.remarks,
+        )
+
+    # -- policies ---------------------------------------------------------------------------------
+
+    def _policies(self, weights: Weights) -> list[ASNetPolicy]:
+        return [
+            ASNetPolicy(self.tasks[t], weights, structure=self.structures[t])
+            for t in range(self.train_count)
+        ]
+
+    def _success(self, weights: Weights) -> float:
+        """The share of the training tasks that the policy solves."""
+        solved = 0
+        for policy in self._policies(weights):
+            steps = self.settings.exploration.rollout_steps
+            trace = PolicyRunner(policy).trace(policy.task.initial_state, steps)
+            solved += trace.outcome == "goal"
+        return solved / self.train_count
+
+    def test(self, weights: Weights) -> tuple[TaskResult, ...]:
+        """The test on the validation tasks."""
+        return tuple(
+            tested.test(ASNetPolicy(tested.task, weights, structure=structure))
+            for tested, structure in zip(self.validation, self.validation_structures, strict=True)
+        )
+
+    @contextmanager
+    def _clock(self, name: str) -> Iterator[None]:
+        began = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] += perf_counter() - began
+
+
+def criterion_of(settings: TrainingSettings, validated: bool) -> str:
+    """The offline criterion: by test if there is one, else what Algorithm 1 does."""
+    if settings.criterion == "auto":
+        return "pi-test-val" if validated else "early-train"
+    if settings.criterion not in CRITERIA or settings.criterion == "solved-test":
+        raise UsageError(
+            f"no criterion {settings.criterion!r} for training",
+            expected=", ".join(c for c in CRITERIA if c != "solved-test"),
+        )
+    if settings.criterion.endswith("-val") and not validated:
+        raise UsageError(
+            f"the criterion {settings.criterion} needs validation tasks, and there are none",
+            hint="use --validate, or --select loss-train",
+        )
+    return settings.criterion
+
+
+def _require_same(shape: Shape, first: Task, task: Task) -> None:
+    found = difference(shape, shape_of(task.lifted))
+    if found:
+        raise UnsupportedError(
+            f"the tasks {first.name} and {task.name} are of different domains: {found}",
+            hint="a network is trained for one domain",
+        )
+
+
+def _identity(task: Task) -> dict[str, str]:
+    return {"name": task.name, "digest": task.digest}
+
+
+def solved_count(weights: Weights, tasks: Sequence[Task], max_steps: int = 1000) -> int:
+    """How many of the tasks a network solves."""
+    solved = 0
+    for task in tasks:
+        runner = PolicyRunner(ASNetPolicy(task, weights))
+        solved += int(runner.trace(task.initial_state, max_steps).outcome == "goal")
+    return solved
+
+
+__all__ = ["Trainer", "TrainingSummary", "criterion_of", "resume", "solved_count", "train"]

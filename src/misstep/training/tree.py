@@ -1,0 +1,144 @@
+"""The policy tree: every model that training made, and which one it was trained from.
+
+It is stored as JSON and drawn as text. Models are numbered in the order of their making; a root has random weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from misstep.errors import InputFormatError
+from misstep.training.score import Parts, scores
+from misstep.training.testing import TaskResult, summarise
+
+
+@dataclass(frozen=True)
+class Node:
+    """A model. Loss and success are those of the epoch that made it; a root has no loss."""
+
+    id: int
+    parent: int | None
+    epochs: int  # from its root
+    seed: int  # of its weights, or of its epoch
+    loss: float | None
+    success: float  # share of the training tasks that it solves
+    samples: int  # in the data when it was made
+    digest: str  # of its file
+    results: tuple[TaskResult, ...] = ()
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.id,
+            "parent": self.parent,
+            "epochs": self.epochs,
+            "seed": self.seed,
+            "loss": self.loss,
+            "success": self.success,
+            "samples": self.samples,
+            "digest": self.digest,
+            "test": summarise(self.results) if self.results else None,
+            "results": [result.as_dict() for result in self.results],
+            "seconds": self.seconds,
+        }
+
+    @staticmethod
+    def from_dict(values: dict[str, Any], where: str) -> Node:
+        try:
+            kept = {name: value for name, value in values.items() if name != "test"}
+            kept["results"] = tuple(TaskResult(**result) for result in values["results"])
+            return Node(**kept)
+        except (KeyError, TypeError) as error:
+            raise InputFormatError(f"not a record of a model: {error}", where=where) from None
+
+
+@dataclass
+class PolicyTree:
+    nodes: list[Node] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes)
+
+    def __getitem__(self, id: int) -> Node:
+        return self.nodes[id]
+
+    def add(self, node: Node) -> None:
+        if node.id != len(self.nodes) or (node.parent is not None and node.parent >= node.id):
+            raise InputFormatError(f"model {node.id} is out of order", where="policy tree")
+        self.nodes.append(node)
+
+    def expansions(self) -> list[int]:
+        """How often each model was trained further."""
+        counts = [0] * len(self.nodes)
+        for node in self.nodes:
+            if node.parent is not None:
+                counts[node.parent] += 1
+        return counts
+
+    def children(self, id: int) -> list[Node]:
+        return [node for node in self.nodes if node.parent == id]
+
+    def parts(self) -> list[Parts]:
+        return [Parts.of(node.results) for node in self.nodes]
+
+    def scores(self) -> list[Fraction]:
+        return scores(self.parts())
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "models": [
+                {
+                    "id": node.id,
+                    "parent": node.parent,
+                    "epochs": node.epochs,
+                    "loss": node.loss,
+                    "success": node.success,
+                    "test": summarise(node.results) if node.results else None,
+                    "score": round(float(score), 6),
+                }
+                for node, score in zip(self.nodes, self.scores(), strict=True)
+            ]
+        }
+
+    def draw(self, chosen: int | None = None) -> str:
+        """The tree as text. A model with one successor is followed by it; branches are indented."""
+        values = [float(score) for score in self.scores()]
+        lines: list[str] = []
+
+        def label(node: Node) -> str:
+            text = f"{node.id}"
+            text += f"  loss {node.loss:.3f}" if node.loss is not None else "  random weights"
+            text += f"  train {node.success:.0%}"
+            if node.results:
+                test = summarise(node.results)
+                shared = max(1, test["processed"])
+                text += f"  val {test['coverage']}/{test['tasks']}"
+                text += f"  states {test['solved'] / shared:.0%}  bugs {test['bugs'] / shared:.0%}"
+                text += f"  score {values[node.id]:.3f}"
+            return text + ("  <- chosen" if node.id == chosen else "")
+
+        def draw(node: Node, first: str, rest: str) -> None:
+            # Not recursive along a line of single successors, which may be long.
+            while True:
+                lines.append(first + label(node))
+                children = self.children(node.id)
+                if len(children) != 1:
+                    break
+                node, first = children[0], rest
+            for i, child in enumerate(children):
+                last = i == len(children) - 1
+                draw(child, rest + ("└─ " if last else "├─ "), rest + ("   " if last else "│  "))
+
+        for root in self.nodes:
+            if root.parent is None:
+                draw(root, "", "")
+        return "\n".join(lines)
+
+
+__all__ = ["Node", "PolicyTree"]
