@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,15 @@ from misstep.fuzzing.fuzz import fuzz
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import Settings
 from misstep.oracles import Walk, Workbench, parse_oracle
+from misstep.oracles.dominance import try_dominance
+from misstep.oracles.grammar import needs_dominance
+from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.policy import Policy
 from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
 from misstep.tasks.task import Task
 
-# The oracle of tests inside training. Quick, and limited by what it does instead of by the clock.
-TEST_ORACLE = "elimination, lookahead(2), aras(2_000)/ehc(evaluations=500)"
+# The oracle of tests inside training: the one of P25, limited by what it does instead of by the clock.
+TEST_ORACLE = "bmo(100)"
 POOL_SIZE = 50
 TEST_BUDGET = 200_000  # expansions, evaluations and policy calls on one task
 
@@ -101,6 +105,11 @@ class TestedTask:
         self.pool = fuzz(task, None, settings.fuzzing, settings.seed) if pool is None else pool
         self._states = np.array([state.values for state in self.pool.states], np.int32)
 
+    @cached_property
+    def _dominance(self) -> Dominance | str | None:
+        """One for all policies: it is about the task."""
+        return try_dominance(self.task) if needs_dominance(self.settings.oracle) else None
+
     def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:
         """Test the policy on the pool. `abstain`: not if it fails from the initial state, as in P25. `check`: have
         every bug replayed by the independent checker."""
@@ -111,7 +120,7 @@ class TestedTask:
         name = self.task.name
         if abstain and not solves:
             return TaskResult(name, len(self.pool), False).as_scored
-        bench = Workbench(runner, max_steps=settings.max_steps)
+        bench = Workbench(runner, max_steps=settings.max_steps, dominance=self._dominance)
         oracle = parse_oracle(settings.oracle, bench)
         outcomes = runner.run(self._states, settings.max_steps).outcomes
         processed = solved = bugs = lost = steps = 0
