@@ -16,6 +16,7 @@
 #include "fdr/state.h"
 #include "fdr/successors.h"
 #include "fdr/task.h"
+#include "heuristics/heuristic.h"
 #include "heuristics/relaxed_task.h"
 #include "policygraph/policy.h"
 
@@ -53,6 +54,9 @@ struct PolicyHandle : Owned {
     PolicyHandle(TaskHandle &task, std::shared_ptr<NativePolicy> native) : Owned(task), native(std::move(native)) {}
     std::shared_ptr<NativePolicy> native;
 };
+
+// Throws ValueError if a heuristic, where there is one, belongs to another task.
+void check_same_task(const TaskHandle &task, Heuristic *heuristic);
 
 // A step limit as the core takes it; none is as far as its counters go.
 std::uint32_t steps_of(std::optional<std::uint32_t> max_steps);

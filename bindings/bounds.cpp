@@ -1,4 +1,5 @@
 #include "graphs.h"
+#include "policygraph/greedy_lookahead.h"
 #include "policygraph/run_feeder.h"
 
 namespace misstep::bindings {
@@ -106,7 +107,28 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
         }, "Lower and upper bounds of all states, in the order of `states`.");
 }
 
+struct GreedyLookaheadHandle : GreedyLookahead {
+    GreedyLookaheadHandle(PlanGraphHandle &plans, Heuristic &heuristic, const State &state)
+        : GreedyLookahead(plans, heuristic, plans.intern(state)), plans(plans) {}
+    const PlanGraphHandle &plans;
+};
+
 void define_run_feeder(nb::module_ &module) {
+    nb::class_<GreedyLookaheadHandle>(module, "GreedyLookahead", "Greedy search whose transitions go into a plan graph.")
+        .def("__init__", [](GreedyLookaheadHandle *self, PlanGraphHandle &plans, Heuristic &heuristic, const State &state) {
+            check_same_task(plans.handle, &heuristic);
+            new (self) GreedyLookaheadHandle(plans, heuristic, state);
+        }, nb::arg("plans"), nb::arg("heuristic"), nb::arg("state"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def("advance", [](GreedyLookaheadHandle &self, std::uint64_t expansions) {
+            const std::vector<StateId> &fresh = self.advance(expansions);
+            const std::size_t width = self.plans.handle.task.variable_count();
+            std::vector<std::int32_t> values(fresh.size() * width);
+            for (std::size_t i = 0; i < fresh.size(); ++i) self.plans.transitions().values(fresh[i], values.data() + i * width);
+            return to_numpy(std::move(values), std::vector<std::size_t>{fresh.size(), width});
+        }, nb::arg("expansions"), "States met for the first time, one a row.")
+        .def_prop_ro("exhausted", &GreedyLookahead::exhausted)
+        .def_prop_ro("expansions", &GreedyLookahead::expansions)
+        .def_prop_ro("evaluations", &GreedyLookahead::evaluations);
     nb::class_<RunFeederHandle>(module, "RunFeeder", "Brings runs of a policy into a plan graph.")
         .def(nb::init<PolicyGraphHandle &, PlanGraphHandle &>(), nb::arg("policy"), nb::arg("plans"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())

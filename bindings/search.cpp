@@ -11,11 +11,6 @@ nb::object optional_cost(Cost cost) { return cost >= INFINITE_COST ? nb::none() 
 
 Cost bound_of(std::optional<Cost> bound) { return bound ? std::min(*bound, INFINITE_COST) : INFINITE_COST; }
 
-void check_same_task(const TaskHandle &task, Heuristic *heuristic) {
-    const auto *owned = dynamic_cast<const Owned *>(heuristic);
-    if (owned != nullptr && &owned->handle != &task) throw nb::value_error("the heuristic belongs to another task");
-}
-
 // A search works on copies of nothing: task and heuristic must outlive it (keep_alive below).
 template <class Search>
 nb::class_<Search> define(nb::module_ &module, const char *name) {
@@ -30,6 +25,11 @@ nb::class_<Search> define(nb::module_ &module, const char *name) {
 }
 
 }  // namespace
+
+void check_same_task(const TaskHandle &task, Heuristic *heuristic) {
+    const auto *owned = dynamic_cast<const Owned *>(heuristic);
+    if (owned != nullptr && &owned->handle != &task) throw nb::value_error("the heuristic belongs to another task");
+}
 
 void define_search(nb::module_ &module) {
     nb::class_<SearchResult>(module, "SearchResult")

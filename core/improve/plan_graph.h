@@ -79,6 +79,12 @@ class PlanGraph {
     StateId add_transition(StateId source, OperatorId op) { return transitions_.add_transition(source, op); }
     void add_path(StateId start, std::span<const OperatorId> operators);
 
+    // The transitions of a state, all of them; it is expanded if it was not.
+    std::span<const TransitionCache::Transition> expanded(StateId id) {
+        if (!transitions_.is_expanded(id)) expand(id);
+        return transitions_.successors(id);
+    }
+
     // States at a distance of `depth` steps from a state, with the cost of the cheapest way there that is cheaper than
     // `bound`. Goals, and states that an at most as expensive and shorter way leads to, are left out, and so is what lies
     // behind them: the transitions that are taken in on the way tell all about them. States that a limit keeps from being

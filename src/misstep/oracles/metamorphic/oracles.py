@@ -10,7 +10,6 @@ plan later.
 
 from __future__ import annotations
 
-import heapq
 import math
 import time
 from abc import abstractmethod
@@ -18,6 +17,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from misstep import _core
 from misstep._core import CounterRandom
 from misstep.errors import UsageError
 from misstep.oracles.metamorphic.comparisons import Dominance
@@ -25,6 +25,8 @@ from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.workbench import Workbench
 from misstep.tasks.task import State
+
+BATCH = 10  # expansions of a lookahead between two looks at what they have told
 
 
 class MetamorphicOracle(Source):
@@ -142,32 +144,17 @@ class BoundMaintenance(MetamorphicOracle):
         """Greedy search for states that compare well. What it expands is in the store: bounds find their way back."""
         store, spent = self.bench.bounds, question.policy_cost.lower_bound
         ends = time.perf_counter() + self.seconds
-        open_list: list[tuple[int | float, int, State]] = [(0, 0, question.state)]
-        seen = {question.state}
-        pushed = expanded = 0
-        while open_list and expanded < self.expansions and time.perf_counter() < ends:
-            _, _, state = heapq.heappop(open_list)
-            leaves = store.look_ahead(state, 1, math.inf, expansions=1)
-            expanded += 1
-            fresh = []
-            for row in range(len(leaves.states)):
-                successor = State(leaves.states[row].tolist())
-                if successor not in seen:
-                    seen.add(successor)
-                    fresh.append((row, successor))
-            if fresh:
-                rows = leaves.states[[row for row, _ in fresh]]
-                pool.infer(rows, [successor for _, successor in fresh])
-                estimates = self.heuristic.evaluate_batch(rows).tolist()
-                for estimate, (_, successor) in zip(estimates, fresh, strict=True):
-                    if not math.isinf(estimate):
-                        pushed += 1
-                        heapq.heappush(open_list, (estimate, pushed, successor))
+        search = _core.GreedyLookahead(store.graph, self.heuristic, question.state)
+        limit = None
+        while not search.exhausted and search.expansions < self.expansions:
+            pool.infer(search.advance(min(BATCH, self.expansions - search.expansions)))
             if store.bounds(question.state).upper < spent:
                 break
+            if time.perf_counter() > ends:
+                limit = "time"
+                break
         pool.settle()
-        limit = "time" if open_list and time.perf_counter() >= ends else None
-        return Report(expanded, pushed, limit)
+        return Report(search.expansions, search.evaluations, limit)
 
 
 __all__ = ["BoundMaintenance", "MetamorphicOracle", "StateMorphing"]

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.policies.policy import States
 from misstep.tasks.task import State
 
 
@@ -46,7 +47,7 @@ class ComparisonPool:
         if not fresh:
             return
         values = np.array([state.values for state in fresh], dtype=np.int32)
-        self.infer(values, fresh)
+        self.infer(values)
         for state in fresh:
             number = self.index.add(state)
             assert number == len(self.states)
@@ -55,15 +56,15 @@ class ComparisonPool:
         self._values = np.concatenate([self._values, values])
         self._known = np.concatenate([self._known, np.full(len(fresh), np.inf)])
 
-    def infer(self, values: NDArray[np.int32], states: list[State]) -> None:
+    def infer(self, values: States) -> None:
         """Bounds for states that need not be in the pool, from those that are."""
-        if not self.states:
+        if not self.states or not len(values):
             return
         inferred, sources = self.index.pull_batch(values)
-        self.comparisons += len(states) * len(self.states)
+        self.comparisons += len(values) * len(self.states)
         upper = self.bounds.graph.upper_bounds(values)
         for k in np.flatnonzero((sources >= 0) & (inferred < upper)):
-            self._compare(self.states[sources[k]], states[k])
+            self._compare(self.states[sources[k]], State(values[k].tolist()))
 
     def settle(self) -> None:
         """Compare until no bound improves any more."""
