@@ -486,6 +486,8 @@ class DominanceTables:
     @property
     def rounds(self) -> int: ...
     @property
+    def drops(self) -> int: ...
+    @property
     def steps(self) -> int: ...
     def __len__(self) -> int: ...
     def factors(self) -> list[_FactorInfo]: ...
@@ -499,6 +501,7 @@ def dominance_simulation(
     recursive_tau: bool,
     noop_tau: bool,
     truncate: int,
+    max_drops: int,
     max_steps: int,
     max_cells: int,
     threads: int,
@@ -513,6 +516,7 @@ def naive_dominance(
     recursive_tau: bool,
     noop_tau: bool,
     truncate: int,
+    max_drops: int,
     max_steps: int,
     max_cells: int,
     threads: int,

@@ -73,6 +73,7 @@ def compute_tables(task: Task, settings: DominanceSettings, progress: Progress |
                 recursive_tau=settings.recursive_tau,
                 noop_tau=settings.noop_tau,
                 truncate=settings.truncate_for(task),
+                max_drops=settings.drops,
                 max_steps=settings.steps,
                 max_cells=settings.cells,
                 threads=settings.threads,

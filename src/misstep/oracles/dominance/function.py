@@ -39,8 +39,8 @@ class FactorInfo:
 class DominanceFunction:
     """D(s, t) <= h*(s) - h*(t) for all s with a plan.
 
-    Of an unsolvable task (`solvable` is False) it says nothing. `remarks` tells which limits bit; what is there is sound
-    all the same.
+    Of an unsolvable task (`solvable` is False) it says nothing. `remarks` tells which limits bit; what is there is
+    sound all the same.
     """
 
     def __init__(
