@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("planner", "walks", "pairs", "memory", "improve", "asnet", "gnn", "processes")
+NAMES = ("planner", "walks", "pairs", "memory", "improve", "asnet", "gnn", "processes", "dominance")
 
 
 def main() -> None:
