@@ -96,12 +96,13 @@ nb::list morphs_to_python(std::vector<Morph> &&morphs) {
 void define_factoring(nb::module_ &module) {
     nb::class_<FactoringHandle>(module, "DominanceFactoring", "A task as a product of small transition systems.")
         .def("__init__", [](FactoringHandle *self, TaskHandle &task, bool merge, int max_states, std::uint64_t max_transitions,
-                            bool reduce_labels, bool shrink, bool prune_unreachable, std::optional<double> seconds, nb::object progress) {
-            const Limits limits = make_limits(seconds, {}, {}, {}, progress);
+                            bool reduce_labels, bool shrink, bool prune_unreachable, std::optional<std::uint64_t> max_steps,
+                            std::optional<double> seconds, nb::object progress) {
+            const Limits limits = make_limits(seconds, {}, max_steps, {}, progress);
             nb::gil_scoped_release unlock;
             new (self) FactoringHandle(task, {merge, max_states, max_transitions, reduce_labels, shrink, prune_unreachable}, limits);
         }, nb::arg("task"), nb::kw_only(), nb::arg("merge"), nb::arg("max_states"), nb::arg("max_transitions"), nb::arg("reduce_labels"),
-             nb::arg("shrink"), nb::arg("prune_unreachable"), nb::arg("seconds") = nb::none(), nb::arg("progress") = nb::none(),
+             nb::arg("shrink"), nb::arg("prune_unreachable"), nb::arg("max_steps") = nb::none(), nb::arg("seconds") = nb::none(), nb::arg("progress") = nb::none(),
              nb::keep_alive<1, 2>())
         .def_prop_ro("solvable", [](const FactoringHandle &self) { return self.factoring.solvable; })
         .def_prop_ro("merges", [](const FactoringHandle &self) { return self.factoring.merges; })

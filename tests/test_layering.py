@@ -42,6 +42,7 @@ CORE_LIBRARIES = {
     "search": ["base", "fdr", "heuristics"],
     "improve": ["base", "fdr"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
+    "dominance": ["base", "fdr"],
 }
 
 

@@ -44,7 +44,7 @@ class Run {
             const typename Fixpoint<V>::Options own{
                 options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops, options.max_steps};
             fixpoints_.push_back(too_large(factors[i].size(), options) ? nullptr : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
-            if (!fixpoints_[i] || weights_[i].work() > options.max_cells) fallback_[i] = Fallback::cells;
+            if (!fixpoints_[i] || weights_[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
         }
         // Large factors first, so that no thread is left with one at the end.
         order_.resize(count_);

@@ -455,6 +455,7 @@ class DominanceFactoring:
         reduce_labels: bool,
         shrink: bool,
         prune_unreachable: bool,
+        max_steps: int | None = None,
         seconds: float | None = None,
         progress: _Progress | None = None,
     ) -> None: ...

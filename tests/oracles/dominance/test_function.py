@@ -129,6 +129,17 @@ def test_budgets_are_reproducible_and_told() -> None:
     assert DominanceFunction.compute(task).remarks == ()
 
 
+def test_merging_has_a_budget_too() -> None:
+    task = gripper(6)
+    full, little = (
+        DominanceFunction.compute(task, DominanceSettings(atomic=False, steps=steps))
+        for steps in (10**9, 20_000)
+    )
+    assert full.remarks == ()
+    assert little.merges < full.merges
+    assert any("merging stopped" in text and "budget" in text for text in little.remarks)
+
+
 def test_out_of_time_from_the_start() -> None:
     function = DominanceFunction.compute(gripper(4), DominanceSettings(seconds=0.0))
     assert any("time limit" in text for text in function.remarks)

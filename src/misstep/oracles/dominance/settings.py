@@ -31,7 +31,7 @@ class DominanceSettings:
     truncate: int | None = None  # lower values count as nothing; None: from the costs
     drops: int = 200  # values of a row that falls more often count as nothing
 
-    steps: int = 2_000_000_000  # a factor; about one table entry read each
+    steps: int = 2_000_000_000  # of merging, and of each factor; about one table entry read each
     cells: int = 2**24  # entries of a factor's table
     seconds: float | None = None  # a safety net: results depend on the machine if it is needed
     threads: int = 1  # no influence on the result
