@@ -57,15 +57,15 @@ std::vector<const int *> row_pointers(const StateBatch &states) {
     return result;
 }
 
-SimulationOptions options_of(bool strict, bool tau, bool recursive_tau, bool noop_tau, Cost truncate, std::uint64_t max_steps,
+SimulationOptions options_of(bool strict, bool tau, bool recursive_tau, bool noop_tau, Cost truncate, std::uint32_t max_drops, std::uint64_t max_steps,
                              std::uint64_t max_cells, int threads) {
     if (truncate < 0 || threads < 1) throw nb::value_error("truncate and threads must not be negative");
-    return {strict, tau, recursive_tau, noop_tau, truncate, max_steps, max_cells, threads};
+    return {strict, tau, recursive_tau, noop_tau, truncate, max_drops, max_steps, max_cells, threads};
 }
 
 #define MISSTEP_SIMULATION_ARGUMENTS                                                                                    \
     nb::arg("strict"), nb::arg("tau"), nb::arg("recursive_tau"), nb::arg("noop_tau"), nb::arg("truncate"),              \
-        nb::arg("max_steps"), nb::arg("max_cells"), nb::arg("threads")
+        nb::arg("max_drops"), nb::arg("max_steps"), nb::arg("max_cells"), nb::arg("threads")
 
 nb::dict describe(const FactorTable &factor) {
     nb::dict result;
@@ -96,12 +96,13 @@ nb::list morphs_to_python(std::vector<Morph> &&morphs) {
 void define_factoring(nb::module_ &module) {
     nb::class_<FactoringHandle>(module, "DominanceFactoring", "A task as a product of small transition systems.")
         .def("__init__", [](FactoringHandle *self, TaskHandle &task, bool merge, int max_states, std::uint64_t max_transitions,
-                            bool reduce_labels, bool shrink, bool prune_unreachable, std::optional<double> seconds, nb::object progress) {
-            const Limits limits = make_limits(seconds, {}, {}, {}, progress);
+                            bool reduce_labels, bool shrink, bool prune_unreachable, std::optional<std::uint64_t> max_steps,
+                            std::optional<double> seconds, nb::object progress) {
+            const Limits limits = make_limits(seconds, {}, max_steps, {}, progress);
             nb::gil_scoped_release unlock;
             new (self) FactoringHandle(task, {merge, max_states, max_transitions, reduce_labels, shrink, prune_unreachable}, limits);
         }, nb::arg("task"), nb::kw_only(), nb::arg("merge"), nb::arg("max_states"), nb::arg("max_transitions"), nb::arg("reduce_labels"),
-             nb::arg("shrink"), nb::arg("prune_unreachable"), nb::arg("seconds") = nb::none(), nb::arg("progress") = nb::none(),
+             nb::arg("shrink"), nb::arg("prune_unreachable"), nb::arg("max_steps") = nb::none(), nb::arg("seconds") = nb::none(), nb::arg("progress") = nb::none(),
              nb::keep_alive<1, 2>())
         .def_prop_ro("solvable", [](const FactoringHandle &self) { return self.factoring.solvable; })
         .def_prop_ro("merges", [](const FactoringHandle &self) { return self.factoring.merges; })
@@ -133,6 +134,7 @@ void define_simulation(nb::module_ &module) {
     nb::class_<Simulation>(module, "DominanceTables", "D of every factor of one factoring.")
         .def_prop_ro("transitive", [](const Simulation &self) { return self.transitive; })
         .def_prop_ro("rounds", [](const Simulation &self) { return self.rounds; })
+        .def_prop_ro("drops", [](const Simulation &self) { return self.drops; })
         .def_prop_ro("steps", [](const Simulation &self) { return self.steps; })
         .def("__len__", [](const Simulation &self) { return self.factors.size(); })
         .def("factors", [](const Simulation &self) {
@@ -149,18 +151,18 @@ void define_simulation(nb::module_ &module) {
             return to_numpy(std::move(values), std::vector<std::size_t>{n, n});
         }, "Row: dominated, column: dominating; the lowest possible number for -infinity.");
     module.def("dominance_simulation", [](const FactoringHandle &factoring, bool strict, bool tau, bool recursive_tau, bool noop_tau, Cost truncate,
-                                          std::uint64_t max_steps, std::uint64_t max_cells, int threads, std::optional<double> seconds,
+                                          std::uint32_t max_drops, std::uint64_t max_steps, std::uint64_t max_cells, int threads, std::optional<double> seconds,
                                           nb::object progress) {
         if (!factoring.factoring.solvable) throw nb::value_error("the task is unsolvable: there is nothing to compare");
         const Limits limits = make_limits(seconds, {}, {}, {}, progress);
-        const SimulationOptions options = options_of(strict, tau, recursive_tau, noop_tau, truncate, max_steps, max_cells, threads);
+        const SimulationOptions options = options_of(strict, tau, recursive_tau, noop_tau, truncate, max_drops, max_steps, max_cells, threads);
         nb::gil_scoped_release unlock;
         return std::make_shared<Simulation>(simulate(factoring.factoring, options, limits));
     }, nb::arg("factoring"), nb::kw_only(), MISSTEP_SIMULATION_ARGUMENTS, nb::arg("seconds") = nb::none(), nb::arg("progress") = nb::none());
     module.def("naive_dominance", [](const FactoringHandle &factoring, bool strict, bool tau, bool recursive_tau, bool noop_tau, Cost truncate,
-                                     std::uint64_t max_steps, std::uint64_t max_cells, int threads) {
+                                     std::uint32_t max_drops, std::uint64_t max_steps, std::uint64_t max_cells, int threads) {
         const naive::Reference reference(factoring.factoring,
-                                         options_of(strict, tau, recursive_tau, noop_tau, truncate, max_steps, max_cells, threads));
+                                         options_of(strict, tau, recursive_tau, noop_tau, truncate, max_drops, max_steps, max_cells, threads));
         nb::list tables, taus;
         for (std::size_t i = 0; i < reference.d.size(); ++i) {
             const std::size_t n = factoring.factoring.factors[i].size;

@@ -43,6 +43,7 @@ CORE_LIBRARIES = {
     "improve": ["base", "fdr"],
     "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
+    "dominance": ["base", "fdr"],
 }
 
 

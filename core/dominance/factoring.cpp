@@ -24,14 +24,13 @@ class PairChoice {
             }
     }
 
-    template <class Stop>
-    std::optional<std::pair<int, int>> best(Stop &&stop) {
+    std::optional<std::pair<int, int>> best(Work &work) {
         std::optional<std::pair<int, int>> found, last;
         Cost lowest = INFINITE_COST;
         const std::vector<int> order = candidates();
         for (std::size_t a = 0; a < order.size(); ++a)
             for (std::size_t b = a + 1; b < order.size(); ++b) {
-                if (stop()) return {};
+                if (work.spend(1 + ranks_[order[a]].size() + ranks_[order[b]].size())) return {};
                 if (!admissible(order[a], order[b])) continue;
                 last = {order[a], order[b]};
                 const Cost weight = common_rank(order[a], order[b]);
@@ -83,12 +82,12 @@ class PairChoice {
 };
 
 // Each of the three can give the others new work.
-void simplify(Factoring &factoring, const FactoringOptions &options) {
+void simplify(Factoring &factoring, const FactoringOptions &options, Work &work) {
     for (bool changed = true; changed;) {
         changed = false;
         prune(factoring, options.prune_unreachable);
         if (!factoring.solvable) return;
-        if (options.reduce_labels) changed = reduce_labels(factoring) || changed;
+        if (options.reduce_labels) changed = reduce_labels(factoring, work) || changed;
         if (options.shrink)
             for (Factor &factor : factoring.factors) changed = shrink_by_bisimulation(factor) || changed;
     }
@@ -97,27 +96,22 @@ void simplify(Factoring &factoring, const FactoringOptions &options) {
 }  // namespace
 
 Factoring make_factoring(const Task &task, const FactoringOptions &options, const Limits &limits, Limit &limit) {
-    LimitWatch watch(limits);
-    Progress progress;
-    limit = Limit::none;
-    const auto stop = [&] {
-        ++progress.expansions;
-        limit = watch.check(progress, [] { return std::size_t{0}; });
-        return limit != Limit::none;
-    };
+    Work work(limits);
     Factoring result = atomic_factoring(task);
-    simplify(result, options);
+    simplify(result, options, work);
     while (options.merge && result.solvable && result.factors.size() > 1) {
-        const auto pair = PairChoice(result, options).best(stop);
+        const auto pair = PairChoice(result, options).best(work);
         if (!pair) break;
         const auto [x, y] = *pair;
+        work.spend(product_transitions(result.factors[x], result.factors[y]));
         Factor merged = product(result.factors[x], result.factors[y]);
         result.factors.erase(result.factors.begin() + std::max(x, y));
         result.factors.erase(result.factors.begin() + std::min(x, y));
         result.factors.push_back(std::move(merged));
         ++result.merges;
-        simplify(result, options);
+        simplify(result, options, work);
     }
+    limit = work.limit();
     if (!result.solvable) return result;
     constexpr std::size_t FLAT_ENTRIES = 1 << 20;
     for (Factor &factor : result.factors) factor.lookup.flatten(task.domain_sizes(), FLAT_ENTRIES);

@@ -14,6 +14,7 @@ template <class V>
 void Fixpoint<V>::start(std::uint64_t steps_so_far) {
     steps_ = steps_so_far;
     cut_ = false;
+    drops_.assign(n_, 0);
     const std::size_t cells = static_cast<std::size_t>(n_) * n_;
     d_.resize(cells);
     minus_tau_.clear();
@@ -276,9 +277,12 @@ template <class V>
 bool Fixpoint<V>::lower_row(int s) {
     V *values = row(s);
     const V *bound = all_.data();
-    const V lowest = -options_.truncate;
+    const V truncated = -options_.truncate;
+    const bool falling = drops_[s] >= options_.max_drops;
     int changed = 0, cut = 0;
     const auto lower = [&](V old, V limit, V floor) {
+        // Among values that still fall, only those that cannot be lowered any more survive.
+        const V lowest = falling ? old : truncated;
         V v = std::min(old, limit);
         cut |= v < lowest && v > CERTAIN;
         v = v < lowest ? NEG : v;
@@ -293,6 +297,7 @@ bool Fixpoint<V>::lower_row(int s) {
         for (int t = 0; t < n_; ++t) values[t] = lower(values[t], bound[t], floor[t]);
     }
     steps_ += n_;
+    drops_[s] += changed;
     cut_ = cut_ || cut;
     return changed != 0;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <limits>
@@ -34,6 +35,7 @@ class Fixpoint {
     struct Options {
         bool strict;
         V truncate;  // at most LIMIT
+        std::uint32_t max_drops;  // of a row; what drops more often counts as falling for ever
         std::uint64_t max_steps;
     };
     Fixpoint(const Lts &lts, const Tau &tau, const Options &options);
@@ -46,6 +48,7 @@ class Fixpoint {
     const std::vector<V> &values() const { return d_; }
     bool cut() const { return cut_; }
     std::uint64_t steps() const { return steps_; }
+    std::uint32_t drops() const { return drops_.empty() ? 0 : *std::max_element(drops_.begin(), drops_.end()); }
 
     void start(std::uint64_t steps_so_far);
     // Takes over new weights; remembers for which groups of labels they changed.
@@ -92,6 +95,7 @@ class Fixpoint {
     bool any_stale_ = true;
     std::vector<int> queue_;
     std::vector<char> queued_;
+    std::vector<std::uint32_t> drops_;  // how often each row was lowered
     bool cut_ = false;
     std::uint64_t steps_ = 0;
 

@@ -10,11 +10,15 @@ namespace misstep::dominance {
 
 namespace {
 
+constexpr std::uint64_t STEPS_A_LABEL = 32;  // sorting them takes that much longer than looking at them
+
 class Reduction {
    public:
     explicit Reduction(Factoring &factoring) : factoring_(factoring), profiles_(factoring.costs.size()) {
         for (int i = 0; i < static_cast<int>(factoring.factors.size()); ++i) add_to_profiles(i);
     }
+
+    std::uint64_t labels() const { return profiles_.size(); }
 
     bool reduce_for(int i) {
         // Equal keys are sorted next to each other, and then compared in earnest.
@@ -116,11 +120,12 @@ class Reduction {
 
 }  // namespace
 
-bool reduce_labels(Factoring &factoring) {
+bool reduce_labels(Factoring &factoring, Work &work) {
     const int count = static_cast<int>(factoring.factors.size());
     Reduction reduction(factoring);
     bool changed = false;
     for (int quiet = 0, i = 0; quiet < count; i = (i + 1) % count) {
+        if (work.spend(STEPS_A_LABEL * reduction.labels())) break;
         const bool now = reduction.reduce_for(i);
         changed = changed || now;
         quiet = now ? 0 : quiet + 1;

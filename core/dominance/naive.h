@@ -14,6 +14,11 @@ namespace misstep::dominance::naive {
 class Reference {
    public:
     Reference(const Factoring &factoring, const SimulationOptions &options) : factors_(factoring.factors), costs_(factoring.costs), options_(options) {
+        for (const Factor &factor : factors_) {
+            steps_.emplace_back(factor.size);
+            for (const LabelledTransitions &entry : factor.labels)
+                for (const Transition &t : entry.transitions) steps_.back()[t.from].push_back({entry.label, t.to});
+        }
         own_tau();
         for (bool again = true; again;) {
             close_tau();
@@ -156,15 +161,12 @@ class Reference {
         }
     }
     Cost answer(int i, int l, int target, int t) {
-        const Factor &factor = factors_[i];
         Cost best = MINUS_INFINITY;
-        for (int u = 0; u < factor.size; ++u) {
+        for (int u = 0; u < factors_[i].size; ++u) {
             if (at(tau, i, t, u) >= INFINITE_COST) continue;
             Cost value = sum(at(d, i, target, u), weight(i, l, -1));
-            for (const LabelledTransitions &entry : factor.labels)
-                for (const Transition &step : entry.transitions)
-                    if (step.from == u)
-                        value = std::max(value, sum(sum(at(d, i, target, step.to), -costs_[entry.label]), weight(i, l, entry.label)));
+            for (const Step &step : steps_[i][u])
+                value = std::max(value, sum(sum(at(d, i, target, step.to), -costs_[step.label]), weight(i, l, step.label)));
             best = std::max(best, sum(value, costs_[l] - at(tau, i, t, u)));
         }
         return best;
@@ -183,13 +185,11 @@ class Reference {
                 const Cost old = at(d, i, s, t);
                 if (s == t || old <= MINUS_INFINITY) continue;
                 Cost value = old;
-                for (const LabelledTransitions &entry : factor.labels)
-                    for (const Transition &step : entry.transitions) {
-                        if (step.from != s) continue;
-                        value = std::min(value, answer(i, entry.label, step.to, t));
-                        if (options_.strict && tau_cost(i, entry.label) < INFINITE_COST)
-                            value = std::min(value, sum(tau_cost(i, entry.label), internal_answer(i, step.to, t)));
-                    }
+                for (const Step &step : steps_[i][s]) {
+                    value = std::min(value, answer(i, step.label, step.to, t));
+                    if (options_.strict && tau_cost(i, step.label) < INFINITE_COST)
+                        value = std::min(value, sum(tau_cost(i, step.label), internal_answer(i, step.to, t)));
+                }
                 if (value < -options_.truncate) value = MINUS_INFINITY;
                 if (at(tau, i, t, s) < INFINITE_COST) value = std::max(value, -at(tau, i, t, s));
                 changed = changed || value != old;
@@ -206,7 +206,12 @@ class Reference {
                 }
     }
 
+    struct Step {
+        int label;
+        int to;
+    };
     const std::vector<Factor> &factors_;
+    std::vector<std::vector<std::vector<Step>>> steps_;  // by factor and state
     const std::vector<Cost> &costs_;
     const SimulationOptions options_;
     std::map<std::pair<int, int>, Cost> tau_costs_;

@@ -6,6 +6,7 @@
 
 #include "dominance/fixpoint.h"
 #include "dominance/parallel.h"
+#include "dominance/triangle.h"
 
 namespace misstep::dominance {
 
@@ -41,9 +42,9 @@ class Run {
         for (int i = 0; i < count_; ++i) {
             weights_.emplace_back(i, factors[i], uses_, costs, dominance_);
             const typename Fixpoint<V>::Options own{
-                options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_steps};
+                options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops, options.max_steps};
             fixpoints_.push_back(too_large(factors[i].size(), options) ? nullptr : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
-            if (!fixpoints_[i] || weights_[i].work() > options.max_cells) fallback_[i] = Fallback::cells;
+            if (!fixpoints_[i] || weights_[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
         }
         // Large factors first, so that no thread is left with one at the end.
         order_.resize(count_);
@@ -62,6 +63,7 @@ class Run {
         if (fallback_[i] != Fallback::none && tau_[i].trivial()) return Table::identity(factors_[i].size());
         return Table::of(factors_[i].size(), fixpoints_[i]->values(), Fixpoint<V>::CERTAIN);
     }
+    std::uint32_t drops(int i) const { return fixpoints_[i] ? fixpoints_[i]->drops() : 0; }
     Fallback fallback(int i) const { return fallback_[i]; }
     bool cut(int i) const { return fallback_[i] == Fallback::none && fixpoints_[i]->cut(); }
     int rounds() const { return rounds_; }
@@ -169,12 +171,17 @@ Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauS
     Simulation result;
     result.rounds = work.rounds();
     result.steps = work.steps();
-    result.transitive = options.strict && !options.noop_tau;
+    // Proven for the solution itself. What was cut may do without it, so it is looked at.
+    bool proven = options.strict && !options.noop_tau;
     for (std::size_t i = 0; i < factors.size(); ++i) {
         const Factor &factor = factoring.factors[i];
         result.factors.push_back({factor.variables, factor.lookup, work.table(static_cast<int>(i)), work.fallback(static_cast<int>(i))});
-        result.transitive = result.transitive && !work.cut(static_cast<int>(i));
+        result.drops = std::max(result.drops, work.drops(static_cast<int>(i)));
+        proven = proven && !work.cut(static_cast<int>(i));
     }
+    result.transitive = proven || std::all_of(result.factors.begin(), result.factors.end(), [&](const FactorTable &factor) {
+        return satisfies_triangle(factor.table, options.max_steps);
+    });
     return result;
 }
 

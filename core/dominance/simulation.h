@@ -31,7 +31,10 @@ struct SimulationOptions {
     bool tau = true;            // internal moves at all
     bool recursive_tau = true;  // also labels whose other factors can walk back
     bool noop_tau = false;      // also labels that other factors do not mind; no proof that this is sound
-    Cost truncate = 1000;       // lower values count as -infinity, or it would take as many rounds to get there
+    // A value without end falls a little in every round. Values below -truncate, and those of rows that were lowered more
+    // often than max_drops, are taken for -infinity. That is below the solution and thus sound.
+    Cost truncate = 1000;
+    std::uint32_t max_drops = 200;
     std::uint64_t max_steps = 2'000'000'000;            // a factor, about one entry read each
     std::uint64_t max_cells = std::uint64_t{1} << 24;   // of a table; larger factors get the identity
     int threads = 1;
@@ -52,6 +55,7 @@ struct Simulation {
     std::vector<FactorTable> factors;
     bool transitive = true;  // D(s, t) + D(t, u) <= D(s, u) for all states
     int rounds = 0;
+    std::uint32_t drops = 0;  // of the row that was lowered most often
     std::uint64_t steps = 0;
 };
 

@@ -467,6 +467,7 @@ class DominanceFactoring:
         reduce_labels: bool,
         shrink: bool,
         prune_unreachable: bool,
+        max_steps: int | None = None,
         seconds: float | None = None,
         progress: _Progress | None = None,
     ) -> None: ...
@@ -498,6 +499,8 @@ class DominanceTables:
     @property
     def rounds(self) -> int: ...
     @property
+    def drops(self) -> int: ...
+    @property
     def steps(self) -> int: ...
     def __len__(self) -> int: ...
     def factors(self) -> list[_FactorInfo]: ...
@@ -511,6 +514,7 @@ def dominance_simulation(
     recursive_tau: bool,
     noop_tau: bool,
     truncate: int,
+    max_drops: int,
     max_steps: int,
     max_cells: int,
     threads: int,
@@ -525,6 +529,7 @@ def naive_dominance(
     recursive_tau: bool,
     noop_tau: bool,
     truncate: int,
+    max_drops: int,
     max_steps: int,
     max_cells: int,
     threads: int,

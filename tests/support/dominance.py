@@ -43,6 +43,7 @@ class Variant:
     recursive_tau: bool = True
     noop_tau: bool = False
     truncate: int = 1000
+    max_drops: int = 10**9
     max_steps: int = 10**12
     max_cells: int = 2**26
     threads: int = 1
@@ -60,7 +61,7 @@ class Variant:
 
     @property
     def _simulation(self) -> dict[str, Any]:
-        names = ("strict", "tau", "recursive_tau", "noop_tau", "truncate", "max_steps")
+        names = ("strict", "tau", "recursive_tau", "noop_tau", "truncate", "max_drops", "max_steps")
         return {name: getattr(self, name) for name in (*names, "max_cells", "threads")}
 
     def simulate(self, factoring: DominanceFactoring) -> DominanceTables:
@@ -74,12 +75,15 @@ class Variant:
         simulated = self.simulate(self.factoring(task))
         return [simulated.table(i) for i in range(len(simulated))]
 
+    def tables_of(self, task: Task, **changes: Any) -> list[Matrix]:
+        return self.but(**changes).tables(task)
+
     def function(self, task: Task) -> DominanceCore:
         return DominanceCore(task, [self.simulate(self.factoring(task))])
 
     @property
     def within_budget(self) -> bool:
-        return self.max_steps >= 10**12 and self.max_cells >= 2**26
+        return self.max_drops >= 10**9 and self.max_steps >= 10**12 and self.max_cells >= 2**26
 
     def but(self, **changes: Any) -> Variant:
         return replace(self, **changes)
@@ -102,6 +106,8 @@ VARIANTS: dict[str, Variant] = {
     "cancelled": ATOMIC.but(max_steps=60),
     "merged cancelled": MERGED.but(max_steps=200),
     "few cells": MERGED.but(max_cells=20),
+    "impatient": ATOMIC.but(max_drops=1),
+    "merged impatient": MERGED.but(max_drops=2),
     "no tau": ATOMIC.but(tau=False),
     "merged, no tau": MERGED.but(tau=False),
     "not recursive": ATOMIC.but(recursive_tau=False),

@@ -54,6 +54,7 @@ def compute_tables(task: Task, settings: DominanceSettings, progress: Progress |
             reduce_labels=merge and settings.reduce_labels,
             shrink=merge and settings.shrink,
             prune_unreachable=settings.prune_unreachable,
+            max_steps=settings.steps,
             seconds=left(),
             progress=reporter(f"{kind} factors"),
         )
@@ -62,7 +63,8 @@ def compute_tables(task: Task, settings: DominanceSettings, progress: Progress |
             return Computed(DominanceCore(task, []), False, 0, monotonic() - began, tuple(remarks))
         merges = factoring.merges
         if factoring.limit != "none":
-            remarks.append(f"merging stopped after {merges} steps: the time limit")
+            reason = "time limit" if factoring.limit == "time" else "budget of steps"
+            remarks.append(f"merging stopped after {merges} merges: the {reason}")
         if merge and tables and merges == 0 and not (settings.reduce_labels or settings.shrink):
             continue  # the atomic factors over again
         tables.append(
@@ -73,6 +75,7 @@ def compute_tables(task: Task, settings: DominanceSettings, progress: Progress |
                 recursive_tau=settings.recursive_tau,
                 noop_tau=settings.noop_tau,
                 truncate=settings.truncate_for(task),
+                max_drops=settings.drops,
                 max_steps=settings.steps,
                 max_cells=settings.cells,
                 threads=settings.threads,

@@ -29,8 +29,9 @@ class DominanceSettings:
     recursive_tau: bool = True
     noop_tau: bool = False  # stronger, without a proof
     truncate: int | None = None  # lower values count as nothing; None: from the costs
+    drops: int = 200  # values of a row that falls more often count as nothing
 
-    steps: int = 2_000_000_000  # a factor; about one table entry read each
+    steps: int = 2_000_000_000  # of merging, and of each factor; about one table entry read each
     cells: int = 2**24  # entries of a factor's table
     seconds: float | None = None  # a safety net: results depend on the machine if it is needed
     threads: int = 1  # no influence on the result
@@ -40,15 +41,14 @@ class DominanceSettings:
             raise UsageError(
                 "no factors to build a dominance function from", expected="atomic or merged"
             )
-        lowest = {"limit_states": 1, "limit_transitions": 1, "steps": 1, "cells": 1, "threads": 1}
-        for name, low in lowest.items():
-            if getattr(self, name) < low:
-                raise UsageError(f"{name} is {getattr(self, name)}", expected=f"{low} or more")
+        for name in ("limit_states", "limit_transitions", "drops", "steps", "cells", "threads"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected="1 or more")
         if self.truncate is not None and self.truncate < 0:
             raise UsageError(f"truncate is {self.truncate}", expected="0 or more, or None")
 
     def truncate_for(self, task: Task) -> int:
-        """Far below the values that matter: fifty times the dearest operator, and 1000 at least."""
+        """Far below the values that matter: fifty times the dearest operator, and at least 1000."""
         if self.truncate is not None:
             return self.truncate
         costs = (task.cost(op) for op in range(task.operator_count))
