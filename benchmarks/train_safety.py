@@ -2,9 +2,9 @@
 
     python -m benchmarks.train_safety --out DIR [--domains one-way-line,beluga]
 
-A shipped policy is a test subject: good, and not safe. So of the checkpoints of a training the best-rated one is taken that has a
-proven bug: a start state from which a run of the policy gets unsafe although some strategy would not. DIR gets
-`NAME.nnet`, `NAME.jani2nnet` and the card `NAME.json` for each.
+A shipped policy is a test subject: good, and not safe. So of the checkpoints of a training the best-rated one is taken
+that has a proven bug: a start state from which a run of the policy gets unsafe although some strategy would not. DIR
+gets `NAME.nnet`, `NAME.jani2nnet` and the card `NAME.json` for each.
 """
 
 from __future__ import annotations
@@ -95,14 +95,16 @@ def starts_of(task: JaniTask, count: int, seed: int = 0) -> list[State]:
 
 def proven_bugs(
     task: JaniTask, network: Network, columns: list[int], starts: list[State]
-) -> dict[str, int]:
+) -> dict[str, Any]:
     """Fuzzing from start states; those of unsafe runs are decided."""
     system = System(task, Greedy(task, network, columns), initial=starts)
     report = fuzz(system, FuzzSettings("greedy", 1, runs=RUNS), seed=0, starts=starts)
     decider = Decider(system, budget=Budget(evaluations=200_000, seconds=20))
     found = {run.states[0] for run in report.runs if len(run)}
-    answers = [decider.decide(state).answer for state in sorted(found)]
+    decided = [(decider.decide(state).answer, state) for state in sorted(found)]
+    answers = [answer for answer, _ in decided]
     return {
+        "bug_at": next((task.text(s) for answer, s in decided if answer is Answer.SAFE), None),
         "runs": RUNS,
         "unsafe_runs": report.ends["unsafe"],
         "start_states": len(found),

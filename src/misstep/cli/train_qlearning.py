@@ -50,12 +50,12 @@ def qlearning_command(
     episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes,
     stop_at: Annotated[
         float | None,
-        typer.Option(metavar="RATE", help="Stop when this share of a test's episodes meets a goal."),
+        typer.Option(
+            metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
+        ),
     ] = None,
     horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon,
-    environments: Annotated[
-        int, typer.Option(help="Episodes side by side.")
-    ] = USUAL.environments,
+    environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments,
     learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate,
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma,
     goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0,
@@ -63,14 +63,15 @@ def qlearning_command(
     dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0,
     step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the training in DIR, also for more --steps.")
+        bool,
+        typer.Option("--resume", help="Go on with the training in DIR, also for more --steps."),
     ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Train a network on a JANI model by deep Q-learning.
 
-    Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested; DIR/log.jsonl
-    has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
+    Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
+    DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
     """
     require_device(device)
     from misstep.training.qlearning import trainer

@@ -1,8 +1,8 @@
 """A task as a game for learners: start somewhere, take a label, see where it leads and what that is worth.
 
 The engine knows which outcomes a label has and not how likely they are: an outcome is drawn uniformly from the distinct
-ones. That suits policies that are to be tested against an adversary, and a rare accident comes up often enough to be learnt
-from. Where an episode ends is the same as everywhere: unsafe first, then goal, then dead end.
+ones. That suits policies that are to be tested against an adversary, and a rare accident comes up often enough to be
+learnt from. Where an episode ends is the same as everywhere: unsafe first, then goal, then dead end.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """JANI models as Gymnasium environments (extra `gym`), for learners of other packages.
 
-Observations are the values of a state, actions are the labels by number; `info["action_mask"]` says which ones apply, in
+Observations are the values of a state, actions are the labels by number; `info["action_mask"]` says which ones apply in
 the state just reached. Importing this module registers `misstep/Jani-v0`. Outcomes are drawn as in `episodes`.
 """
 
@@ -33,7 +33,7 @@ Info: TypeAlias = dict[str, Any]
 Inapplicable = Literal["stay", "error"]
 
 
-class JaniEnv(gymnasium.Env[Observation, np.int64]):
+class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is Any
     """An episode is terminated by an unsafe state, a goal or a dead end, and truncated at the horizon.
 
     A label that does not apply changes nothing but the number of steps and costs the reward `inapplicable_reward`;
@@ -117,7 +117,7 @@ class JaniEnv(gymnasium.Env[Observation, np.int64]):
         """The state, as everything else in Misstep takes it."""
         return self.episodes.engine.values(self.state)
 
-    def render(self) -> str | None:  # type: ignore[override]
+    def render(self) -> str | None:
         return self.episodes.engine.text(self.state) if self.render_mode == "ansi" else None
 
     def _observation(self) -> Observation:

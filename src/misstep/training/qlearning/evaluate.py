@@ -64,7 +64,7 @@ def evaluate(
 
 
 def spread(rows: NDArray[np.float32]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and range to bring inputs to about one; three digits are plenty. A constant input is left as wide as it is."""
+    """Mean and range to bring inputs to about one; three digits are plenty. A constant input is only moved."""
     mean = rows.mean(axis=0, dtype=np.float64)
     deviation = rows.std(axis=0, dtype=np.float64)
     deviation[deviation < 1e-6] = 1.0

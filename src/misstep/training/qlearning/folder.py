@@ -1,13 +1,13 @@
 """The folder of a training.
 
     settings.json                what was asked for, and of which task
-    log.jsonl                    a line for each checkpoint: statistics of the episodes since the last one, and of a test
+    log.jsonl                    a line for each checkpoint: figures of the episodes since the last one, and of a test
     checkpoints/000020000.nnet   with its interface .jani2nnet beside it
     best.nnet, last.nnet         and their interfaces: the best checkpoint, and the network as it was left
     state.npz                    what going on needs
 
-The state is written last, so after a kill the training goes on at the checkpoint that the state belongs to, and makes what
-came after it again, the same. Lines of the log beyond the state are dropped then.
+The state is written last, so after a kill the training goes on at the checkpoint that the state belongs to, and makes
+what came after it again, the same. Lines of the log beyond the state are dropped then.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Double Q-learning of a fully connected network. Needs PyTorch.
 
-Values are learnt in units of the largest reward: then one learning rate suits all tasks, and the network that is written
+Values are learnt in units of the largest reward: then one learning rate suits all tasks, and the file of the network
 says how to get the values back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -141,8 +143,15 @@ def _shortest(values: Floats) -> Array:
     return np.array(decimals, dtype=np.float64).reshape(values.shape)
 
 
-def has_device(device: str) -> bool:
-    return device == "cpu" or bool(torch.cuda.is_available())
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Networks this small are slower with more, and sums would depend on how many there are."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
-__all__ = ["Learner", "has_device"]
+__all__ = ["Learner", "one_thread"]

@@ -46,18 +46,25 @@ class Replay:
 
     def sample(self, size: int, random: np.random.Generator) -> Batch:
         rows = random.integers(len(self), size=size)
-        return Batch(*(column[rows] for column in self.data))
+        own = self.data
+        return Batch(
+            own.before[rows],
+            own.labels[rows],
+            own.rewards[rows],
+            own.after[rows],
+            own.after_masks[rows],
+            own.terminal[rows],
+        )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
         return {
-            name: column[: len(self)]
-            for name, column in zip(Batch._fields, self.data, strict=True)
+            name: column[: len(self)] for name, column in zip(Batch._fields, self.data, strict=True)
         }
 
     def restore(self, arrays: dict[str, NDArray[np.generic]], added: int) -> None:
         self.added = added
-        for name, column in zip(Batch._fields, self.data, strict=True):
-            column[: len(self)] = arrays[name]
+        for name, column in self.arrays().items():
+            np.copyto(column, arrays[name], casting="no")
 
 
 __all__ = ["Batch", "Replay"]

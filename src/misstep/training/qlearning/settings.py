@@ -84,9 +84,7 @@ class QSettings:
             given["rewards"] = Rewards(**given["rewards"])
             return cls(**given)
         except (KeyError, TypeError) as error:
-            raise InputFormatError(
-                f"settings that cannot be read: {error}", where=where
-            ) from error
+            raise InputFormatError(f"settings that cannot be read: {error}", where=where) from error
 
 
 __all__ = ["QSettings"]

@@ -11,8 +11,7 @@ seed gives the same networks on one machine, and an interrupted training goes on
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -29,7 +28,7 @@ from misstep.training.qlearning.environments import Environments, Rows
 from misstep.training.qlearning.evaluate import evaluate, spread
 from misstep.training.qlearning.folder import QFolder
 from misstep.training.qlearning.interruption import noticed
-from misstep.training.qlearning.learner import Learner, torch
+from misstep.training.qlearning.learner import Learner, one_thread
 from misstep.training.qlearning.replay import Replay
 from misstep.training.qlearning.settings import QSettings
 
@@ -63,7 +62,7 @@ def train(
     settings = settings or QSettings()
     columns_of(task, settings)
     described = {"task": task.digest, "model": task.name, **settings.as_dict()}
-    with QFolder.create(out, described) as folder, _one_thread():
+    with QFolder.create(out, described) as folder, one_thread():
         return _Training(task, settings, folder, device).run(report)
 
 
@@ -76,7 +75,7 @@ def resume(
     report: Report | None = None,
 ) -> QSummary:
     """Go on with a training, possibly for more steps than it was begun with."""
-    with QFolder.open_folder(out) as folder, _one_thread():
+    with QFolder.open_folder(out) as folder, one_thread():
         if folder.settings.get("task") != task.digest:
             raise UsageError(
                 f"this training is about another task, {folder.settings.get('model')}",
@@ -115,17 +114,6 @@ def columns_of(task: JaniTask, settings: QSettings) -> list[int]:
 
 def _interval(settings: QSettings) -> int:
     return max(1, settings.steps // settings.checkpoints)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Networks this small are slower with more, and sums would depend on how many there are."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class _Training:
