@@ -30,7 +30,7 @@ def test_ends_and_their_rewards() -> None:
             edge("a", op("=", "x", 0), destination({"x": 1})),
             *(edge("b", op("=", "x", 1), destination({"x": n})) for n in (2, 3, 4)),
         ],
-        prop=pa(op("=", "x", 2), op("∨", op("=", "x", 2), op("=", "x", 3))),
+        prop=pa(op("=", "x", 2), op("∧", op("≤", 2, "x"), op("≤", "x", 3))),
     )
     own = Episodes(task(document), Rewards(1.0, -2.0, -3.0, 4.0))
     random = CounterRandom(5)

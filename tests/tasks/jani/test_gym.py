@@ -116,7 +116,7 @@ def test_labels_that_do_not_apply() -> None:
         strict.step(2)
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_what_is_refused() -> None:
     own = task(TINY_LINE)
     with pytest.raises(UsageError, match="reset"):
         make_env(own).step(0)

@@ -86,21 +86,26 @@ def test_interrupted_and_resumed_it_is_the_same(
     assert figures(tmp_path / "parts") == figures(tmp_path / "whole")
 
 
-def test_interrupted_between_checkpoints(
-    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    train(task, tmp_path / "whole", small)
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, number: int, how: int) -> None:
+    """A signal in the middle of a step of the training."""
     calls = 0
     step = environments.Environments.step
 
     def counted(self: environments.Environments, labels: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == 200 + 57:  # the first 200 are the walks before training
-            os.kill(os.getpid(), signal.SIGTERM)
+        if calls == 200 + number:  # the first 200 are the walks before training
+            os.kill(os.getpid(), how)
         return step(self, labels)
 
     monkeypatch.setattr(environments.Environments, "step", counted)
+
+
+def test_interrupted_between_checkpoints(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(task, tmp_path / "whole", small)
+    interrupted_at(monkeypatch, 57, signal.SIGTERM)
     with pytest.raises(Interrupted, match="228 steps"):
         train(task, tmp_path / "parts", small)
     resume(task, tmp_path / "parts")
@@ -131,6 +136,16 @@ def test_goes_on_for_more_steps(task: JaniTask, small: QSettings, tmp_path: Path
     train(task, tmp_path / "parts", replace(small, steps=320, checkpoints=2))
     assert resume(task, tmp_path / "parts", steps=640).steps == 640
     assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
+
+
+def test_resumed_for_fewer_steps_than_it_has(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_at(monkeypatch, 20, signal.SIGINT)
+    with pytest.raises(Interrupted, match="80 steps"):
+        train(task, tmp_path / "out", small)
+    summary = resume(task, tmp_path / "out", steps=8)
+    assert (summary.steps, summary.checkpoints) == (80, 1)
 
 
 def test_a_full_engine_is_replaced_without_a_trace(

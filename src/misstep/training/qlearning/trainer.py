@@ -174,6 +174,10 @@ class _Training:
                     if report is not None:
                         report(line)
                     stopped = self._good_enough()
+        if (
+            not self.folder.lines
+        ):  # resumed for fewer steps than were made before the first checkpoint
+            self._checkpoint()
         return self._summary(stopped)
 
     def _step(self) -> None:
