@@ -34,6 +34,7 @@ from misstep.cli import (
     serve_policy,
     test,
     train,
+    train_qlearning,
 )
 from misstep.cli.arguments import repeat_options
 from misstep.cli.output import error_line
@@ -66,6 +67,7 @@ app.command("plan")(plan.plan_command)
 app.command("census")(census.census_command)
 app.command("dominance")(dominance.dominance_command)
 app.add_typer(train.app, name="train")
+train.app.command("qlearning")(train_qlearning.qlearning_command)
 app.command("select")(select.select_command)
 app.command("records")(records.records_command)
 app.command("explain")(explain.explain_command)

@@ -1,0 +1,154 @@
+"""`misstep train qlearning`: a small network for a JANI model, with checkpoints on the way."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from misstep.cli.arguments import AsJson
+from misstep.cli.output import print_json, remark
+from misstep.cli.train import require_device
+from misstep.errors import UsageError
+from misstep.tasks.jani.episodes import Rewards
+from misstep.tasks.jani.load import load_jani
+from misstep.training.qlearning.settings import QSettings
+
+USUAL = QSettings()
+
+
+def qlearning_command(
+    model: Annotated[Path, typer.Argument(metavar="MODEL.jani", help="The model.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")],
+    hidden: Annotated[
+        str, typer.Option(metavar="SIZES", help="Sizes of the hidden layers.")
+    ] = ",".join(map(str, USUAL.hidden)),
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Steps in the model, over all episodes; {USUAL.steps:,} if nothing is said.",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0,
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu",
+    property: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Property, or file of one; default: the model's first."),
+    ] = None,
+    constant: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="A constant that the model leaves open."),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VARIABLE", help="A variable that the policy does not see."),
+    ] = None,
+    checkpoints: Annotated[int, typer.Option(help="Kept on the way.")] = USUAL.checkpoints,
+    episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes,
+    stop_at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
+        ),
+    ] = None,
+    horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon,
+    environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate,
+    gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma,
+    goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0,
+    unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0,
+    dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0,
+    step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1,
+    resume: Annotated[
+        bool,
+        typer.Option("--resume", help="Go on with the training in DIR, also for more --steps."),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Train a network on a JANI model by deep Q-learning.
+
+    Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
+    DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
+    """
+    require_device(device)
+    from misstep.training.qlearning import trainer
+
+    settings = QSettings(
+        hidden=_sizes(hidden),
+        steps=USUAL.steps if steps is None else steps,
+        seed=seed,
+        environments=environments,
+        horizon=horizon,
+        gamma=gamma,
+        learning_rate=learning_rate,
+        checkpoints=checkpoints,
+        episodes=episodes,
+        stop_at=stop_at,
+        ignore=tuple(ignore or ()),
+        rewards=Rewards(goal_reward, unsafe_reward, dead_end_reward, step_reward),
+    )
+    task = load_jani(model, property, _constants(constant or []))
+    report = None if as_json else _line
+    if resume:
+        summary = trainer.resume(task, out, steps=steps, device=device, report=report)
+    else:
+        summary = trainer.train(task, out, settings, device=device, report=report)
+    if as_json:
+        print_json(asdict(summary))
+    else:
+        print(_told(asdict(summary)))
+    return 0
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(
+            f"--hidden is {text!r}", expected="sizes of layers, such as 64,64"
+        ) from None
+
+
+def _constants(pairs: list[str]) -> dict[str, bool | int | float]:
+    constants: dict[str, bool | int | float] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        value: bool | int | float | None = {"true": True, "false": False}.get(text)
+        for kind in (int, float):
+            if value is None:
+                try:
+                    value = kind(text)
+                except ValueError:
+                    continue
+        if not equals or not name or value is None:
+            raise UsageError(
+                f"--constant is {pair!r}", expected="NAME=VALUE with a number, true or false"
+            )
+        constants[name] = value
+    return constants
+
+
+def _line(line: dict[str, Any]) -> None:
+    test = line["test"]
+    remark(
+        f"step {line['step']:,}  loss {line['loss']:.5f}  epsilon {line['epsilon']:.2f}  "
+        f"goal {test['goal_rate']:.0%}  unsafe {test['unsafe_rate']:.0%}  return {test['return']:.1f}  "
+        f"seconds {line['seconds']:.1f}"
+    )
+
+
+def _told(summary: dict[str, Any]) -> str:
+    test = summary["test"]
+    end = ", good enough" if summary["stopped"] else ""
+    return (
+        f"trained   {summary['steps']:,} steps, {summary['updates']:,} updates{end}\n"
+        f"best      goal {test['goal_rate']:.0%}, unsafe {test['unsafe_rate']:.0%} of "
+        f"{test['episodes']} episodes, of {summary['checkpoints']} checkpoints\n"
+        f"policy    {summary['best']}"
+    )
+
+
+__all__ = ["qlearning_command"]

@@ -1,0 +1,101 @@
+"""A task as a game for learners: start somewhere, take a label, see where it leads and what that is worth.
+
+The engine knows which outcomes a label has and not how likely they are: an outcome is drawn uniformly from the distinct
+ones. That suits policies that are to be tested against an adversary, and a rare accident comes up often enough to be
+learnt from. Where an episode ends is the same as everywhere: unsafe first, then goal, then dead end.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Literal, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep._core import CounterRandom, JaniEngine
+from misstep.errors import UsageError
+from misstep.tasks.jani.task import JaniTask
+
+End = Literal["", "unsafe", "goal", "dead_end"]  # "": the episode goes on
+START_TRIES = 1000
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The one of the state that a step leads to; `step` if that is none of the special ones."""
+
+    goal: float = 100.0
+    unsafe: float = -100.0
+    dead_end: float = -10.0
+    step: float = -0.1
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if not isinstance(value, (int, float)) or not math.isfinite(value):
+                raise UsageError(f"the reward {name} is {value!r}", expected="a finite number")
+
+    def of(self, end: End) -> float:
+        return cast(float, getattr(self, end or "step"))
+
+    @property
+    def scale(self) -> float:
+        """The largest of them by size; 1 if all are zero."""
+        return max(map(abs, asdict(self).values())) or 1.0
+
+
+class Step(NamedTuple):
+    state: int  # its id
+    reward: float
+    end: End
+
+
+class Episodes:
+    """Plays on an engine of its own, by state ids."""
+
+    def __init__(self, task: JaniTask, rewards: Rewards | None = None) -> None:
+        self.task = task
+        self.rewards = Rewards() if rewards is None else rewards
+        self.engine: JaniEngine = task.new_engine()
+        self.label_count = len(task.labels)
+
+    def start(self, random: CounterRandom) -> int:
+        """A start state where there is something to do."""
+        for _ in range(START_TRIES):
+            state = self.engine.sample_initial(random)
+            if not self.engine.is_terminal(state):
+                return state
+        raise UsageError(
+            f"{START_TRIES} start states were all unsafe, goals or dead ends",
+            where=self.task.name,
+            expected="start states where a label applies",
+        )
+
+    def step(self, state: int, label: int, random: CounterRandom) -> Step:
+        """The label has to be applicable."""
+        outcomes = self.engine.outcomes(state, label)
+        if not outcomes:
+            raise UsageError(
+                f"{self.task.labels[label]} is not applicable",
+                where=f"state {self.engine.text(state)}",
+            )
+        after = outcomes[random.below(len(outcomes))] if len(outcomes) > 1 else outcomes[0]
+        end = self.end_of(after)
+        return Step(after, self.rewards.of(end), end)
+
+    def end_of(self, state: int) -> End:
+        if not self.engine.is_terminal(state):
+            return ""
+        if self.engine.is_unsafe(state):
+            return "unsafe"
+        return "goal" if self.engine.is_goal(state) else "dead_end"
+
+    def mask(self, state: int) -> NDArray[np.bool_]:
+        """Which labels apply."""
+        mask = np.zeros(self.label_count, dtype=np.bool_)
+        mask[self.engine.applicable(state)] = True
+        return mask
+
+
+__all__ = ["End", "Episodes", "Rewards", "Step"]

@@ -1,0 +1,5 @@
+"""Q-learning of small networks on JANI models: policies for safety tests, with every step towards them kept."""
+
+from misstep.training.qlearning.settings import QSettings
+
+__all__ = ["QSettings"]

@@ -1,0 +1,153 @@
+"""Many episodes side by side, so that the network is asked about a batch of states."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep._core import CounterRandom
+from misstep.tasks.jani.episodes import Episodes, Rewards
+from misstep.tasks.jani.property import State
+from misstep.tasks.jani.task import JaniTask
+
+Rows = NDArray[np.float32]
+Masks = NDArray[np.bool_]
+
+# An engine remembers all states. In models with real variables hardly one comes up twice, so it is replaced in time.
+ENGINE_BYTES = 256 * 2**20
+
+
+class Transitions(NamedTuple):
+    """What a step of all environments brings: `after` is where it led, also where an episode ended."""
+
+    after: Rows
+    after_masks: Masks
+    rewards: NDArray[np.float32]
+    terminal: NDArray[np.bool_]
+
+
+@dataclass
+class Tally:
+    """Of episodes that ended."""
+
+    episodes: int = 0
+    total: float = 0.0  # of returns
+    steps: int = 0
+    ends: Counter[str] = field(default_factory=Counter)
+
+    def add(self, total: float, steps: int, end: str) -> None:
+        self.episodes += 1
+        self.total += total
+        self.steps += steps
+        self.ends[end or "cut"] += 1
+
+    def summary(self) -> dict[str, Any]:
+        n = max(1, self.episodes)
+        return {
+            "episodes": self.episodes,
+            "return": round(self.total / n, 6),
+            "length": round(self.steps / n, 3),
+            "goal_rate": round(self.ends["goal"] / n, 6),
+            "unsafe_rate": round(self.ends["unsafe"] / n, 6),
+            "dead_end_rate": round(self.ends["dead_end"] / n, 6),
+        }
+
+
+class Environments:
+    """`columns` are the variables that are observed."""
+
+    def __init__(
+        self,
+        task: JaniTask,
+        rewards: Rewards,
+        columns: Sequence[int],
+        *,
+        count: int,
+        horizon: int,
+        random: CounterRandom,
+    ) -> None:
+        self.task = task
+        self.rewards = rewards
+        self.columns = list(columns)
+        self.horizon = horizon
+        self.random = random
+        self.episodes = Episodes(task, rewards)
+        self.states = [self.episodes.start(random) for _ in range(count)]
+        self.lengths = [0] * count
+        self.returns = [0.0] * count
+        self.tally = Tally()
+
+    def observations(self) -> Rows:
+        return self._rows(self.states)
+
+    def masks(self) -> Masks:
+        return self._masks(self.states)
+
+    def step(self, labels: Sequence[int]) -> Transitions:
+        """Take these labels; where an episode ends another one begins."""
+        after, rewards, terminal = [], [], []
+        following = list(self.states)
+        for i, label in enumerate(labels):
+            step = self.episodes.step(self.states[i], label, self.random)
+            after.append(step.state)
+            rewards.append(step.reward)
+            terminal.append(step.end != "")
+            self.returns[i] += step.reward
+            self.lengths[i] += 1
+            following[i] = step.state
+            if step.end or self.lengths[i] >= self.horizon:
+                self.tally.add(self.returns[i], self.lengths[i], step.end)
+                self.returns[i], self.lengths[i] = 0.0, 0
+                following[i] = self.episodes.start(self.random)
+        result = Transitions(
+            self._rows(after),
+            self._masks(after),
+            np.array(rewards, dtype=np.float32),
+            np.array(terminal, dtype=np.bool_),
+        )
+        self.states = following
+        if self.episodes.engine.bytes > ENGINE_BYTES:
+            self.restore(self.snapshot())
+        return result
+
+    def _rows(self, states: Sequence[int]) -> Rows:
+        return self.episodes.engine.matrix(states)[:, self.columns].astype(np.float32)
+
+    def _masks(self, states: Sequence[int]) -> Masks:
+        masks = np.zeros((len(states), self.episodes.label_count), dtype=np.bool_)
+        for row, state in enumerate(states):
+            masks[row, self.episodes.engine.applicable(state)] = True
+        return masks
+
+    def snapshot(self) -> dict[str, Any]:
+        """All that the rest of the episodes depends on, as JSON values."""
+        values: list[State] = [self.episodes.engine.values(state) for state in self.states]
+        return {
+            "states": [list(state) for state in values],
+            "lengths": list(self.lengths),
+            "returns": list(self.returns),
+            "tally": [
+                self.tally.episodes,
+                self.tally.total,
+                self.tally.steps,
+                dict(self.tally.ends),
+            ],
+            "random": self.random.counter,
+        }
+
+    def restore(self, snapshot: dict[str, Any]) -> None:
+        """Go on from there, on a fresh engine; the random numbers are the caller's to set back."""
+        self.episodes = Episodes(self.task, self.rewards)
+        self.states = [self.episodes.engine.intern(state) for state in snapshot["states"]]
+        self.lengths = list(snapshot["lengths"])
+        self.returns = list(snapshot["returns"])
+        episodes, total, steps, ends = snapshot["tally"]
+        self.tally = Tally(episodes, total, steps, Counter(ends))
+
+
+__all__ = ["Environments", "Masks", "Rows", "Tally", "Transitions"]

@@ -1,0 +1,92 @@
+"""The networks that ship: what their cards say is so."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+import pytest
+
+from misstep.errors import UsageError
+from misstep.policies.networks import choose, load_network, read_interface
+from misstep.policies.networks.interface import check_sizes
+from misstep.policies.networks.shipped import FOLDER, shipped_names, shipped_network
+from misstep.safety import Answer, Decider, System, envelope
+from misstep.tasks.jani.interface import load_interface
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.property import State
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models import generate_model
+from misstep.training.qlearning.evaluate import evaluate
+
+EACH = pytest.mark.parametrize("name", shipped_names())
+
+
+@cache
+def model_of(name: str) -> JaniTask:
+    card = shipped_network(name).card
+    path = Path(mkdtemp()) / "model.jani"
+    path.write_text(generate_model(card["model"], **card["options"]).text)
+    return load_jani(path)
+
+
+def test_three_domains() -> None:
+    assert {"one-way-line", "beluga", "inverted-pendulum"} <= set(shipped_names())
+    with pytest.raises(UsageError, match="no network 'chess'"):
+        shipped_network("chess")
+
+
+@EACH
+def test_small_and_as_the_card_says(name: str) -> None:
+    own = shipped_network(name)
+    interface = read_interface(own.interface)
+    network = load_network(interface.file)
+    check_sizes(interface, network, name)
+    assert interface.file.parent == FOLDER
+    assert interface.file.stat().st_size < 100_000
+    assert (network.inputs, network.outputs) == (own.card["inputs"], own.card["outputs"])
+    assert network.digest == own.card["digest"]
+    assert hashlib.sha256(interface.file.read_bytes()).hexdigest() == own.card["digest"]
+    task = model_of(name)
+    assert load_interface(own.interface).columns(task) == list(range(network.inputs))
+    assert interface.labels == task.labels
+    assert own.card["commands"][1].startswith("misstep train qlearning ")
+    assert own.card["test"]["unsafe_rate"] > 0
+
+
+@EACH
+def test_it_has_a_bug(name: str) -> None:
+    own = shipped_network(name)
+    task = model_of(name)
+    network = load_network(read_interface(own.interface).file)
+
+    def act(state: State) -> int:
+        mask = np.zeros((1, len(task.labels)), np.bool_)
+        mask[0, task.applicable(state)] = True
+        return int(choose(network.evaluate(np.array([state], dtype=np.float64)), mask)[0])
+
+    start = task.parse_state(own.card["fuzzing"]["bug_at"])
+    system = System(task, act, initial=[start])
+    assert envelope(system, [start]).answer is Answer.NOT_SAFE
+    assert Decider(system).decide(start).answer is Answer.SAFE
+
+
+@EACH
+def test_the_rates_of_the_card(name: str) -> None:
+    """The native network gives the same bits everywhere; the episodes come from the seed."""
+    own = shipped_network(name)
+    stated = dict(own.card["test"])
+    seed, horizon = stated.pop("seed"), stated.pop("horizon")
+    network = load_network(read_interface(own.interface).file)
+    found = evaluate(
+        model_of(name),
+        network,
+        range(network.inputs),
+        episodes=stated["episodes"],
+        horizon=horizon,
+        seed=seed,
+    )
+    assert found == stated

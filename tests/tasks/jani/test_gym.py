@@ -1,0 +1,134 @@
+"""Models as Gymnasium environments."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from misstep.errors import UsageError
+from misstep.tasks.jani.episodes import Rewards
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models import generate_model
+from support.jani import TINY_LINE, task, write
+
+gymnasium = pytest.importorskip("gymnasium")
+from misstep.tasks.jani.gym import ID, JaniEnv, make_env  # noqa: E402
+
+
+def generated(folder: Path, name: str, **options: Any) -> JaniTask:
+    return load_jani(write(generate_model(name, **options).text, folder=folder))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("one-way-line", {"cells": 4, "packages": 2, "drop": True}),
+        ("blocksworld-cost", {"blocks": 3, "limit": 2}),
+        ("bouncing-ball", {"horizon": 30}),
+    ],
+)
+def test_gymnasium_has_no_complaint(tmp_path: Path, name: str, options: dict[str, Any]) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        path = write(generate_model(name, **options).text, folder=tmp_path)
+        check_env(gymnasium.make(ID, model=path, horizon=20).unwrapped)
+
+
+def test_registered(tmp_path: Path) -> None:
+    import pickle
+
+    env = gymnasium.make(ID, model=write(TINY_LINE, folder=tmp_path), horizon=5)
+    assert isinstance(env.unwrapped, JaniEnv)
+    assert env.action_space.n == 2
+    assert env.observation_space.low.tolist() == [0, 0, 0]
+    assert env.observation_space.high.tolist() == [2, 2, 1]
+    again = pickle.loads(pickle.dumps(env.spec))
+    assert again.id == ID
+
+
+def test_steps_follow_the_model() -> None:
+    own = task(TINY_LINE)
+    env = make_env(own, horizon=6, rewards=Rewards(step=-2))
+    ends = set()
+    observation, info = env.reset(seed=3)
+    random = np.random.default_rng(0)
+    for _ in range(400):
+        before = env.values
+        assert observation.tolist() == list(before)
+        assert np.flatnonzero(info["action_mask"]).tolist() == own.applicable(before)
+        label = int(random.choice(np.flatnonzero(info["action_mask"])))
+        observation, reward, terminated, truncated, info = env.step(label)
+        assert env.values in own.outcomes(before, label)
+        expected = (
+            "unsafe" if own.is_unsafe(env.values) else "goal" if own.is_goal(env.values) else ""
+        )
+        assert info["end"] == expected
+        assert info["applicable"]
+        assert terminated == (expected != "")
+        assert truncated == (not terminated and env.steps == 6)
+        assert reward == {"unsafe": -100, "goal": 100, "": -2}[expected]
+        ends.add(info["end"] if terminated else "cut" if truncated else "")
+        if terminated or truncated:
+            observation, info = env.reset()
+    assert ends == {"", "goal", "unsafe", "cut"}
+
+
+def test_seeds_repeat(tmp_path: Path) -> None:
+    env = make_env(generated(tmp_path, "one-way-line", cells=6, packages=2, drop=True))
+
+    def play(seed: int | None) -> list[Any]:
+        seen = [tuple(env.reset(seed=seed)[0])]
+        for _ in range(30):
+            observation, *_, done, _cut, info = env.step(int(np.argmax(env.action_masks())))
+            seen.append(tuple(observation))
+            if done:
+                assert info["end"]
+                break
+        return seen
+
+    first, second = play(7), play(None)
+    assert play(7) == first
+    assert play(None) == second
+    assert len({tuple(play(seed)) for seed in range(8)}) > 1
+
+
+def test_labels_that_do_not_apply() -> None:
+    own = task(TINY_LINE)
+    env = make_env(own, inapplicable_reward=-7.0)
+    env.reset(seed=0, options={"state": "pos=1, vel=0, crash=0"})
+    assert env.values == (1, 0, 0)
+    assert env.action_masks().tolist() == [True, False]
+    observation, reward, terminated, truncated, info = env.step(1)
+    assert observation.tolist() == [1, 0, 0]
+    assert (reward, terminated, truncated, info["applicable"]) == (-7.0, False, False, False)
+    strict = make_env(own, inapplicable="error")
+    strict.reset(seed=0, options={"state": (1, 0, 0)})
+    with pytest.raises(UsageError, match="dec is not applicable"):
+        strict.step(1)
+    with pytest.raises(UsageError, match="no label 2"):
+        strict.step(2)
+
+
+def test_what_is_refused() -> None:
+    own = task(TINY_LINE)
+    with pytest.raises(UsageError, match="reset"):
+        make_env(own).step(0)
+    with pytest.raises(UsageError, match="horizon"):
+        make_env(own, horizon=0)
+    with pytest.raises(UsageError, match="inapplicable"):
+        make_env(own, inapplicable="ignore")
+    with pytest.raises(UsageError, match="already"):
+        make_env(own, property="safety")
+
+
+def test_rendered_as_text() -> None:
+    env = make_env(task(TINY_LINE), render_mode="ansi")
+    env.reset(seed=0)
+    assert env.render() == "pos=0, vel=0, crash=0"

@@ -1,0 +1,188 @@
+"""Trainings: repeatable, resumable, interruptible, and they learn."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.errors import InputFileError, InputFormatError, Interrupted, UsageError
+from misstep.policies.networks import load_network, read_interface
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+from misstep.training.qlearning import environments
+from misstep.training.qlearning.settings import QSettings
+from support.jani import TINY_LINE, write
+from training.qlearning.conftest import figures, networks
+
+pytest.importorskip("torch")
+from misstep.training.qlearning.trainer import resume, train
+
+
+def test_learns_to_stop_the_truck(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
+    settings = replace(
+        small, steps=4000, epsilon_steps=2000, hidden=(16,), stop_at=1.0, replay=2000
+    )
+    summary = train(task, tmp_path / "out", settings)
+    assert summary.test["goal_rate"] == 1.0
+    assert summary.stopped
+    assert summary.steps < 4000
+
+
+def test_the_seed_decides(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        train(task, tmp_path / name, replace(small, seed=seed))
+    assert networks(tmp_path / "a") == networks(tmp_path / "b")
+    assert figures(tmp_path / "a") == figures(tmp_path / "b")
+    assert networks(tmp_path / "a") != networks(tmp_path / "c")
+
+
+def test_checkpoints_are_kept_with_figures(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    seen: list[dict[str, Any]] = []
+    summary = train(task, tmp_path / "out", small, report=seen.append)
+    lines = figures(tmp_path / "out")
+    assert [line["step"] for line in lines] == [160, 320, 480, 640]
+    assert [line["step"] for line in seen] == [160, 320, 480, 640]
+    assert summary.checkpoints == 4
+    assert summary.updates == (640 - 32) // small.update_every + 1
+    for line in lines:
+        assert line["train"]["episodes"] > 0
+        assert line["test"]["episodes"] == small.episodes
+        assert line["test"]["goal_rate"] + line["test"]["unsafe_rate"] <= 1
+        interface = read_interface(tmp_path / "out" / line["network"])
+        network = load_network(interface.file)
+        assert (network.inputs, network.outputs) == (3, 2)
+        assert interface.labels == task.labels
+        assert interface.hidden == small.hidden
+    best = read_interface(Path(summary.best)).file.read_bytes()
+    assert best in networks(tmp_path / "out").values()
+
+
+def test_interrupted_and_resumed_it_is_the_same(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    train(task, tmp_path / "whole", small)
+
+    def interrupt(_: dict[str, Any]) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(Interrupted, match="all is kept"):
+        train(task, tmp_path / "parts", small, report=interrupt)
+    with pytest.raises(Interrupted):
+        resume(task, tmp_path / "parts", report=interrupt)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert len(figures(tmp_path / "parts")) == 2
+    assert (tmp_path / "parts" / "last.jani2nnet").exists()
+    resume(task, tmp_path / "parts")
+    assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
+    assert figures(tmp_path / "parts") == figures(tmp_path / "whole")
+
+
+def interrupted_at(monkeypatch: pytest.MonkeyPatch, number: int, how: int) -> None:
+    """A signal in the middle of a step of the training."""
+    calls = 0
+    step = environments.Environments.step
+
+    def counted(self: environments.Environments, labels: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 200 + number:  # the first 200 are the walks before training
+            os.kill(os.getpid(), how)
+        return step(self, labels)
+
+    monkeypatch.setattr(environments.Environments, "step", counted)
+
+
+def test_interrupted_between_checkpoints(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(task, tmp_path / "whole", small)
+    interrupted_at(monkeypatch, 57, signal.SIGTERM)
+    with pytest.raises(Interrupted, match="228 steps"):
+        train(task, tmp_path / "parts", small)
+    resume(task, tmp_path / "parts")
+    assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
+    assert figures(tmp_path / "parts") == figures(tmp_path / "whole")
+
+
+def test_killed_after_the_state_was_written(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    """The state of an earlier checkpoint, with files and lines of later ones around."""
+    out = tmp_path / "out"
+
+    def keep(line: dict[str, Any]) -> None:
+        if line["step"] == 160:
+            shutil.copy(out / "state.npz", tmp_path / "state.npz")
+
+    train(task, out, small, report=keep)
+    whole, lines = networks(out), figures(out)
+    shutil.copy(tmp_path / "state.npz", out / "state.npz")
+    assert resume(task, out).checkpoints == 4
+    assert networks(out) == whole
+    assert figures(out) == lines
+
+
+def test_goes_on_for_more_steps(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
+    train(task, tmp_path / "whole", small)
+    train(task, tmp_path / "parts", replace(small, steps=320, checkpoints=2))
+    assert resume(task, tmp_path / "parts", steps=640).steps == 640
+    assert networks(tmp_path / "parts") == networks(tmp_path / "whole")
+
+
+def test_resumed_for_fewer_steps_than_it_has(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupted_at(monkeypatch, 20, signal.SIGINT)
+    with pytest.raises(Interrupted, match="80 steps"):
+        train(task, tmp_path / "out", small)
+    summary = resume(task, tmp_path / "out", steps=8)
+    assert (summary.steps, summary.checkpoints) == (80, 1)
+
+
+def test_a_full_engine_is_replaced_without_a_trace(
+    task: JaniTask, small: QSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(task, tmp_path / "usual", small)
+    monkeypatch.setattr(environments, "ENGINE_BYTES", 0)
+    train(task, tmp_path / "fresh", small)
+    assert networks(tmp_path / "fresh") == networks(tmp_path / "usual")
+
+
+def test_a_policy_may_be_blind(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
+    summary = train(task, tmp_path / "out", replace(small, ignore=("crash",)))
+    interface = read_interface(Path(summary.best))
+    assert [item.name for item in interface.inputs] == ["pos", "vel"]
+    assert load_network(interface.file).inputs == 2
+
+
+def test_what_is_refused(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no variable speed"):
+        train(task, tmp_path / "out", replace(small, ignore=("speed",)))
+    with pytest.raises(UsageError, match="no variable at all"):
+        train(task, tmp_path / "out", replace(small, ignore=("pos", "vel", "crash")))
+    assert not (tmp_path / "out").exists()
+    with pytest.raises(InputFileError, match="no training"):
+        resume(task, tmp_path / "out")
+    short = replace(small, steps=160, checkpoints=1)
+    train(task, tmp_path / "out", short)
+    with pytest.raises(InputFileError, match="--resume"):
+        train(task, tmp_path / "out", short)
+    (tmp_path / "other").mkdir()
+    other = load_jani(
+        write({**TINY_LINE, "name": "another"}, "other.jani", folder=tmp_path / "other")
+    )
+    with pytest.raises(UsageError, match="another task"):
+        resume(other, tmp_path / "out")
+    state = tmp_path / "out" / "state.npz"
+    state.write_bytes(state.read_bytes()[:500])
+    with pytest.raises(InputFormatError, match="damaged"):
+        resume(task, tmp_path / "out", steps=320)
