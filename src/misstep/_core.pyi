@@ -939,3 +939,36 @@ def explore_envelope(
     evaluations: int | None = None,
     progress: _Progress | None = None,
 ) -> SafetyEnvelope: ...
+
+# JANI tasks as transition systems, and policies over them.
+
+class JaniTransitions(Transitions):
+    def __init__(self, engine: JaniEngine) -> None: ...
+    @property
+    def engine(self) -> JaniEngine: ...
+    def id(self, state: object) -> int: ...
+    def state(self, id: int) -> tuple[bool | int | float, ...]: ...
+    def label(self, id: int) -> str: ...
+    def label_id(self, label: object) -> int: ...
+
+class RandomLabel(LabelPolicy):
+    def __init__(self, engine: JaniEngine, seed: int) -> None: ...
+
+class CallbackNetwork(Network):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        evaluate: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    ) -> None: ...
+
+class NetworkPolicy(LabelPolicy):
+    def __init__(
+        self,
+        engine: JaniEngine,
+        network: Network,
+        columns: Sequence[int],
+        labels: Sequence[int],
+        *,
+        filter: bool = True,
+    ) -> None: ...

@@ -18,6 +18,8 @@ from misstep.safety.fuzz import (
     envelope,
     fuzz,
 )
+from misstep.safety.jani import jani_transitions
+from misstep.safety.policies import LabelPolicyHandle, load_label_policy
 from misstep.safety.shield import Blacklist, OracleShield, ShieldTable, harden, repair
 from misstep.safety.system import Model, System
 from misstep.safety.verdict import SafetyVerdict, Status, judge
@@ -34,6 +36,7 @@ __all__ = [
     "FaultReport",
     "FuzzReport",
     "FuzzSettings",
+    "LabelPolicyHandle",
     "Model",
     "OracleShield",
     "PathReport",
@@ -52,6 +55,8 @@ __all__ = [
     "envelope",
     "fuzz",
     "harden",
+    "jani_transitions",
     "judge",
+    "load_label_policy",
     "repair",
 ]
