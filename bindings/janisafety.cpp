@@ -1,6 +1,7 @@
 #include <nanobind/stl/shared_ptr.h>
 
 #include "jani.h"
+#include "janisafety/ground_truth.h"
 #include "janisafety/jani_transitions.h"
 #include "janisafety/network_policy.h"
 #include "janisafety/random_label.h"
@@ -72,6 +73,26 @@ void define_janisafety(nb::module_ &module) {
     nb::class_<safety::NetworkPolicy, LabelPolicy>(module, "NetworkPolicy", "A network over the variables of a JANI task.")
         .def(nb::init<std::shared_ptr<const Engine>, std::shared_ptr<Network>, std::vector<std::uint32_t>, std::vector<LabelId>, bool>(),
              nb::arg("engine"), nb::arg("network"), nb::arg("columns"), nb::arg("labels"), nb::kw_only(), nb::arg("filter") = true);
+
+    using safety::GroundTruth;
+    nb::class_<GroundTruth>(module, "JaniGroundTruth", "What is true of every state of a whole space.")
+        .def_prop_ro("limit", [](const GroundTruth &self) { return name(self.limit); })
+        .def_prop_ro("decisions", [](const GroundTruth &self) { return to_numpy(std::vector(self.decisions)); },
+                     "Of the policy; -1 in terminal states and where it stops.")
+        .def_prop_ro("lost", [](const GroundTruth &self) { return to_numpy(std::vector(self.lost)); })
+        .def_prop_ro("deviations", [](const GroundTruth &self) { return to_numpy(std::vector(self.deviations)); },
+                     "That a safe strategy needs; one more than the largest radius: more than that, or lost.")
+        .def_prop_ro("faults", [](const GroundTruth &self) { return to_numpy(std::vector(self.faults)); });
+    module.def("jani_ground_truth", [](jani::Space &space, std::shared_ptr<JaniTransitions> transitions, safety::System &system,
+                                       std::uint32_t largest, std::optional<double> seconds, std::optional<std::size_t> bytes,
+                                       nb::object progress) {
+        if (!space.complete()) throw nb::value_error("the space is not complete");
+        if (&system.transitions() != transitions.get()) throw nb::value_error("the system is not over these transitions");
+        if (largest >= safety::UNBOUNDED - 1) throw nb::value_error("the largest radius is too large");
+        return safety::ground_truth(space, system, transitions->engine(), largest,
+                                    make_limits(seconds, bytes, std::nullopt, std::nullopt, progress));
+    }, nb::arg("space"), nb::arg("transitions"), nb::arg("system"), nb::arg("largest"), nb::kw_only(), nb::arg("seconds") = nb::none(),
+               nb::arg("bytes") = nb::none(), nb::arg("progress") = nb::none());
 }
 
 }  // namespace misstep::bindings

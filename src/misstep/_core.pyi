@@ -972,3 +972,26 @@ class NetworkPolicy(LabelPolicy):
         *,
         filter: bool = True,
     ) -> None: ...
+
+class JaniGroundTruth:
+    @property
+    def limit(self) -> str: ...
+    @property
+    def decisions(self) -> NDArray[np.int32]: ...
+    @property
+    def lost(self) -> NDArray[np.uint8]: ...
+    @property
+    def deviations(self) -> NDArray[np.uint32]: ...
+    @property
+    def faults(self) -> NDArray[np.uint8]: ...
+
+def jani_ground_truth(
+    space: JaniSpace,
+    transitions: JaniTransitions,
+    system: SafetySystem,
+    largest: int,
+    *,
+    seconds: float | None = None,
+    bytes: int | None = None,
+    progress: _Progress | None = None,
+) -> JaniGroundTruth: ...

@@ -7,6 +7,7 @@ them.
 safe; `judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blacklist` shield.
 """
 
+from misstep.safety.census import SafetyCensus, safety_census
 from misstep.safety.decider import Answer, Budget, Decider, Safety, Strategy
 from misstep.safety.faults import Fault, FaultReport, PathReport, StepReport, analyse, analyse_all
 from misstep.safety.fuzz import (
@@ -41,6 +42,7 @@ __all__ = [
     "OracleShield",
     "PathReport",
     "Safety",
+    "SafetyCensus",
     "SafetyVerdict",
     "ShieldTable",
     "Status",
@@ -59,4 +61,5 @@ __all__ = [
     "judge",
     "load_label_policy",
     "repair",
+    "safety_census",
 ]
