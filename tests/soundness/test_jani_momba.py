@@ -17,6 +17,7 @@ import pytest
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
 from support.models import VARIANTS, Choices, described
+from support.momba import understood, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what it does while it is imported is not our business
@@ -35,20 +36,6 @@ LARGER: list[tuple[str, Choices]] = [
 MODELS = [v for v in [*VARIANTS, *LARGER] if v[0] not in CONTROL]
 STATES = 1000
 STARTS = 25
-
-
-def understood(part: Any) -> Any:
-    """Momba 0.6.12 loads `≠` but its engine takes it for false; so it gets the negation of `=`."""
-    if isinstance(part, list):
-        return [understood(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    inner = {key: understood(value) for key, value in part.items()}
-    return {"op": "¬", "exp": {**inner, "op": "="}} if part.get("op") == "≠" else inner
-
-
-def values(theirs: Any) -> tuple[Any, ...]:
-    return tuple(value._value for value in theirs.global_env.values())
 
 
 @pytest.mark.parametrize(("name", "choices"), MODELS, ids=described)
