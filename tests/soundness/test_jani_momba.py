@@ -60,7 +60,7 @@ def test_the_same_successors(name: str, choices: Choices, tmp_path: Path) -> Non
         (theirs,) = explorer.initial_states
         known = [theirs]
         for _ in range(2 * STATES // STARTS):
-            state = values(theirs)
+            state: Any = values(theirs)
             found: dict[str, set[Any]] = {}
             for transition in theirs.transitions:
                 reached = {values(d.state) for d in transition.destinations.support}
