@@ -15,14 +15,13 @@ from collections import defaultdict
 from time import process_time
 from typing import Any
 
-from misstep.oracles.dominance import try_dominance
-
 from benchmarks.common import remark, report
 from benchmarks.ipc import THREE_EACH, competition_tasks
 from misstep.campaigns.metrics.sets import ratio
 from misstep.fuzzing.fuzz import fuzz
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import preset
+from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import parse_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.workbench import Workbench

@@ -112,5 +112,6 @@ void define_dominance(nb::module_ &module);
 void define_jani(nb::module_ &module);
 void define_safety(nb::module_ &module);
 void define_safety_systems(nb::module_ &module);
+void define_janisafety(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -1,11 +1,10 @@
-#include <nanobind/stl/shared_ptr.h>
+#include "jani.h"
+
 #include <nanobind/stl/tuple.h>
 
 #include <cmath>
 #include <limits>
 
-#include "bindings.h"
-#include "jani/engine.h"
 #include "jani/space.h"
 
 namespace misstep::bindings {
@@ -42,6 +41,8 @@ Word to_word(const Slot &slot, nb::handle value) {
     return 0;
 }
 
+}  // namespace
+
 std::vector<Word> to_words(const Model &model, nb::handle state) {
     const std::vector<Slot> &slots = model.slots();
     std::vector<Word> result;
@@ -57,6 +58,8 @@ nb::tuple to_state(const Model &model, const Word *values) {
     for (std::size_t i = 0; i < model.slots().size(); ++i) result.append(to_python(model.slots()[i].type, values[i]));
     return nb::tuple(result);
 }
+
+namespace {
 
 Type type_of(std::string_view text) {
     if (text == "bool") return Type::boolean;
@@ -89,10 +92,6 @@ struct Builder {
     }
 };
 
-StateId checked(const Engine &engine, StateId id) {
-    if (id >= engine.size()) throw nb::index_error("no such state");
-    return id;
-}
 LabelId checked_label(const Engine &engine, LabelId label) {
     if (label < 0 || label >= engine.label_count()) throw nb::index_error("no such label");
     return label;

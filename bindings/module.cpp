@@ -20,4 +20,5 @@ NB_MODULE(_core, module) {
     define_jani(module);
     define_safety_systems(module);
     define_safety(module);
+    define_janisafety(module);
 }

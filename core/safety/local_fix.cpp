@@ -31,7 +31,9 @@ void LocalFix::choose(StateId id, std::uint32_t action) {
         has_choice_.insert(id);
         chosen_.at(id) = action;
     }
-    for (StateId outcome : system_.actions(id).outcomes(action)) {
+    const std::span<const StateId> outcomes = system_.actions(id).outcomes(action);
+    for (std::size_t i = outcomes.size(); i-- > 0;) {  // so that the first one is on top
+        const StateId outcome = outcomes[i];
         Scratch &scratch = this->scratch(outcome);
         if (is_new) ++scratch.demand;
         if (is_done(outcome)) continue;  // its bound does not grow any more
@@ -39,7 +41,11 @@ void LocalFix::choose(StateId id, std::uint32_t action) {
             pool_.push_back({id, scratch.dependents});
             scratch.dependents = static_cast<std::uint32_t>(pool_.size() - 1);
         }
-        if (seen_.insert(outcome)) push(outcome);
+        // One that waits for its first evaluation comes to the top: whoever chose it needs it now.
+        if (seen_.insert(outcome) || (in_work_.contains(outcome) && !has_choice_.contains(outcome))) {
+            in_work_.insert(outcome);
+            work_.push_back(outcome);
+        }
     }
 }
 
@@ -58,6 +64,7 @@ void LocalFix::solve(StateId id, Radius radius, Meter &meter) {
     while (!work_.empty()) {
         const StateId state = work_.back();
         work_.pop_back();
+        if (!in_work_.contains(state)) continue;  // has been evaluated since
         in_work_.erase(state);
         if (scratch(state).demand == 0) {
             seen_.erase(state);  // whoever chooses it again has it evaluated

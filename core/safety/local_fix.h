@@ -10,6 +10,8 @@ namespace misstep::safety {
 // an outcome grows, those who chose a label because of it are evaluated again. Every evaluation but the first pays for itself with
 // a bound that has grown or a choice that has changed, so the work is linear in the transitions looked at, times r + 1.
 // Depth-first, since a safe strategy is often found by diving, and a lost state nearby is found by what it does to its predecessors.
+// The first outcome of the latest choice comes first, even if somebody else has been waiting for that state: a state that waits below
+// belongs to choices that may be given up by then. (In models, first outcomes are the regular ones, and the others lead further afield.)
 //
 // A state whose bound has grown waits until those who chose it have thought again. If nobody chooses it any more, it is left
 // alone: within a radius, most states that cannot be passed with what is left of the deviations need not be known any better.
@@ -38,7 +40,7 @@ class LocalFix : public ValueDecider {
     void release(StateId id);
     void wake_dependents(StateId of);
 
-    std::vector<StateId> work_;
+    std::vector<StateId> work_;  // what is no longer in_work_ has been evaluated since
     Stamps in_work_;
     Stamps seen_;  // in the work, or evaluated and not changed since
     Stamps touched_;

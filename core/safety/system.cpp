@@ -1,6 +1,7 @@
 #include "safety/system.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace misstep::safety {
@@ -111,11 +112,13 @@ LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
     ++policy_calls_;
     if (std::find(lent.begin(), lent.end(), label) == lent.end()) {
         const bool stops = rules_.inapplicable == Inapplicable::stop_safe;
-        if (!stops && !(rules_.inapplicable == Inapplicable::filter && policy_->has_values()))
+        const bool filters = rules_.inapplicable == Inapplicable::filter && policy_->has_values();
+        const LabelId better = filters ? best_valued(id, lent) : NO_LABEL;
+        if (!stops && better == NO_LABEL)
             throw PolicyError((label == NO_LABEL ? "the policy names no label"
                                                  : "the policy names " + transitions_->label_name(label) + ", which does not apply,") +
                               " in " + transitions_->describe(id));
-        label = stops ? NO_LABEL : best_valued(id, lent);
+        label = better;
     }
     return decisions_.at(id) = label;
 }
@@ -123,7 +126,10 @@ LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
 LabelId System::best_valued(StateId id, std::span<const LabelId> applicable) {
     values_.assign(applicable.size(), 0);
     policy_->values(id, applicable, values_);
-    return applicable[static_cast<std::size_t>(std::max_element(values_.begin(), values_.end()) - values_.begin())];
+    const auto best = std::max_element(values_.begin(), values_.end());
+    // A policy that knows none of these labels values them with minus infinity.
+    if (*best == -std::numeric_limits<double>::infinity()) return NO_LABEL;
+    return applicable[static_cast<std::size_t>(best - values_.begin())];
 }
 
 std::span<const StateId> System::policy_outcomes(StateId id) {

@@ -11,7 +11,7 @@ namespace misstep::safety {
 // What a state without an applicable label counts as.
 enum class DeadEnds : std::uint8_t { safe, unsafe, error };
 // What to do with a policy that names no applicable label. filter: take its best-valued label that applies, an error if it
-// has no values. stop_safe: its run ends there. error: an error.
+// values none of them. stop_safe: its run ends there. error: an error.
 enum class Inapplicable : std::uint8_t { filter, stop_safe, error };
 // The order in which deciders try the labels of a state: the policy's first, then by its values, or as declared if it has none;
 // or always as declared.

@@ -970,3 +970,59 @@ def segment_max(
 ) -> None: ...
 def scatter_winners(gradient: _Floats, winner: _Integers, out: _Floats) -> None: ...
 def scatter_rows(gradient: _Floats, index: _Integers, out: _Floats) -> None: ...
+
+# JANI tasks as transition systems, and policies over them.
+
+class JaniTransitions(Transitions):
+    def __init__(self, engine: JaniEngine) -> None: ...
+    @property
+    def engine(self) -> JaniEngine: ...
+    def id(self, state: object) -> int: ...
+    def state(self, id: int) -> tuple[bool | int | float, ...]: ...
+    def label(self, id: int) -> str: ...
+    def label_id(self, label: object) -> int: ...
+
+class RandomLabel(LabelPolicy):
+    def __init__(self, engine: JaniEngine, seed: int) -> None: ...
+
+class CallbackNetwork(Network):
+    def __init__(
+        self,
+        inputs: int,
+        outputs: int,
+        evaluate: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    ) -> None: ...
+
+class NetworkPolicy(LabelPolicy):
+    def __init__(
+        self,
+        engine: JaniEngine,
+        network: Network,
+        columns: Sequence[int],
+        labels: Sequence[int],
+        *,
+        filter: bool = True,
+    ) -> None: ...
+
+class JaniGroundTruth:
+    @property
+    def limit(self) -> str: ...
+    @property
+    def decisions(self) -> NDArray[np.int32]: ...
+    @property
+    def lost(self) -> NDArray[np.uint8]: ...
+    @property
+    def deviations(self) -> NDArray[np.uint32]: ...
+    @property
+    def faults(self) -> NDArray[np.uint8]: ...
+
+def jani_ground_truth(
+    space: JaniSpace,
+    transitions: JaniTransitions,
+    system: SafetySystem,
+    largest: int,
+    *,
+    seconds: float | None = None,
+    bytes: int | None = None,
+    progress: _Progress | None = None,
+) -> JaniGroundTruth: ...

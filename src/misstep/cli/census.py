@@ -15,6 +15,7 @@ from misstep.cli.arguments import (
     check_limits,
     read_task,
 )
+from misstep.cli.jani_census import is_model, jani_census
 from misstep.cli.output import print_json, print_pairs, search_progress
 from misstep.faults.census import policy_census
 from misstep.policies.load import load_policy
@@ -41,9 +42,19 @@ def census_command(
 ) -> int:
     """Enumerate the reachable states of a small task and count them, with exact distances to the goal.
 
+    Of a MODEL.jani, count those that are unsafe, safe, and safe under the policy (first if none is given).
     With a policy, exit code 1 says that it has bugs.
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
+    if is_model(task):
+        return jani_census(
+            task,
+            policy,
+            max_states=max_states,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            as_json=as_json,
+        )
     loaded = read_task(task, keep_unimportant)
     with search_progress("enumerating") as progress:
         space = state_space(

@@ -9,6 +9,7 @@ from misstep.oracles.registry import BUILTIN as ORACLES
 from misstep.oracles.registry import known_oracles
 from misstep.planning import SEARCHES
 from misstep.policies.load import BUILTIN, third_party
+from misstep.safety.policies import BUILTIN as LABEL_POLICIES
 from misstep.tasks.domains import DOMAINS
 from misstep.tasks.models import MODELS
 from misstep.tasks.parameters import AnyParameter, Flag
@@ -31,6 +32,7 @@ def list_command(as_json: AsJson = False) -> int:
         },
         "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
+        "policies for models": {kind.spec: kind.summary for kind in LABEL_POLICIES.values()},
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
         "oracles": {kind.spec: kind.summary for kind in ORACLES.values()}
         | {name: "from another package" for name in known_oracles() if name not in ORACLES},

@@ -72,7 +72,7 @@ class FunctionPolicy(Policy):
         operators = np.full(len(states), FAILED, dtype=np.int32)
         messages = {}
         for row, values in enumerate(states.tolist()):
-            with _users_code() as failure:
+            with users_code() as failure:
                 operators[row] = self._number(self.function(StateView(State(values), self.task)))
             if failure:
                 messages[row] = failure[0]
@@ -93,7 +93,7 @@ class FunctionPolicy(Policy):
 
 
 @contextmanager
-def _users_code() -> Iterator[list[str]]:
+def users_code() -> Iterator[list[str]]:
     """Whatever the user's code raises, SystemExit too, is noted down; what it prints does not mix with our output."""
     failure: list[str] = []
     with redirect_stdout(sys.stderr):
@@ -124,7 +124,7 @@ def load(argument: str, task: Task) -> Policy:
         raise UsageError("the policy is incomplete", where=where, expected="python:FILE.py:NAME")
     path = Path(file)
     source = read_bytes(path, MAX_SOURCE_BYTES, "a Python file")
-    found = getattr(_module(path), name, None)
+    found = getattr(user_module(path), name, None)
     found = getattr(found, "__wrapped__", found)
     if not callable(found):
         raise InputFormatError(
@@ -133,12 +133,12 @@ def load(argument: str, task: Task) -> Policy:
             hint="check the name after the colon",
         )
     digest = hashlib.sha256(source + name.encode()).hexdigest()
-    with _users_code() as failure:
+    with users_code() as failure:
         return FunctionPolicy(task, found, name=where, digest=digest)
     raise InputFormatError(f"{name}(task) raises {failure[0]}", where=file)
 
 
-def _module(path: Path) -> Any:
+def user_module(path: Path) -> Any:
     name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -7,6 +7,7 @@ them.
 safe; `judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blacklist` shield.
 """
 
+from misstep.safety.census import SafetyCensus, safety_census
 from misstep.safety.decider import Answer, Budget, Decider, Safety, Strategy
 from misstep.safety.faults import Fault, FaultReport, PathReport, StepReport, analyse, analyse_all
 from misstep.safety.fuzz import (
@@ -18,6 +19,8 @@ from misstep.safety.fuzz import (
     envelope,
     fuzz,
 )
+from misstep.safety.jani import jani_transitions
+from misstep.safety.policies import LabelPolicyHandle, load_label_policy
 from misstep.safety.shield import Blacklist, OracleShield, ShieldTable, harden, repair
 from misstep.safety.system import Model, System
 from misstep.safety.verdict import SafetyVerdict, Status, judge
@@ -34,10 +37,12 @@ __all__ = [
     "FaultReport",
     "FuzzReport",
     "FuzzSettings",
+    "LabelPolicyHandle",
     "Model",
     "OracleShield",
     "PathReport",
     "Safety",
+    "SafetyCensus",
     "SafetyVerdict",
     "ShieldTable",
     "Status",
@@ -52,6 +57,9 @@ __all__ = [
     "envelope",
     "fuzz",
     "harden",
+    "jani_transitions",
     "judge",
+    "load_label_policy",
     "repair",
+    "safety_census",
 ]

@@ -13,6 +13,7 @@ import pytest
 from misstep.tasks.models import generate_model
 from support.jani_evaluator import SafetyTask, State
 from support.models import VARIANTS, Choices, described
+from support.momba import understood, values
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what it does while it is imported is not our business
@@ -21,20 +22,6 @@ with warnings.catch_warnings():
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # of its own about precision
 MODELS = [v for v in VARIANTS if "trig" not in v[1]]  # a feature that momba does not have
-
-
-def understood(part: Any) -> Any:
-    """Momba 0.6.12 loads `≠` but its engine takes it for false; so it gets the negation of `=`."""
-    if isinstance(part, list):
-        return [understood(item) for item in part]
-    if not isinstance(part, dict):
-        return part
-    inner = {key: understood(value) for key, value in part.items()}
-    return {"op": "¬", "exp": {**inner, "op": "="}} if part.get("op") == "≠" else inner
-
-
-def values(theirs: Any) -> State:
-    return tuple(value._value for value in theirs.global_env.values())
 
 
 def rounded(state: State) -> State:

@@ -54,7 +54,7 @@ class ProcessPolicy(Policy):
         max_restarts: int = 25,
     ) -> None:
         super().__init__(task)
-        self._command = _split(command)
+        self._command = split_command(command)
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._memory_limit_mb = memory_limit_mb
@@ -85,7 +85,7 @@ class ProcessPolicy(Policy):
             self.close()
             raise
         self.program_name = greeting.name
-        self.digest = greeting.digest or _digest(self._command)
+        self.digest = greeting.digest or command_digest(self._command)
         self.deterministic = greeting.deterministic
         self.batch_size = greeting.batch_size or Policy.batch_size
         self._chunk = self.batch_size
@@ -202,7 +202,7 @@ def _put(answers: Answers, start: int, choices: Choices) -> None:
         answers.messages[start + row] = message
 
 
-def _split(command: str | Sequence[str]) -> list[str]:
+def split_command(command: str | Sequence[str]) -> list[str]:
     try:
         words = shlex.split(command) if isinstance(command, str) else list(command)
     except ValueError as error:
@@ -214,7 +214,7 @@ def _split(command: str | Sequence[str]) -> list[str]:
     return words
 
 
-def _digest(command: Sequence[str]) -> str:
+def command_digest(command: Sequence[str]) -> str:
     """Of the words of the command and of the files among them: all we can see of a program."""
     digest = hashlib.sha256()
     for word in command:
@@ -242,4 +242,4 @@ def load(argument: str, task: Task) -> Policy:
     )
 
 
-__all__ = ["ProcessPolicy", "load"]
+__all__ = ["ProcessPolicy", "command_digest", "load", "split_command"]

@@ -38,14 +38,14 @@ class Choices(NamedTuple):
     messages: dict[int, str]
 
 
-def _line(content: dict[str, Any]) -> bytes:
+def line_of(content: dict[str, Any]) -> bytes:
     return json.dumps(content, separators=(",", ":")).encode() + b"\n"
 
 
 def hello(task: Task, sas_file: Path) -> bytes:
     """The first line, which describes the task."""
     pddl = task.pddl
-    return _line(
+    return line_of(
         {
             "protocol": VERSION,
             "task": task.name,
@@ -63,10 +63,10 @@ def hello(task: Task, sas_file: Path) -> bytes:
 
 
 def question(number: int, states: States) -> bytes:
-    return _line({"id": number, "states": states.tolist()})
+    return line_of({"id": number, "states": states.tolist()})
 
 
-def _object(line: bytes, what: str) -> dict[str, Any]:
+def object_of(line: bytes, what: str) -> dict[str, Any]:
     try:
         content = json.loads(line)
     except (ValueError, RecursionError):
@@ -85,7 +85,7 @@ def _shown(line: bytes) -> str:
 
 
 def parse_greeting(line: bytes) -> Greeting:
-    content = _object(line, "the greeting")
+    content = object_of(line, "the greeting")
     if content.get("protocol") != VERSION or isinstance(content.get("protocol"), bool):
         raise MalformedError(
             f"the greeting has protocol {json.dumps(content.get('protocol'))[:40]}, "
@@ -127,7 +127,7 @@ class AnswerReader:
             self._ids.setdefault(spelling(name), []).append(op)
 
     def read(self, line: bytes, number: int, states: States) -> Choices:
-        content = _object(line, "an answer")
+        content = object_of(line, "an answer")
         if type(content.get("id")) is not int or content["id"] != number:
             raise MalformedError(
                 f"the answer has id {json.dumps(content.get('id'))[:40]} where {number} was asked"
@@ -192,6 +192,8 @@ __all__ = [
     "Greeting",
     "MalformedError",
     "hello",
+    "line_of",
+    "object_of",
     "parse_greeting",
     "question",
     "spelling",

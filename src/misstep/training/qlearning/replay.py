@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ class Replay:
     def add(self, before: Rows, labels: NDArray[np.int64], step: Transitions) -> None:
         places = np.arange(self.added, self.added + len(labels)) % self.capacity
         new = Batch(before, labels, step.rewards, step.after, step.after_masks, step.terminal)
-        for column, values in zip(self.data, new, strict=True):
+        columns: tuple[NDArray[Any], ...] = tuple(self.data)
+        for column, values in zip(columns, new, strict=True):
             column[places] = values
         self.added += len(labels)
 

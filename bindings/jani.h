@@ -1,0 +1,20 @@
+#pragma once
+
+#include <nanobind/stl/shared_ptr.h>
+
+#include "bindings.h"
+#include "jani/engine.h"
+
+namespace misstep::bindings {
+
+// States as Python has them: tuples of values in the order of the variables. Throws a ModelError if the values are no state.
+std::vector<jani::Word> to_words(const jani::Model &model, nb::handle state);
+nb::tuple to_state(const jani::Model &model, const jani::Word *values);
+
+// Throws IndexError if the engine has no such state.
+inline StateId checked(const jani::Engine &engine, StateId id) {
+    if (id >= engine.size()) throw nb::index_error("no such state");
+    return id;
+}
+
+}  // namespace misstep::bindings

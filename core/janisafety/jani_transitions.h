@@ -1,0 +1,31 @@
+#pragma once
+
+#include "jani/engine.h"
+#include "safety/transitions.h"
+
+namespace misstep::safety {
+
+// A JANI task as a transition system. Ids are those of the engine, so that whatever else works on the engine talks about the
+// same states.
+class JaniTransitions : public Transitions {
+   public:
+    explicit JaniTransitions(std::shared_ptr<jani::Engine> engine) : engine_(std::move(engine)) {}
+
+    jani::Engine &engine() { return *engine_; }
+    std::shared_ptr<jani::Engine> shared_engine() const { return engine_; }
+
+    std::uint8_t flags(StateId id) override;
+    void expand(StateId id, Expansion &result) override;
+    double distance(StateId id) override { return engine_->distance(id); }
+    StateId sample(CounterRandom &random) override { return engine_->sample_initial(random); }
+    bool is_partial() const override { return true; }
+    void labels(StateId id, std::vector<LabelId> &result) override;
+    void outcomes(StateId id, LabelId label, std::vector<StateId> &result) override;
+    std::string describe(StateId id) const override { return engine_->text(id); }
+    std::string label_name(LabelId label) const override;
+
+   private:
+    std::shared_ptr<jani::Engine> engine_;
+};
+
+}  // namespace misstep::safety

@@ -1,0 +1,111 @@
+"""Exact numbers of a small JANI task and of a policy on it, over everything that can be reached from any initial state.
+
+Unsafe states and goals are never left. `safe` counts the states from which some strategy avoids unsafe states for ever,
+with any number of deviations from the policy (`inf`) or with at most 0, 1 or 2 on each run; unsafe states are not
+safe, goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep import _core
+from misstep.errors import MemoryLimitError, TimeLimitError
+from misstep.safety.jani import jani_transitions
+from misstep.safety.policies import LabelPolicyHandle
+from misstep.safety.system import System
+from misstep.tasks.jani.task import JaniTask
+
+LARGEST = 2
+UNSAFE, GOAL, DEAD_END = 1, 2, 3  # kinds of states of a space
+
+
+@dataclass(frozen=True)
+class SafetyCensus:
+    initial: int
+    states: int
+    outcomes: int
+    unsafe: int
+    goal: int
+    dead_ends: int
+    safe: dict[str, int]  # by radius: inf, 0, 1, 2
+    safe_initial: int
+    faults: int
+
+    @property
+    def bugs(self) -> int:
+        """States that are safe, but not under the policy."""
+        return self.safe["inf"] - self.safe["0"]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+def safety_census(
+    task: JaniTask,
+    handle: LabelPolicyHandle,
+    *,
+    max_states: int | None = 10_000_000,
+    time_limit: float | None = None,
+    memory_limit_mb: int | None = None,
+    progress: Callable[..., None] | None = None,
+) -> SafetyCensus:
+    """Explore everything and count. The policy was loaded for the task, on the task's own engine."""
+    began = time.monotonic()
+    space = task.space(
+        max_states=max_states,
+        time_limit=time_limit,
+        memory_limit_mb=memory_limit_mb,
+        progress=progress,
+    )
+    transitions = jani_transitions(task)
+    system = System(transitions, handle.policy, inapplicable=handle.inapplicable)
+    truth = _core.jani_ground_truth(
+        space,
+        transitions,
+        system.native,
+        LARGEST,
+        seconds=None if time_limit is None else max(0.0, time_limit - time.monotonic() + began),
+        bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
+        progress=progress,
+    )
+    if truth.limit == "time":
+        raise TimeLimitError(
+            "the policy was not asked about all states",
+            where=task.name,
+            hint=f"the limit was {time_limit} seconds",
+        )
+    if truth.limit != "none":
+        raise MemoryLimitError(
+            "the policy was not asked about all states",
+            where=task.name,
+            hint=f"the limit was {memory_limit_mb} MB",
+        )
+    kinds = space.kinds
+    lost = truth.lost != 0
+    safe = {str(r): _count(truth.deviations <= r) for r in range(LARGEST + 1)}
+    return SafetyCensus(
+        initial=space.root_count,
+        states=len(space),
+        outcomes=space.outcome_count,
+        unsafe=_count(kinds == UNSAFE),
+        goal=_count(kinds == GOAL),
+        dead_ends=_count(kinds == DEAD_END),
+        safe={str(math.inf): _count(~lost), **safe},
+        safe_initial=_count(~lost[: space.root_count]),
+        faults=_count(truth.faults != 0),
+    )
+
+
+def _count(mask: NDArray[np.bool_]) -> int:
+    return int(np.count_nonzero(mask))
+
+
+__all__ = ["SafetyCensus", "safety_census"]

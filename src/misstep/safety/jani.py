@@ -1,0 +1,20 @@
+"""JANI tasks as what the rest of this package works on."""
+
+from __future__ import annotations
+
+from misstep import _core
+from misstep.tasks.jani.task import JaniTask
+
+
+def jani_transitions(
+    task: JaniTask, engine: _core.JaniEngine | None = None
+) -> _core.JaniTransitions:
+    """The task as a transition system: states are tuples of values, labels are names.
+
+    Ids are those of the engine, by default the task's own, so that policies loaded for the task fit. An engine
+    remembers all states it ever met; a long search may bring one of its own.
+    """
+    return _core.JaniTransitions(task.engine if engine is None else engine)
+
+
+__all__ = ["jani_transitions"]

@@ -1,0 +1,117 @@
+"""`python:FILE.py:NAME`: a Python function from states to labels, or an object with more.
+
+A state is a dictionary from variables to values, a label is its name; None names no label. NAME is a function, or a
+class that is called with the task, once, or an object. An object has `act(state)`; optional are `values(state)`, a
+dictionary from labels to numbers, which tells the best label where the policy's own does not apply, and
+`act_batch(states)`, which answers for many states at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from misstep import _core
+from misstep.errors import InputFormatError, ToolError, UsageError
+from misstep.files import read_bytes
+from misstep.policies.function import MAX_SOURCE_BYTES, user_module, users_code
+from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
+from misstep.tasks.jani.task import JaniTask
+
+StateDict = dict[str, Any]
+
+
+class FunctionLabels:
+    """Between the core, which knows ids, and a user's code, which knows names."""
+
+    def __init__(self, policy: Any, task: JaniTask, engine: _core.JaniEngine, where: str) -> None:
+        self._task = task
+        self._engine = engine
+        self._where = where
+        self._ids = {name: i for i, name in enumerate(task.labels)}
+        self._act: Callable[[StateDict], Any] = getattr(policy, "act", policy)
+        self._values: Callable[[StateDict], Any] | None = getattr(policy, "values", None)
+        self._batch: Callable[[list[StateDict]], Any] | None = getattr(policy, "act_batch", None)
+
+    def core(self) -> _core.PythonLabelPolicy:
+        return _core.PythonLabelPolicy(
+            self.act,
+            None if self._values is None else self.values,
+            None if self._batch is None else self.act_batch,
+        )
+
+    def act(self, id: int) -> int | None:
+        return self._label(self._call(self._act, self._state(id)))
+
+    def act_batch(self, ids: list[int]) -> list[int | None]:
+        assert self._batch is not None
+        answers = self._call(self._batch, [self._state(id) for id in ids])
+        if not isinstance(answers, Sequence) or len(answers) != len(ids):
+            raise self._fault(f"act_batch did not answer with a list of {len(ids)} labels")
+        return [self._label(answer) for answer in answers]
+
+    def values(self, id: int, labels: list[int]) -> list[float]:
+        assert self._values is not None
+        known = self._call(self._values, self._state(id))
+        try:
+            numbers = [float(known.get(self._task.labels[i], -math.inf)) for i in labels]
+        except (AttributeError, TypeError, ValueError):
+            raise self._fault("values did not answer with a number for each label") from None
+        if any(map(math.isnan, numbers)):
+            raise self._fault("a value is not a number")
+        return numbers
+
+    def _state(self, id: int) -> StateDict:
+        return dict(zip(self._task.variable_names, self._engine.values(id), strict=True))
+
+    def _call(self, function: Callable[[Any], Any], argument: Any) -> Any:
+        with users_code() as failure:
+            return function(argument)
+        raise self._fault(f"the policy raises {failure[0]}")
+
+    def _label(self, answer: Any) -> int | None:
+        if answer is None:
+            return None
+        if isinstance(answer, str) and answer in self._ids:
+            return self._ids[answer]
+        raise self._fault(
+            f"the policy answered {answer!r:.60}",
+            expected="a label or None; labels: " + ", ".join(self._task.labels[:20]),
+        )
+
+    def _fault(self, what: str, expected: str | None = None) -> ToolError:
+        return ToolError(what, where=self._where, expected=expected)
+
+
+def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+    file, _, name = argument.rpartition(":")
+    where = f"policy python:{argument}"
+    if not file or not name:
+        raise UsageError("the policy is incomplete", where=where, expected="python:FILE.py:NAME")
+    path = Path(file)
+    source = read_bytes(path, MAX_SOURCE_BYTES, "a Python file")
+    found = getattr(user_module(path), name, None)
+    if inspect.isclass(found):
+        found = _made(found, setting.task, where)
+    if not callable(found) and not callable(getattr(found, "act", None)):
+        raise InputFormatError(
+            f"the file defines no policy {name!r}",
+            where=file,
+            expected="a function, or an object or class with act",
+            hint="check the name after the colon",
+        )
+    policy = FunctionLabels(found, setting.task, setting.engine, where).core()
+    return setting.handle(policy, digest_of("python", hashlib.sha256(source).hexdigest(), name))
+
+
+def _made(cls: type, task: JaniTask, where: str) -> Any:
+    with users_code() as failure:
+        return cls(task)
+    raise InputFormatError(f"{cls.__name__}(task) raises {failure[0]}", where=where)
+
+
+__all__ = ["FunctionLabels", "StateDict", "load"]

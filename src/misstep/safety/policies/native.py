@@ -1,0 +1,25 @@
+"""Policies that need no file."""
+
+from __future__ import annotations
+
+from misstep import _core
+from misstep.errors import UsageError
+from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
+
+
+def load_first(_argument: str, setting: Setting) -> LabelPolicyHandle:
+    return setting.handle(_core.FirstLabel(), digest_of("first"))
+
+
+def load_random(argument: str, setting: Setting) -> LabelPolicyHandle:
+    if not (argument.isascii() and argument.isdigit() and int(argument) < 2**64):
+        raise UsageError(
+            f"the seed is {argument!r}",
+            where=f"policy random:{argument}",
+            expected="a whole number, as in random:7",
+        )
+    seed = int(argument)
+    return setting.handle(_core.RandomLabel(setting.engine, seed), digest_of("random", str(seed)))
+
+
+__all__ = ["load_first", "load_random"]

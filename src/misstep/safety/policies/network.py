@@ -1,0 +1,101 @@
+"""`network:FILE`: a network or tree ensemble, with the interface that says what it reads and what its outputs mean.
+
+FILE is the interface (.jani2nnet), which names the network, or the network itself. Its interface is then the one
+that `--interface=FILE` names, or the file of the same name ending in .jani2nnet, or the one that the model names.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from misstep import _core
+from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.policies.networks import Network, load_network
+from misstep.policies.options import split_options, word
+from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
+from misstep.tasks.jani.interface import JaniInterface, load_interface
+from misstep.tasks.jani.task import JaniTask
+
+ENDING = ".jani2nnet"
+
+
+def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+    options, file = split_options(argument, "network", {"interface": word})
+    if not file:
+        raise UsageError(
+            "the policy is incomplete", where=f"policy network:{argument}", expected="network:FILE"
+        )
+    path = Path(file)
+    given = options.get("interface")
+    if path.suffix.lower() == ENDING:
+        if given is not None:
+            raise UsageError("two interfaces", where=f"policy network:{argument}")
+        interface = load_interface(path)
+        network = load_network(_named_network(interface, path))
+        return network_policy(network, interface, setting, where=str(path))
+    network = load_network(path)  # first: that it is missing is the better message
+    found = _find_interface(path, given, setting.task)
+    return network_policy(network, load_interface(found), setting, where=str(found))
+
+
+def network_policy(
+    network: Network, interface: JaniInterface, setting: Setting, *, where: str
+) -> LabelPolicyHandle:
+    """The policy of a network that is loaded already."""
+    task = setting.task
+    for what, here, there in (
+        ("inputs", len(interface.inputs), network.inputs),
+        ("outputs", len(interface.outputs), network.outputs),
+    ):
+        if here != there:
+            raise InputFormatError(
+                f"the network has {there} {what} and its interface {here}",
+                where=where,
+                expected="as many",
+            )
+    missing = [name for name in interface.outputs if name not in task.labels]
+    if missing:
+        raise InputFormatError(
+            "the model has no label " + ", ".join(map(repr, missing[:6])),
+            where=where,
+            expected="labels of the model: " + ", ".join(task.labels[:20]),
+        )
+    inapplicable = setting.inapplicable or ("filter" if interface.filter else "error")
+    core = network.core or _core.CallbackNetwork(network.inputs, network.outputs, network.evaluate)
+    filtered = inapplicable == "filter"
+    policy = _core.NetworkPolicy(
+        setting.engine, core, interface.columns(task), interface.labels(task), filter=filtered
+    )
+    meaning = [*map(str, interface.inputs), "", *interface.outputs]
+    digest = digest_of("network", network.digest, str(filtered), *meaning)
+    return LabelPolicyHandle(policy, digest, inapplicable)
+
+
+def _named_network(interface: JaniInterface, where: Path) -> Path:
+    files = [file for file in (interface.policy_file, interface.torch_file) if file is not None]
+    if not files:
+        raise InputFormatError(
+            "the interface names no file with the network",
+            where=str(where),
+            expected='"file": "NAME"',
+        )
+    return next((file for file in files if file.exists()), files[0])
+
+
+def _find_interface(network: Path, given: str | None, task: JaniTask) -> Path:
+    if given is not None:
+        return Path(given)
+    beside = network.with_suffix(ENDING)
+    if beside.exists():
+        return beside
+    if task.interface_file is not None:
+        return task.interface_file
+    raise InputFileError(
+        "the network has no interface",
+        where=str(network),
+        expected=f"{beside.name} beside it",
+        hint="or name one: network:--interface=FILE " + str(network),
+    )
+
+
+__all__ = ["load", "network_policy"]

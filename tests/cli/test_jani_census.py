@@ -1,0 +1,103 @@
+"""`misstep census` of JANI models: the golden numbers, every column, and what can go wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.cli.main import main
+from misstep.tasks.models import generate_model, write_model
+from support import jani
+from support.jani_evaluator import Census
+from support.models import GOLDEN, Choices, described
+
+Captured = pytest.CaptureFixture[str]
+
+
+def run(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(word) for word in words])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def counts(capsys: Captured, *words: str | Path, code: int = 0) -> dict[str, Any]:
+    assert run("census", *words, "--json") == code
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return told
+
+
+@pytest.mark.parametrize(("name", "choices", "expected"), GOLDEN, ids=described)
+def test_the_golden_numbers(
+    name: str, choices: Choices, expected: Census, tmp_path: Path, capsys: Captured
+) -> None:
+    write_model(generate_model(name, **choices), path := tmp_path / "golden.jani")
+    zero, one, two = expected.safe_within
+    told = counts(capsys, path, "--policy", "first", code=1)
+    assert told == {
+        "task": "golden",
+        "policy": "first",
+        "initial": expected.initial,
+        "states": expected.states,
+        "outcomes": expected.outcomes,
+        "unsafe": expected.unsafe,
+        "goal": expected.goals,
+        "dead_ends": expected.dead_ends,
+        "safe": {"inf": expected.safe, "0": zero, "1": one, "2": two},
+        "safe_initial": expected.safe_initial,
+        "faults": expected.faults,
+    }
+
+
+def test_the_tiny_line(capsys: Captured) -> None:
+    path = jani.write(jani.TINY_LINE)
+    told = counts(capsys, path)
+    assert (told["states"], told["outcomes"], told["unsafe"], told["goal"]) == (11, 16, 3, 1)
+    assert told["safe"] == {"inf": 5, "0": 1, "1": 3, "2": 5}
+    assert told["faults"] == 2
+    assert told["policy"] == "first"
+    assert run("census", path) == 0
+    assert "safe, radius inf  5" in capsys.readouterr().out
+
+
+def test_a_safe_policy_gives_exit_code_0(tmp_path: Path, capsys: Captured) -> None:
+    code = tmp_path / "careful.py"
+    code.write_text("def brake(state):\n    return 'dec' if state['vel'] > 0 else 'acc'\n")
+    path = jani.write(jani.TINY_LINE)
+    told = counts(capsys, path, "--policy", f"python:{code}:brake", code=0)
+    assert told["safe"] == {"inf": 5, "0": 5, "1": 5, "2": 5}
+    assert told["faults"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--max-states", "3"], 22, "the model is larger"),
+        (["--policy", "frist"], 2, "did you mean first?"),
+        (["--policy", "nowhere.nnet"], 30, "nowhere.nnet"),
+        (["other.jani"], 2, "one file too many"),
+        (["--time-limit", "0.000000001"], 20, "limit"),
+    ],
+)
+def test_what_can_go_wrong(words: list[str], code: int, message: str, capsys: Captured) -> None:
+    path = jani.write(jani.TINY_LINE)
+    assert run("census", path, *words) == code
+    told = capsys.readouterr()
+    assert message in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def test_models_that_cannot_be_read(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "m.jani").write_text("{")
+    assert run("census", tmp_path / "m.jani") == 31
+    assert run("census", tmp_path / "nowhere.jani") == 30
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_the_kinds_are_listed(capsys: Captured) -> None:
+    assert run("list", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert "shield:FILE+SPEC" in told["policies for models"]

@@ -1,0 +1,72 @@
+"""Ground truth of small JANI models: state by state as the plain evaluator has it, and as every decider answers."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from misstep import _core
+from misstep.safety import Decider, System, jani_transitions, load_label_policy, safety_census
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.models import generate_model, write_model
+from support.jani_evaluator import SafetyTask, explore, faults, safe_states, values
+from support.models import Choices, described
+from support.safety import KINDS
+
+MODELS: list[tuple[str, Choices]] = [
+    ("one-way-line", {"cells": 5, "packages": 2, "vmax": 2, "ice": "0,2", "park": True}),
+    ("two-way-line", {"cells": 4, "packages": 1, "vmax": 1, "ice": "1", "park": True}),
+    ("blocksworld-cost", {"blocks": 3, "limit": 1, "max_cost": 1, "terminal": True}),
+    ("n-puzzle", {"width": 2, "height": 2, "tile": 1, "cell": 1, "max_cost": 1, "terminal": True}),
+    ("beluga", {"racks": 1, "lines": "0/1", "swaps": 4}),
+]
+
+
+@pytest.mark.parametrize("spec", ["first", "random:1"])
+@pytest.mark.parametrize(("name", "choices"), MODELS, ids=described)
+def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> None:
+    instance = generate_model(name, **choices)
+    write_model(instance, path := tmp_path / "model.jani")
+    task = load_jani(path)
+    handle = load_label_policy(spec, task)
+    transitions = jani_transitions(task)
+    system = System(transitions, handle.policy)
+    space = task.space()
+    truth = _core.jani_ground_truth(space, transitions, system.native, 2)
+    number = {space.state(i): i for i in range(len(space))}
+
+    plain = explore(SafetyTask(instance.document))
+    here = np.array([number[state] for state in plain.states])
+    policy = [None if label < 0 else task.labels[label] for label in truth.decisions[here]]
+    if spec == "first":
+        assert policy == plain.policy()
+    assert truth.deviations[here].tolist() == values(plain, policy, 2)
+    assert truth.lost[here].tolist() == values(plain, policy, math.inf)
+    assert set(np.flatnonzero(truth.faults[here])) == faults(plain, policy, math.inf)
+    census = safety_census(task, handle)
+    for radius in (0, 1, 2, math.inf):
+        assert census.safe[str(radius)] == len(safe_states(plain, policy, radius))
+    assert census.safe_initial == len(
+        {i for i in safe_states(plain, policy, math.inf) if i < plain.initial}
+    )
+    for kind in KINDS:
+        decider = Decider(system, kind)
+        for i in range(0, len(space), 7):
+            found = (
+                decider.decide(space.state(i)).is_safe,
+                decider.decide(space.state(i), 1).is_safe,
+            )
+            assert found == (truth.lost[i] == 0, truth.deviations[i] <= 1)
+
+
+def test_a_system_over_other_states_is_refused(tmp_path: Path) -> None:
+    write_model(
+        generate_model("n-puzzle", width=2, height=2, tile=1, cell=1), path := tmp_path / "m.jani"
+    )
+    task = load_jani(path)
+    system = System(jani_transitions(task), "first")
+    with pytest.raises(ValueError, match="not over these transitions"):
+        _core.jani_ground_truth(task.space(), jani_transitions(task), system.native, 2)
