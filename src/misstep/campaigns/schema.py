@@ -16,7 +16,52 @@ VERSION = 2
 # Stands in the header of the file and tells our databases from others ("MsSt").
 APPLICATION_ID = 0x4D735374
 
-TABLES = """
+# What the second version brought.
+SECOND = """
+CREATE TABLE dominance (
+    task INTEGER PRIMARY KEY REFERENCES tasks(id),
+    tables BLOB,
+    problem TEXT
+);
+
+CREATE TABLE models (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    digest TEXT NOT NULL,
+    source BLOB NOT NULL
+);
+
+CREATE TABLE fuzzed (
+    first INTEGER PRIMARY KEY,
+    runs INTEGER NOT NULL,
+    unsafe INTEGER NOT NULL,
+    ends TEXT NOT NULL
+);
+
+CREATE TABLE paths (
+    number INTEGER PRIMARY KEY,
+    states TEXT NOT NULL UNIQUE,
+    labels TEXT NOT NULL,
+    analysed INTEGER NOT NULL DEFAULT 0
+);
+
+CREATE TABLE decided (
+    idx INTEGER PRIMARY KEY,
+    state TEXT NOT NULL UNIQUE,
+    path INTEGER NOT NULL REFERENCES paths(number),
+    step INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    verdict TEXT NOT NULL,
+    smallest_radius REAL,
+    fault INTEGER,
+    outcome TEXT,
+    strategy TEXT,
+    seconds REAL NOT NULL,
+    evaluations INTEGER NOT NULL
+);
+"""
+
+TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE tasks (
@@ -74,12 +119,7 @@ CREATE TABLE verdicts (
     FOREIGN KEY (task, idx) REFERENCES runs(task, idx)
 );
 
-CREATE TABLE dominance (
-    task INTEGER PRIMARY KEY REFERENCES tasks(id),
-    tables BLOB,
-    problem TEXT
-);
-
+{SECOND}
 CREATE TABLE events (
     id INTEGER PRIMARY KEY,
     time REAL NOT NULL,
@@ -91,12 +131,7 @@ CREATE TABLE events (
 """
 
 MIGRATIONS: dict[int, str] = {
-    1: """ALTER TABLE verdicts ADD COLUMN derivation TEXT;
-CREATE TABLE dominance (
-    task INTEGER PRIMARY KEY REFERENCES tasks(id),
-    tables BLOB,
-    problem TEXT
-)""",
+    1: f"ALTER TABLE verdicts ADD COLUMN derivation TEXT; {SECOND.strip().rstrip(';')}",
 }
 """Statements that lead from a version to the next one."""
 

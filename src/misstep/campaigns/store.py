@@ -125,7 +125,7 @@ class CampaignStore:
                         hint="resume it once: that brings it up to date",
                     )
                 migrate(self._db, version)
-        for task, pool, last in self._rows(
+        for task, pool, last in self.rows(
             "SELECT name, count(idx), max(idx) FROM tasks JOIN pool ON task = id GROUP BY id"
         ):
             if last != pool - 1:
@@ -240,11 +240,18 @@ class CampaignStore:
                     self._db.execute("ROLLBACK")
                 raise
 
-    def _rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+    def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        """What a query finds."""
         with translated(self.path):
             return self._db.execute(query, parameters).fetchall()
 
-    def _insert(self, what: str, table: str, row: Sequence[Any], *, replace: bool = False) -> None:
+    def execute(self, statement: str, *parameters: Any) -> None:
+        """A change of rows, as a unit of its own or as part of one."""
+        with self.unit():
+            self._db.execute(statement, parameters)
+
+    def insert(self, what: str, table: str, row: Sequence[Any], *, replace: bool = False) -> None:
+        """Add a row, within a unit; what the tables do not allow is an error that says what it was."""
         verb = "REPLACE" if replace else "INSERT"
         try:
             marks = ", ".join("?" * len(row))
@@ -253,7 +260,7 @@ class CampaignStore:
             raise UsageError(f"cannot store {what}: {error}", where=str(self.path)) from error
 
     def _meta(self, key: str) -> str:
-        found = self._rows("SELECT value FROM meta WHERE key = ?", key)
+        found = self.rows("SELECT value FROM meta WHERE key = ?", key)
         if not found:
             raise InputFormatError(f"the database has no {key}", where=str(self.path))
         return str(found[0][0])
@@ -271,7 +278,7 @@ class CampaignStore:
 
     def add_task(self, task: Task) -> None:
         """Keep the task with all that is needed to replay it. Adding it again changes nothing."""
-        known = self._rows("SELECT digest FROM tasks WHERE name = ?", task.name)
+        known = self.rows("SELECT digest FROM tasks WHERE name = ?", task.name)
         if known:
             if known[0][0] != task.digest:
                 raise InputFormatError(
@@ -282,7 +289,7 @@ class CampaignStore:
             return
         domain, problem = task.pddl or (None, None)
         with self.unit():
-            self._insert(
+            self.insert(
                 f"task {task.name}",
                 "tasks(name, digest, sas, domain_name, domain, problem_name, problem)",
                 (
@@ -297,7 +304,7 @@ class CampaignStore:
             )
 
     def task_names(self) -> list[str]:
-        return [name for (name,) in self._rows("SELECT name FROM tasks ORDER BY name")]
+        return [name for (name,) in self.rows("SELECT name FROM tasks ORDER BY name")]
 
     def task(self, name: str) -> Task:
         """The task, rebuilt from the database alone."""
@@ -323,7 +330,7 @@ class CampaignStore:
         return sas
 
     def _task_row(self, name: str, columns: str) -> list[tuple[Any, ...]]:
-        found = self._rows(f"SELECT {columns} FROM tasks WHERE name = ?", name)
+        found = self.rows(f"SELECT {columns} FROM tasks WHERE name = ?", name)
         if not found:
             raise UsageError(
                 f"the campaign has no task {name}",
@@ -340,7 +347,7 @@ class CampaignStore:
         known = self.policy
         if known is None:
             with self.unit():
-                self._insert("the policy", "policy", (spec, digest))
+                self.insert("the policy", "policy", (spec, digest))
         elif known != (spec, digest):
             raise InputFormatError(
                 f"the policy {spec} is not the one that the campaign began with ({known[0]})",
@@ -351,14 +358,14 @@ class CampaignStore:
     @property
     def policy(self) -> tuple[str, str] | None:
         """Spec and digest."""
-        found = self._rows("SELECT spec, digest FROM policy")
+        found = self.rows("SELECT spec, digest FROM policy")
         return (found[0][0], found[0][1]) if found else None
 
     def set_dominance(self, task: str, tables: bytes | None, problem: str | None = None) -> None:
         """Keep the dominance function of a task, or why there is none: what was derived from it can be checked."""
         packed = None if tables is None else zlib.compress(tables)
         with self.unit():
-            self._insert(
+            self.insert(
                 f"the dominance function of {task}",
                 "dominance",
                 (self._task_id(task), packed, problem),
@@ -366,7 +373,7 @@ class CampaignStore:
 
     def dominance(self, task: str) -> tuple[bytes | None, str | None] | None:
         """The tables, or why there are none; None: nobody has tried."""
-        found = self._rows(
+        found = self.rows(
             "SELECT tables, problem FROM dominance WHERE task = ?", self._task_id(task)
         )
         if not found:
@@ -388,7 +395,7 @@ class CampaignStore:
         with self.unit():
             for record in records:
                 task = self._task_id(record.task)
-                ((last,),) = self._rows("SELECT max(idx) FROM pool WHERE task = ?", task)
+                ((last,),) = self.rows("SELECT max(idx) FROM pool WHERE task = ?", task)
                 size = 0 if last is None else last + 1
                 if record.index != size:
                     raise UsageError(
@@ -396,13 +403,13 @@ class CampaignStore:
                         where=str(self.path),
                         expected=f"number {size}",
                     )
-                self._insert(f"pool state {size}", "pool", (task, *rows.pool_row(record)))
+                self.insert(f"pool state {size}", "pool", (task, *rows.pool_row(record)))
 
     def add_run(self, run: RunRecord) -> None:
         """Add the policy's run from a pool state, without a verdict yet."""
         with self.unit():
             place = self._place(run.task, rows.state_text(run.state))
-            self._insert("a run", "runs", (*place, *rows.run_row(run)))
+            self.insert("a run", "runs", (*place, *rows.run_row(run)))
 
     def add_tested(
         self, run: RunRecord, verdict: VerdictRecord, better: Iterable[VerdictRecord] = ()
@@ -412,9 +419,9 @@ class CampaignStore:
             raise UsageError("run and verdict are of different states", where=str(self.path))
         with self.unit():
             place = self._place(run.task, rows.state_text(run.state))
-            if not self._rows("SELECT 1 FROM runs WHERE task = ? AND idx = ?", *place):
-                self._insert("a run", "runs", (*place, *rows.run_row(run)))
-            self._insert("a verdict", "verdicts", (*place, *rows.verdict_row(verdict)))
+            if not self.rows("SELECT 1 FROM runs WHERE task = ? AND idx = ?", *place):
+                self.insert("a run", "runs", (*place, *rows.run_row(run)))
+            self.insert("a verdict", "verdicts", (*place, *rows.verdict_row(verdict)))
             for record in better:
                 self.replace_verdict(record)
 
@@ -422,19 +429,17 @@ class CampaignStore:
         """Put a better verdict in the place of an earlier one."""
         with self.unit():
             place = self._place(verdict.task, rows.state_text(verdict.state))
-            if not self._rows("SELECT 1 FROM verdicts WHERE task = ? AND idx = ?", *place):
+            if not self.rows("SELECT 1 FROM verdicts WHERE task = ? AND idx = ?", *place):
                 raise UsageError("no verdict to replace", where=str(self.path))
-            self._insert(
-                "a verdict", "verdicts", (*place, *rows.verdict_row(verdict)), replace=True
-            )
+            self.insert("a verdict", "verdicts", (*place, *rows.verdict_row(verdict)), replace=True)
 
     def add_event(self, event: Event) -> None:
         with self.unit():
-            self._insert("an event", f"events({rows.EVENT_COLUMNS})", rows.event_row(event))
+            self.insert("an event", f"events({rows.EVENT_COLUMNS})", rows.event_row(event))
 
     def _place(self, task: str, state: str) -> tuple[int, int]:
         number = self._task_id(task)
-        found = self._rows("SELECT idx FROM pool WHERE task = ? AND state = ?", number, state)
+        found = self.rows("SELECT idx FROM pool WHERE task = ? AND state = ?", number, state)
         if not found:
             raise UsageError(f"state {state} is not in the pool of {task}", where=str(self.path))
         return number, int(found[0][0])
@@ -446,7 +451,7 @@ class CampaignStore:
         query = f"SELECT {rows.POOL_COLUMNS} FROM pool WHERE task = ? ORDER BY idx"
         return [
             rows.decoded(rows.pool_record, str(self.path), task, row)
-            for row in self._rows(query, self._task_id(task))
+            for row in self.rows(query, self._task_id(task))
         ]
 
     def runs(self, task: str) -> list[RunRecord]:
@@ -465,14 +470,14 @@ class CampaignStore:
 
     def _joined(self, table: str, columns: str, task: str) -> list[tuple[Any, ...]]:
         named = ", ".join(f"{table}.{column.strip()}" for column in columns.split(","))
-        return self._rows(
+        return self.rows(
             f"SELECT pool.state, {named} FROM {table} JOIN pool USING (task, idx) WHERE task = ? ORDER BY idx",
             self._task_id(task),
         )
 
     def events(self) -> list[Event]:
         query = f"SELECT {rows.EVENT_COLUMNS} FROM events ORDER BY id"
-        return [rows.decoded(rows.event_of, str(self.path), row) for row in self._rows(query)]
+        return [rows.decoded(rows.event_of, str(self.path), row) for row in self.rows(query)]
 
     def tested(self, task: str | None = None) -> Iterator[TestedState]:
         """The tested states, by name of the task and order of the pool."""
@@ -500,16 +505,16 @@ class CampaignStore:
         """Where the stored prefix of a task ends: what a resumed campaign needs to go on."""
         number = self._task_id(task)
         with self._snapshot():
-            ((pool, iteration),) = self._rows(
+            ((pool, iteration),) = self.rows(
                 "SELECT count(*), max(iteration) FROM pool WHERE task = ?", number
             )
-            ((tested,),) = self._rows("SELECT count(*) FROM verdicts WHERE task = ?", number)
-            ((untested,),) = self._rows(
+            ((tested,),) = self.rows("SELECT count(*) FROM verdicts WHERE task = ?", number)
+            ((untested,),) = self.rows(
                 "SELECT min(pool.idx) FROM pool LEFT JOIN verdicts USING (task, idx) "
                 "WHERE task = ? AND verdict IS NULL",
                 number,
             )
-            kinds = {k for (k,) in self._rows("SELECT kind FROM events WHERE task = ?", task)}
+            kinds = {k for (k,) in self.rows("SELECT kind FROM events WHERE task = ?", task)}
         return LastUnit(
             pool, iteration, tested, untested, POOL_FINISHED in kinds, TASK_FINISHED in kinds
         )

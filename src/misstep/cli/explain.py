@@ -16,6 +16,8 @@ from misstep.campaigns.policy import policy_of
 from misstep.campaigns.records import TestedState
 from misstep.campaigns.store import CampaignStore, open_store
 from misstep.cli.arguments import AsJson, check_limits
+from misstep.cli.jani_records import explain_safety
+from misstep.cli.jani_test import is_safety
 from misstep.cli.output import print_json, remark, search_progress
 from misstep.errors import UsageError
 from misstep.faults.diff import Segment
@@ -43,6 +45,12 @@ def explain_command(
         int, typer.Option(metavar="N", help="Of the search from each state on larger tasks.")
     ] = DEFAULT_EVALUATIONS,
     top: Annotated[int, typer.Option(metavar="N", help="How many missteps to print.")] = 20,
+    shield: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Of a model: write the faults as a blacklist for shield:FILE+SPEC."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.
@@ -59,6 +67,9 @@ def explain_command(
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
+        if is_safety(store):
+            explain_safety(store, bug, top, shield, as_json)
+            return 0
         if bug is None:
             with _progress() as bar:
                 row = bar.add_task("", total=None)

@@ -10,6 +10,8 @@ import typer
 
 from misstep.campaigns.records import VERDICTS, TestedState
 from misstep.campaigns.store import open_store
+from misstep.cli.jani_records import print_safety_records
+from misstep.cli.jani_test import is_safety
 from misstep.cli.output import print_json, print_table, remark
 from misstep.errors import UsageError
 
@@ -20,7 +22,9 @@ def records_command(
     ],
     verdict: Annotated[
         str | None,
-        typer.Option(metavar="VERDICT", help="Only these: BUG, OPTIMAL or UNKNOWN."),
+        typer.Option(
+            metavar="VERDICT", help="Only these: BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN."
+        ),
     ] = None,
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only the states of this task.")
@@ -31,11 +35,14 @@ def records_command(
 ) -> int:
     """Print the tested states of a campaign, by task and in the order of the pool; also while it is running."""
     wanted = verdict and verdict.upper()
-    if wanted and wanted not in VERDICTS:
-        raise UsageError(f"no verdict {verdict!r}", expected=", ".join(VERDICTS))
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
+        if is_safety(store):
+            print_safety_records(store, wanted, as_json)
+            return 0
+        if wanted and wanted not in VERDICTS:
+            raise UsageError(f"no verdict {verdict!r}", expected=", ".join(VERDICTS))
         states = (s for s in store.tested(task) if wanted in (None, s.verdict))
         if as_json:
             for state in states:

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from misstep.campaigns.replay import replay, rerun
+from misstep.campaigns.safety_replay import replay_safety
 from misstep.campaigns.store import open_store
 from misstep.cli.arguments import AsJson
+from misstep.cli.jani_test import is_safety
 from misstep.cli.output import print_json, remark, tracked
 from misstep.errors import InputFormatError
 
@@ -28,11 +30,17 @@ def replay_command(
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
-        count = sum(store.last_unit(name).tested for name in store.task_names())
-        results = list(tracked(replay(store), "checking", count))
-        checked = len(results)
-        if with_policy:
-            results += tracked(rerun(store), "running the policy again", count)
+        if is_safety(store):
+            total = store.rows("SELECT (SELECT count(*) FROM paths) + count(*) FROM decided")
+            found = replay_safety(store, with_policy=with_policy)
+            results = list(tracked(found, "checking", int(total[0][0])))
+            checked = len(results)
+        else:
+            count = sum(store.last_unit(name).tested for name in store.task_names())
+            results = list(tracked(replay(store), "checking", count))
+            checked = len(results)
+            if with_policy:
+                results += tracked(rerun(store), "running the policy again", count)
     wrong = [
         {"task": task, "index": index, "reason": reason}
         for task, index, reason in results

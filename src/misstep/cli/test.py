@@ -23,8 +23,11 @@ from rich.progress import Progress as Bar
 
 from misstep.campaigns.campaign import Campaign, Progress, Summary, resume_store, start_store
 from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
+from misstep.cli.jani_census import is_model
+from misstep.cli.jani_test import ModelOptions, is_safety_campaign, test_model
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
@@ -36,7 +39,7 @@ TaskPaths = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="TASK...",
-        help="The task, as for the other commands; left out with --suite and --resume.",
+        help="The task, as for the other commands, or MODEL.jani; left out with --suite and --resume.",
         show_default=False,
     ),
 ]
@@ -71,7 +74,15 @@ def command(
             "--fuzz", metavar="BIAS", help="Bias: none, policy-cost, loop, detour, surface."
         ),
     ] = None,
-    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = DEFAULT_ORACLE,
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help=f"Oracles; default {DEFAULT_ORACLE}, for a model localfix "
+            "(or tarjan, lrtdp, lao, vi, ipi).",
+            show_default=False,
+        ),
+    ] = None,
     objective: Annotated[
         str, typer.Option(metavar="cost|goal", help="What is tested for.")
     ] = "cost",
@@ -114,6 +125,17 @@ def command(
     batch_size: Annotated[
         int | None, typer.Option(metavar="N", help="States per question.")
     ] = None,
+    runs: Annotated[int, typer.Option(metavar="N", help="Of a model: runs of the fuzzer.")] = 1000,
+    radius: Annotated[
+        str,
+        typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
+    ] = "inf",
+    property: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of a model: NAME, FILE or FILE#NAME.")
+    ] = None,
+    constant: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of a model: open constants.")
+    ] = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -121,13 +143,26 @@ def command(
 
     The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found.
     """
-    check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size)
+    check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size, runs=runs)
     began = monotonic()
+    model = task is not None and is_model(task)
+    if model or (resume and is_safety_campaign(out)):
+        chosen = None
+        if not resume:
+            chosen = SafetySettings(
+                _required(policy),
+                bias or "greedy-inf",
+                runs,
+                max_steps,
+                seed,
+                oracle or "localfix",
+                parse_radius(radius),
+            )
+        options = ModelOptions(property, constant or [])
+        return test_model(task or [], chosen, out, options, _progress(), as_json)
     if resume:
         store, settings, tasks = resume_store(out)
     else:
-        if policy is None:
-            raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
         changes: dict[str, Any] = {
             "bias": bias,
             "max_states": pool,
@@ -143,8 +178,8 @@ def command(
         }
         fuzzing = preset(paper, **{name: v for name, v in changes.items() if v is not None})
         settings = CampaignSettings(
-            policy,
-            oracle,
+            _required(policy),
+            oracle or DEFAULT_ORACLE,
             objective,
             seed,
             max_steps,
@@ -160,6 +195,12 @@ def command(
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs["total"] else 0
+
+
+def _required(policy: str | None) -> str:
+    if policy is None:
+        raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
+    return policy
 
 
 def _read_tasks(paths: list[Path] | None, suite: Path | None, keep_unimportant: bool) -> list[Task]:

@@ -51,7 +51,7 @@ class JaniTask:
         self.variables = core.variables  # name, type, lower and upper bound
         self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
         self._locations = dict(locations)  # names of the values of location variables
-        self._source = dict(source)
+        self.source = dict(source)
 
     def __repr__(self) -> str:
         return f"<JaniTask {self.name}: {len(self.variables)} variables, {len(self.labels)} labels>"
@@ -59,13 +59,13 @@ class JaniTask:
     def __reduce__(self) -> tuple[Any, ...]:
         from misstep.tasks.jani.load import rebuild
 
-        return rebuild, (self._source,)
+        return rebuild, (self.source,)
 
     @cached_property
     def digest(self) -> str:
         """Identifies the task: all that was read and all options, but not where it was read from."""
-        files = self._source["files"]
-        rest = {key: value for key, value in self._source.items() if key not in ("files", "path")}
+        files = self.source["files"]
+        rest = {key: value for key, value in self.source.items() if key not in ("files", "path")}
         contents = [hashlib.sha256(content).hexdigest() for content in files.values()]
         text = json.dumps([contents, rest], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()

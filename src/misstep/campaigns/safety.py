@@ -1,0 +1,179 @@
+"""A safety campaign: fuzz runs of a policy into unsafe states, decide which of them could be avoided, find the faults.
+
+Runs are numbered, and a run is a function of the seed and its number, so fuzzing goes on where it was interrupted. Each
+unsafe run is then analysed from its end. Whether a state is safe is a fact, so the verdicts do not depend on
+the order; only what a budget leaves UNKNOWN may.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from time import perf_counter, time
+from typing import Any
+
+from misstep.campaigns.records import Event
+from misstep.campaigns.safety_settings import SafetySettings
+from misstep.campaigns.safety_store import DecidedState, SafetyStore
+from misstep.campaigns.store import CampaignStore
+from misstep.safety.decider import Answer, Decider
+from misstep.safety.faults import StepReport, analyse
+from misstep.safety.fuzz import UnsafeRun, fuzz
+from misstep.safety.jani import jani_transitions
+from misstep.safety.policies import LabelPolicyHandle, load_label_policy
+from misstep.safety.system import System
+from misstep.safety.witness import check_run, check_strategy
+from misstep.tasks.jani.task import JaniTask
+
+BATCH = 50  # runs that are stored together
+LARGEST_STRATEGY = 2_000  # states; larger witnesses are checked, but not stored
+VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
+
+# phase, done, of how many, bugs so far
+Progress = Callable[[str, int, int | None, int], None]
+
+
+@dataclass
+class SafetySummary:
+    """Numbers of a safety campaign."""
+
+    runs: int = 0
+    unsafe_runs: int = 0
+    distinct_runs: int = 0
+    distinct_states: int = 0
+    bugs: int = 0
+    not_bugs: int = 0
+    unknown: int = 0
+    faults: int = 0
+    bugs_by_radius: dict[str, int] = field(default_factory=dict)
+    policy_calls: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    remarks: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class SafetyCampaign:
+    """Runs what is left to do of a safety campaign."""
+
+    def __init__(
+        self, store: CampaignStore, settings: SafetySettings, progress: Progress | None = None
+    ) -> None:
+        self.store = store
+        self.tables = SafetyStore(store)
+        self.settings = settings
+        self.report = progress or (lambda *_: None)
+        self.seconds = {"fuzzing": 0.0, "testing": 0.0}
+
+    def run(self, task: JaniTask) -> SafetySummary:
+        """Work until it is done. Interrupted, it keeps the batches and runs that are finished."""
+        with self.store.unit():
+            self.tables.set_model(task)
+        handle = load_label_policy(self.settings.policy, task)
+        try:
+            self.store.set_policy(self.settings.policy, handle.digest)
+            system = system_of(task, handle)
+            began = perf_counter()
+            self._fuzz(system)
+            self.seconds["fuzzing"] = perf_counter() - began
+            began = perf_counter()
+            self._analyse(system)
+            self.seconds["testing"] = perf_counter() - began
+            calls = system.native.policy_calls
+        finally:
+            handle.close()
+        summary = safety_summary(self.store)
+        summary.policy_calls = calls
+        summary.seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
+        return summary
+
+    def _fuzz(self, system: System) -> None:
+        settings, done = self.settings, self.tables.fuzzed
+        unsafe_starts = 0
+        while done < settings.runs:
+            count = min(BATCH, settings.runs - done)
+            report = fuzz(system, settings.fuzzing(count), seed=settings.seed, first=done)
+            self.tables.add_fuzzed(done, count, report.ends, report.runs)
+            unsafe_starts += report.unsafe_starts
+            done += count
+            self.report("fuzzing", done, settings.runs, 0)
+        if unsafe_starts:
+            self.store.add_event(
+                Event(time(), "remark", f"{unsafe_starts} runs were unsafe before the first step")
+            )
+
+    def _analyse(self, system: System) -> None:
+        decider = Decider(system, self.settings.oracle, budget=self.settings.budget)
+        known = self.tables.known_states()
+        bugs = 0
+        paths = self.tables.paths(open_only=True)
+        for done, run in enumerate(paths):
+            check_run(system, run)
+            decided: list[DecidedState] = []
+            for step in analyse(decider, run, self.settings.radius).steps:
+                if step.state not in known:
+                    known.add(step.state)
+                    index = len(known) - 1
+                    decided.append(self._decided(decider, run, step, index))
+            self.tables.add_analysed(int(run.number or 0), decided)
+            bugs += sum(entry.verdict == "BUG" for entry in decided)
+            self.report("testing", done + 1, len(paths), bugs)
+
+    def _decided(
+        self, decider: Decider, run: UnsafeRun, step: StepReport, index: int
+    ) -> DecidedState:
+        strategy = None
+        if step.safety is Answer.SAFE:
+            found = decider.strategy(step.state, self.settings.radius)
+            check_strategy(decider.system, found)  # no bug without a witness that holds
+            if len(found) <= LARGEST_STRATEGY:
+                strategy = tuple(found.labels.items())
+        fault = step.fault
+        return DecidedState(
+            index,
+            step.state,
+            int(run.number or 0),
+            step.step,
+            step.label,
+            VERDICTS[step.safety],
+            step.smallest_radius,
+            step.is_fault,
+            None if fault is None else fault.outcome,
+            strategy,
+            step.effort.seconds,
+            step.effort.evaluations,
+        )
+
+
+def system_of(task: JaniTask, handle: LabelPolicyHandle) -> System:
+    return System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
+
+
+def safety_summary(store: CampaignStore) -> SafetySummary:
+    """The numbers of what is stored."""
+    tables = SafetyStore(store)
+    total = SafetySummary(
+        runs=tables.fuzzed,
+        unsafe_runs=tables.unsafe_runs,
+        distinct_runs=len(tables.paths()),
+    )
+    radii: dict[float, int] = {}
+    for entry in tables.decided():
+        total.distinct_states += 1
+        total.bugs += entry.verdict == "BUG"
+        total.not_bugs += entry.verdict == "NOT A BUG"
+        total.unknown += entry.verdict == "UNKNOWN"
+        total.faults += entry.fault is True
+        if entry.verdict == "BUG" and entry.smallest_radius is not None:
+            radii[entry.smallest_radius] = radii.get(entry.smallest_radius, 0) + 1
+    total.bugs_by_radius = {
+        "more" if radius == math.inf else str(int(radius)): radii[radius]
+        for radius in sorted(radii)
+    }
+    total.remarks = [event.text for event in store.events() if event.kind == "remark"]
+    return total
+
+
+__all__ = ["SafetyCampaign", "SafetySummary", "safety_summary", "system_of"]

@@ -1,0 +1,124 @@
+"""`misstep test MODEL.jani`: find runs of a policy into unsafe states that could have been avoided."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from misstep.campaigns.campaign import Progress
+from misstep.campaigns.create import DATABASE_NAME
+from misstep.campaigns.safety import SafetyCampaign, SafetySummary
+from misstep.campaigns.safety_settings import SAFETY, SafetySettings
+from misstep.campaigns.safety_store import SafetyStore
+from misstep.campaigns.settings import without_none
+from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.cli.output import print_json, print_pairs, remark
+from misstep.errors import InputFileError, UsageError
+from misstep.tasks.jani.load import load_jani
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How to read the model."""
+
+    property: str | None
+    constants: list[str]
+
+    def parameters(self) -> dict[str, bool | int | float]:
+        found: dict[str, bool | int | float] = {}
+        for text in self.constants:
+            name, equals, value = text.partition("=")
+            if not equals:
+                raise UsageError(f"--constant {text}", expected="NAME=VALUE")
+            found[name] = _value(text, value)
+        return found
+
+
+def _value(text: str, value: str) -> bool | int | float:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    raise UsageError(f"--constant {text}", expected="a number, true or false")
+
+
+def is_safety_campaign(folder: Path) -> bool:
+    if not (folder / DATABASE_NAME).exists():
+        return False
+    with open_store(folder, readonly=True) as store:
+        return is_safety(store)
+
+
+def is_safety(store: CampaignStore) -> bool:
+    return store.config.get("campaign") == SAFETY
+
+
+def test_model(
+    paths: list[Path],
+    settings: SafetySettings | None,
+    out: Path,
+    options: ModelOptions,
+    progress: AbstractContextManager[Progress],
+    as_json: bool,
+) -> int:
+    """Begin a campaign, or go on with the one in `out` if there are no settings."""
+    began = monotonic()
+    if settings is None:
+        store = open_store(out)
+        settings = SafetySettings.from_dict(store.config, str(store.path))
+        task = SafetyStore(store).model()
+    else:
+        if len(paths) > 1:
+            raise UsageError(
+                f"{paths[1]} is one file too many", expected="one model, with its property in it"
+            )
+        task = load_jani(paths[0], options.property, options.parameters())
+        store = _start(out, settings)
+    with store, progress as report:
+        summary = SafetyCampaign(store, settings, report).run(task)
+    summary.seconds["total"] = round(monotonic() - began, 3)
+    _print(summary, store, as_json)
+    return 1 if summary.bugs else 0
+
+
+def _start(out: Path, settings: SafetySettings) -> CampaignStore:
+    """A new campaign; also where an earlier start of the same was killed before it knew its model."""
+    try:
+        return create_store(out, settings.as_dict())
+    except InputFileError:
+        if not (out / DATABASE_NAME).exists():
+            raise
+        store = open_store(out)
+        if not store.rows("SELECT 1 FROM models") and store.config == without_none(
+            settings.as_dict()
+        ):
+            return store
+        store.close()
+        raise
+
+
+def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:
+    numbers: dict[str, Any] = summary.as_dict()
+    if as_json:
+        print_json({"campaign": str(store.folder), **numbers})
+        return
+    print_pairs(
+        {name: numbers[name] for name in ("runs", "unsafe_runs", "distinct_states", "bugs")}
+        | {"not bugs": summary.not_bugs, "unknown": summary.unknown, "faults": summary.faults}
+    )
+    if summary.bugs_by_radius:
+        parts = [f"{count} with {radius}" for radius, count in summary.bugs_by_radius.items()]
+        print("bugs by deviations that avoid them: " + ", ".join(parts))
+    seconds = ", ".join(f"{name} {spent:.1f} s" for name, spent in summary.seconds.items())
+    remark(f"{seconds}; {summary.policy_calls} policy calls; records in {store.folder}")
+    for text in summary.remarks[:10]:
+        remark(f"note: {text}")
+
+
+__all__ = ["ModelOptions", "is_safety", "is_safety_campaign", "test_model"]

@@ -1,0 +1,183 @@
+"""Safety campaigns end to end: true against the fixpoint, the same after interruptions, checked from their files."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.campaigns.safety import SafetyCampaign, safety_summary
+from misstep.campaigns.safety_replay import replay_safety
+from misstep.campaigns.safety_settings import SafetySettings
+from misstep.campaigns.safety_store import SafetyStore
+from misstep.campaigns.store import create_store, open_store
+from misstep.errors import UsageError
+from misstep.safety import Answer, Decider, System
+from misstep.safety.jani import jani_transitions
+from misstep.safety.policies import load_label_policy
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models import generate_model, write_model
+from support.commands import misstep, result_of
+
+MODELS: list[tuple[str, dict[str, Any]]] = [
+    ("one-way-line", {"cells": 5, "packages": 2, "vmax": 3, "drop": True}),
+    ("two-way-line", {"cells": 5, "packages": 2, "vmax": 3}),
+    ("blocksworld-cost", {"blocks": 3, "limit": 2, "max-cost": 2}),
+    ("n-puzzle", {"width": 2, "height": 2, "max-cost": 1, "tile": 1, "cell": 3}),
+    ("beluga", {"racks": 1, "lines": "0,2/1", "swaps": 5}),
+]
+
+
+def model(folder: Path, name: str, choices: dict[str, Any]) -> Path:
+    path = folder / f"{name}.jani"
+    options = {key.replace("-", "_"): value for key, value in choices.items()}
+    write_model(generate_model(name, **options), path)
+    return path
+
+
+def run(folder: Path, task: JaniTask, settings: SafetySettings) -> list[dict[str, Any]]:
+    with create_store(folder, settings.as_dict()) as store:
+        SafetyCampaign(store, settings).run(task)
+    return records(folder)
+
+
+def records(folder: Path) -> list[dict[str, Any]]:
+    with open_store(folder, readonly=True) as store:
+        tables = SafetyStore(store)
+        task = tables.model()
+        return [{**entry.as_dict(task, tables.radius), "seconds": 0} for entry in tables.decided()]
+
+
+@pytest.mark.parametrize("radius", [math.inf, 1])
+@pytest.mark.parametrize(("name", "choices"), MODELS)
+def test_verdicts_and_faults_are_true(
+    tmp_path: Path, name: str, choices: dict[str, Any], radius: float
+) -> None:
+    task = load_jani(model(tmp_path, name, choices))
+    for policy in ("first", "random:3"):
+        handle = load_label_policy(policy, task)
+        system = System(jani_transitions(task), handle.policy)
+        truth = Decider(system, "vi")
+        found = run(
+            tmp_path / policy.replace(":", ""), task, SafetySettings(policy, runs=60, radius=radius)
+        )
+        for row in found:
+            state = tuple(row["state"])
+            safe = truth.decide(state, radius).answer
+            assert row["verdict"] == {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG"}[safe]
+            outcomes = task.outcomes(state, row["decision"])
+            lost = any(truth.decide(t, radius).answer is Answer.NOT_SAFE for t in outcomes)
+            assert row["fault"] == (safe is Answer.SAFE and lost)
+        with open_store(tmp_path / policy.replace(":", ""), readonly=True) as store:
+            for with_policy in (False, True):
+                results = list(replay_safety(store, with_policy=with_policy))
+                assert [reason for *_, reason in results if reason] == []
+            total = safety_summary(store)
+        assert total.distinct_states == len(found) == total.bugs + total.not_bugs
+        assert total.faults == sum(row["fault"] for row in found)
+
+
+def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> None:
+    task = load_jani(model(tmp_path, *MODELS[0]))
+    settings = SafetySettings("first", runs=120)
+    expected = run(tmp_path / "a", task, settings)
+    assert expected
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    store = create_store(tmp_path / "b", settings.as_dict())
+    stops = 0
+    while True:
+        with store:
+            try:
+                SafetyCampaign(store, settings, stop).run(task)
+                break
+            except KeyboardInterrupt:
+                stops += 1
+        store = open_store(tmp_path / "b")
+    assert stops > 5
+    assert records(tmp_path / "b") == expected
+
+
+def test_tampering_is_found(tmp_path: Path) -> None:
+    task = load_jani(model(tmp_path, *MODELS[0]))
+    rows = run(tmp_path / "c", task, SafetySettings("first", runs=60))
+    bug = next(k for k, row in enumerate(rows) if row["verdict"] == "BUG")
+    with open_store(tmp_path / "c") as store:
+        state = json.dumps(rows[bug]["state"])
+        strategy = json.dumps([[rows[bug]["state"], rows[bug]["decision"]]])
+        store.execute("UPDATE decided SET strategy = ? WHERE state = ?", strategy, state)
+        store.execute("UPDATE paths SET labels = replace(labels, 'acc', 'dec') WHERE number = 0")
+    with open_store(tmp_path / "c", readonly=True) as store:
+        wrong = [reason for *_, reason in replay_safety(store) if reason]
+    assert len(wrong) >= 2
+
+
+def test_commands(tmp_path: Path) -> None:
+    path, out = model(tmp_path, *MODELS[0]), tmp_path / "c"
+    summary = result_of("test", path, "--policy", "first", "--runs", "50", "--out", out, code=1)
+    for key in [
+        "runs",
+        "unsafe_runs",
+        "distinct_states",
+        "bugs",
+        "not_bugs",
+        "unknown",
+        "faults",
+        "seconds",
+    ]:
+        assert key in summary
+    assert summary["runs"] == 50
+    again = result_of("test", "--resume", "--out", out, code=1)
+    assert again["bugs"] == summary["bugs"]
+    assert result_of("replay", out, "--rerun")["wrong"] == []
+    faults = result_of("explain", out, "--shield", tmp_path / "shield.json")["faults"]
+    assert len(faults) == summary["faults"]
+    bug = faults[0]
+    index = next(r["index"] for r in _indexed(out) if r["state"] == bug["state"])
+    told = result_of("explain", out, str(index))
+    assert told["run"][-1]["verdict"] == "UNSAFE"
+    assert told["faults"]
+    done = misstep("explain", out, str(index))
+    assert done.returncode == 0
+    assert "<- fault" in done.stdout
+    done = misstep("explain", out, "999")
+    assert (done.returncode, "no bug '999'" in done.stderr) == (2, True)
+    spec = f"shield:{tmp_path / 'shield.json'}+first"
+    done = misstep("test", path, "--policy", spec, "--runs", "20", "--out", tmp_path / "d")
+    assert done.returncode in (0, 1)
+
+
+def _indexed(folder: Path) -> list[dict[str, Any]]:
+    with open_store(folder, readonly=True) as store:
+        return [{"index": e.index, "state": list(e.state)} for e in SafetyStore(store).decided()]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fuzz": "detour"}, {"oracle": "aras"}, {"radius": -1}, {"radius": 0.5}, {"runs": 0}],
+)
+def test_wrong_settings(wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        SafetySettings("first", **wrong)
+
+
+def test_wrong_options(tmp_path: Path) -> None:
+    path = model(tmp_path, *MODELS[0])
+    for options in (
+        ["--radius", "many"],
+        ["--constant", "x"],
+        ["--oracle", "bmo(100)"],
+        ["--fuzz", "loop"],
+        ["--property", "nothing"],
+    ):
+        done = misstep("test", path, "--policy", "first", "--out", tmp_path / "x", *options)
+        assert done.returncode in (2, 30, 31, 32), (options, done.stderr)
+        assert done.stderr.count("\n") == 1
+    done = misstep("test", path, "--out", tmp_path / "x")
+    assert (done.returncode, "no policy to test" in done.stderr) == (2, True)
