@@ -208,7 +208,9 @@ def test_settings_gone_or_changed(campaign: Path) -> None:
 # -- schema ---------------------------------------------------------------------------------------
 
 
-BACK_TO_1 = "ALTER TABLE verdicts DROP COLUMN derivation; DROP TABLE dominance"
+BACK_TO_1 = "ALTER TABLE verdicts DROP COLUMN derivation; " + "; ".join(
+    f"DROP TABLE {table}" for table in ("dominance", "models", "fuzzed", "decided", "paths")
+)
 
 
 def test_campaigns_of_version_1_are_brought_up_to_date(campaign: Path) -> None:
