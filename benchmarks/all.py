@@ -21,6 +21,7 @@ NAMES = (
     "processes",
     "jani",
     "safety",
+    "safety_jani",
     "dominance",
     "training",
 )

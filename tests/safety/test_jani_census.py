@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from misstep import _core
-from misstep.safety import Decider, System, jani_transitions, load_label_policy, safety_census
+from misstep.safety import (
+    Answer,
+    Decider,
+    System,
+    jani_transitions,
+    load_label_policy,
+    safety_census,
+)
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
 from support.jani_evaluator import SafetyTask, explore, faults, safe_states, values
@@ -70,3 +78,29 @@ def test_a_system_over_other_states_is_refused(tmp_path: Path) -> None:
     system = System(jani_transitions(task), "first")
     with pytest.raises(ValueError, match="not over these transitions"):
         _core.jani_ground_truth(task.space(), jani_transitions(task), system.native, 2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("name", "horizon", "grid", "safe"),
+    [
+        ("inverted-pendulum", 10, {"angle": (-0.7, 0.7, 15), "speed": (-2, 2, 9)}, 75),
+        ("bouncing-ball", 30, {"h": (5, 9, 9), "v": (-1, 1, 5)}, 45),
+    ],
+)
+def test_safe_starts_of_control_models(
+    name: str,
+    horizon: int,
+    grid: dict[str, tuple[float, float, int]],
+    safe: int,
+    kind: str,
+    tmp_path: Path,
+) -> None:
+    write_model(generate_model(name, horizon=horizon), path := tmp_path / "model.jani")
+    task = load_jani(path)
+    assert task.variable_names == (*grid, "t")
+    decider = Decider(System(jani_transitions(task), "first"), kind)
+    axes = [np.linspace(*axis).tolist() for axis in grid.values()]
+    answers = [decider.decide((*point, 0)).answer for point in product(*axes)]
+    assert answers.count(Answer.SAFE) == safe
+    assert Answer.UNKNOWN not in answers
