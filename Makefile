@@ -28,7 +28,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	    --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR) --editable '.[dev]'
 	@touch $@
 
-demo: setup  ## generate a task, test a policy on it, replay what was found
+demo: setup  ## test a trained network that comes with Misstep, explain what was found
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup lint alone unit  ## all tests
@@ -60,4 +60,4 @@ bench: setup  ## the benchmarks, with the peers they are compared with
 	$(BIN)/python -m benchmarks.all
 
 clean:  ## remove what was built
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache .hypothesis

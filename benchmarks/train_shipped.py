@@ -38,6 +38,7 @@ from misstep.training.trainer import train
 
 Sizes = dict[str, int]
 GOOD = 0.6  # of the held-out tasks
+TEST = TestSettings(pool_size=50, seed=7)  # on the held-out tasks
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def one_training(domain: str, seed: int, out: Path, scale: float, device: str) -
     summary = train(tasks, validation, folder, settings, device=device)
     tree = read_tree(folder)
     held_out = make_tasks(domain, subject.test, sources)
-    results = results_of(folder, tree, held_out, TestSettings(pool_size=50, seed=7))
+    results = results_of(folder, tree, held_out, TEST)
     solved = {id: sum(r.initial_solved for r in own) for id, own in results.items()}
     chosen = {criterion: select_offline(tree, criterion, solved) for criterion in CRITERIA}
     return {
@@ -261,6 +262,7 @@ def ship(domain: str, runs: list[dict[str, Any]], out: Path, scale: float) -> di
         },
         "validation": {"names": names["validate"], **run["validation"][id]},
         "held_out": {"names": names["test"], **own},
+        "test": {"pool": TEST.pool_size, "seed": TEST.seed, "oracle": TEST.oracle},
         "known_weaknesses": {
             "unsolved": unsolved,
             "bugs": {r["task"]: f"{r['bugs']} of {r['processed']} states" for r in costly[:10]},
@@ -288,7 +290,7 @@ def card_text(card: dict[str, Any]) -> str:
     held, weak = card["held_out"], card["known_weaknesses"]
     size = f"{card['architecture']['parameters']:,} parameters, {card['bytes']:,} bytes"
     states = f"{held['solved']} of {held['processed']} test states solved, {held['bugs']} counted as bugs"
-    training, validation = card["training"], card["validation"]
+    training, validation, test = card["training"], card["validation"], card["test"]
     lines = [
         f"# {card['domain']}: an ASNet",
         "",
@@ -298,6 +300,8 @@ def card_text(card: dict[str, Any]) -> str:
         f"- Validation: {validation['coverage']} of {validation['tasks']} tasks.",
         f"- Held out: {held['coverage']} of {held['tasks']} tasks; {states}.",
         "  A task that is not solved from its initial state counts as all bugs.",
+        f"  Pools of {test['pool']} states a task from random walks (seed {test['seed']}), oracle `{test['oracle']}`.",
+        "- Chosen among the models of all seeds by these same tasks: expect less on others.",
         f"- Known weaknesses: fails on {', '.join(weak['unsolved']) or 'none of them'}.",
     ]
     lines += [f"  {task}: {text} are proven bugs." for task, text in weak["bugs"].items()]

@@ -1,15 +1,26 @@
 #!/usr/bin/env bash
-# From nothing to a tested policy: generate a task, look at it, run a policy on it, test it, replay what was found.
+# From nothing to the missteps of a trained network: generate a task, run a shipped ASNet on it, test it, explain what was found.
 set -euo pipefail
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+cd "$(dirname "$0")/.."
+out=demo-out
+rm -rf "$out"
 say() { printf '\n$ %s\n' "$*"; "$@"; }
 
-say misstep generate gripper --balls 4 -o "$folder/task"
-say misstep census "$folder/task"
-say misstep plan "$folder/task" --search astar-lmcut
-say misstep check-policy "$folder/task" --policy heuristic:ff
-say misstep run "$folder/task" --policy heuristic:ff
-say misstep test "$folder/task" --policy heuristic:ff --pool 30 --out "$folder/found" || [ $? -eq 1 ] # 1: bugs found
-say misstep records "$folder/found" --verdict BUG
-say misstep replay "$folder/found"
+say misstep generate gripper --balls 6 --scatter 50 --seed 2 -o "$out/task"
+say misstep census "$out/task"
+say misstep run "$out/task" --policy shipped:gripper
+say misstep test "$out/task" --policy shipped:gripper --pool 30 --out "$out/found" || [ $? -eq 1 ] # 1: bugs found
+say misstep records "$out/found" --verdict BUG
+say misstep explain "$out/found"
+say misstep explain "$out/found" 0 # the initial state
+say misstep replay "$out/found"
+
+cat <<END
+
+Every bug above is proven: a better plan is known, and an independent checker has replayed it. To look closer:
+  . .venv/bin/activate
+  misstep explain $out/found 2        # another bug: the run beside the better plan
+  misstep replay $out/found --rerun   # run the policy again and compare
+  misstep test $out/task --policy shipped:gripper --pool 200 --oracle exact --out $out/all
+  misstep list                            # the other shipped policies, domains and oracles
+END

@@ -13,7 +13,7 @@ import pytest
 from misstep.errors import UsageError
 from misstep.policies.networks import choose, load_network, read_interface
 from misstep.policies.networks.interface import check_sizes
-from misstep.policies.networks.shipped import FOLDER, shipped_names, shipped_network
+from misstep.policies.shipped import SHIPPED, shipped, shipped_names
 from misstep.safety import Answer, Decider, System, envelope
 from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.jani.load import load_jani
@@ -22,36 +22,36 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model
 from misstep.training.qlearning.evaluate import evaluate
 
-EACH = pytest.mark.parametrize("name", shipped_names())
+EACH = pytest.mark.parametrize("name", shipped_names("safety"))
 
 
 @cache
 def model_of(name: str) -> JaniTask:
-    card = shipped_network(name).card
+    card = shipped("safety", name).card
     path = Path(mkdtemp()) / "model.jani"
     path.write_text(generate_model(card["model"], **card["options"]).text)
     return load_jani(path)
 
 
 def test_three_domains() -> None:
-    assert {"one-way-line", "beluga", "inverted-pendulum"} <= set(shipped_names())
+    assert {"one-way-line", "beluga", "inverted-pendulum"} <= set(shipped_names("safety"))
     with pytest.raises(UsageError, match="no network 'chess'"):
-        shipped_network("chess")
+        shipped("safety", "chess")
 
 
 @EACH
 def test_small_and_as_the_card_says(name: str) -> None:
-    own = shipped_network(name)
-    interface = read_interface(own.interface)
+    own = shipped("safety", name)
+    interface = read_interface(own.file)
     network = load_network(interface.file)
     check_sizes(interface, network, name)
-    assert interface.file.parent == FOLDER
+    assert interface.file.parent == SHIPPED / "safety"
     assert interface.file.stat().st_size < 100_000
     assert (network.inputs, network.outputs) == (own.card["inputs"], own.card["outputs"])
     assert network.digest == own.card["digest"]
     assert hashlib.sha256(interface.file.read_bytes()).hexdigest() == own.card["digest"]
     task = model_of(name)
-    assert load_interface(own.interface).columns(task) == list(range(network.inputs))
+    assert load_interface(own.file).columns(task) == list(range(network.inputs))
     assert interface.labels == task.labels
     assert own.card["commands"][1].startswith("misstep train qlearning ")
     assert own.card["test"]["unsafe_rate"] > 0
@@ -59,9 +59,9 @@ def test_small_and_as_the_card_says(name: str) -> None:
 
 @EACH
 def test_it_has_a_bug(name: str) -> None:
-    own = shipped_network(name)
+    own = shipped("safety", name)
     task = model_of(name)
-    network = load_network(read_interface(own.interface).file)
+    network = load_network(read_interface(own.file).file)
 
     def act(state: State) -> int:
         mask = np.zeros((1, len(task.labels)), np.bool_)
@@ -77,10 +77,10 @@ def test_it_has_a_bug(name: str) -> None:
 @EACH
 def test_the_rates_of_the_card(name: str) -> None:
     """The native network gives the same bits everywhere; the episodes come from the seed."""
-    own = shipped_network(name)
+    own = shipped("safety", name)
     stated = dict(own.card["test"])
     seed, horizon = stated.pop("seed"), stated.pop("horizon")
-    network = load_network(read_interface(own.interface).file)
+    network = load_network(read_interface(own.file).file)
     found = evaluate(
         model_of(name),
         network,

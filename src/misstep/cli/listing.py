@@ -9,6 +9,7 @@ from misstep.oracles.registry import BUILTIN as ORACLES
 from misstep.oracles.registry import known_oracles
 from misstep.planning import SEARCHES
 from misstep.policies.load import BUILTIN, third_party
+from misstep.policies.shipped import shipped, shipped_names
 from misstep.safety.policies import BUILTIN as LABEL_POLICIES
 from misstep.tasks.domains import DOMAINS
 from misstep.tasks.models import MODELS
@@ -32,6 +33,7 @@ def list_command(as_json: AsJson = False) -> int:
         },
         "policies": {kind.spec: kind.summary for kind in BUILTIN.values()}
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
+        "shipped policies": {f"shipped:{n}": _figures(n) for n in shipped_names("asnets")},
         "policies for models": {kind.spec: kind.summary for kind in LABEL_POLICIES.values()},
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
         "oracles": {kind.spec: kind.summary for kind in ORACLES.values()}
@@ -71,6 +73,13 @@ def list_command(as_json: AsJson = False) -> int:
         for name, summary in entries.items():
             print(f"  {name:<20} {summary}")
     return 0
+
+
+def _figures(name: str) -> str:
+    card = shipped("asnets", name).card
+    held = card["held_out"]
+    states = f"{held['bugs']} of {held['processed']} states are bugs"
+    return f"{round(card['bytes'] / 1000)} kB; solves {held['coverage']} of {held['tasks']} larger tasks, {states}"
 
 
 def _option(parameter: AnyParameter) -> str:

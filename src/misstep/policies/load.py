@@ -39,6 +39,7 @@ BUILTIN: dict[str, Kind] = {
     "plan": Kind("plan:FILE", "follows a plan from the initial state", "native:load_plan"),
     "optimal": Kind("optimal", "a cheapest way to the goal, on small tasks", "native:load_optimal"),
     "asnet": Kind("asnet:FILE", "an action schema network", "asnet.policy:load"),
+    "shipped": Kind("shipped:NAME", "a trained ASNet that comes with Misstep", "shipped:load"),
     "gnn": Kind("gnn:FILE", "a relational graph network (checkpoint of torch)", "gnn.policy:load"),
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "remote:load"),

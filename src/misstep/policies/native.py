@@ -1,6 +1,6 @@
 """Policies that run in native code: `first`, `random:SEED`, `heuristic:NAME`, `plan:FILE`, `optimal`.
 
-They need no training and no optional package: baselines, test subjects, and the policy of the demo.
+They need no training and no optional package: baselines and test subjects.
 """
 
 from __future__ import annotations
