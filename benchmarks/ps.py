@@ -18,7 +18,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.common import remark, report
-from misstep.policies.networks.shipped import shipped_names, shipped_network
+from misstep.policies.shipped import shipped, shipped_names
 from misstep.safety import CONFIGURATIONS, Answer, Budget, Decider, System, analyse_all, fuzz
 from misstep.safety.decider import KINDS
 from misstep.safety.jani import jani_transitions
@@ -38,14 +38,15 @@ MODELS: dict[str, dict[str, Any]] = {
     "cartpole": {"horizon": 100},
     "follow-car": {"horizon": 100, "nondeterministic": True},
 }
-STATES = 1000  # decided from scratch, at most
-BUDGET = Budget(evaluations=200_000, seconds=10)
+STATES = 300  # decided from scratch, at most
+BUDGET = Budget(evaluations=20_000, seconds=10)
 
 
 def load(name: str) -> tuple[JaniTask, str]:
     path = Path(tempfile.mkdtemp(prefix="misstep-bench-")) / f"{name}.jani"
     write_model(generate_model(name, **MODELS[name]), path)
-    policy = str(shipped_network(name).interface) if name in shipped_names() else "first"
+    known = name in shipped_names("safety")
+    policy = str(shipped("safety", name).file) if known else "first"
     return load_jani(path), policy
 
 
