@@ -53,7 +53,7 @@ sanitize: $(VENV)/.tools  ## the tests with address and undefined-behaviour sani
 	bash tests/sanitize.sh $(BIN)
 
 soundness: setup  ## the large campaigns against exhaustive ground truth
-	$(BIN)/python -m pytest -q -n $(JOBS) -m soundness tests/soundness
+	$(BIN)/python -m pytest -q -n $(JOBS) -m soundness
 
 bench: setup  ## the benchmarks, with the peers they are compared with
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[bench]' torch==2.13.0
