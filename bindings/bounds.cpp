@@ -132,9 +132,9 @@ void define_run_feeder(nb::module_ &module) {
     nb::class_<RunFeederHandle>(module, "RunFeeder", "Brings runs of a policy into a plan graph.")
         .def(nb::init<PolicyGraphHandle &, PlanGraphHandle &>(), nb::arg("policy"), nb::arg("plans"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("feed", [](RunFeederHandle &self, const Ids &ids) {
-            for (StateId id : checked_ids(self.policy, ids)) self.feed(id);
-        }, nb::arg("ids"), "Takes in the runs from these states of the policy graph.");
+        .def("feed", [](RunFeederHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
+            for (StateId id : checked_ids(self.policy, ids)) self.feed(id, max_steps.value_or(RunFeeder::WHOLE_RUN));
+        }, nb::arg("ids"), nb::arg("max_steps") = nb::none(), "Takes in the runs from these states of the policy graph.");
 }
 
 }  // namespace misstep::bindings

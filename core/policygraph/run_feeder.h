@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "improve/plan_graph.h"
@@ -10,24 +11,25 @@ namespace misstep {
 // Brings the transitions along the runs of a policy into a plan graph: those of runs that reach a goal give bounds at
 // once, those of all others pass bounds back to where they come from. Each decision is taken in once.
 //
-// Runs merge, and a run that was cut may go on later. So every state that was taken in points to the next one, and the
-// pointers are shortened as they are followed (union-find): from any state it is a few steps to the first
-// one on its run that has not been taken in.
+// A run is followed for a given number of steps, and no further, even if somebody else has asked the policy about what comes
+// then: what is in the plan graph must not depend on what happens to be cached. Runs merge, so every state remembers for
+// how many steps it was followed, and a run that comes to a state that was followed far enough is done.
 class RunFeeder {
    public:
+    static constexpr std::uint32_t WHOLE_RUN = std::numeric_limits<std::uint32_t>::max();
+
     RunFeeder(const PolicyGraph &policy, PlanGraph &plans) : policy_(policy), plans_(plans) {}
 
-    // Follows the run from a state as far as the policy was asked.
-    void feed(StateId start);
+    // Follows the run from a state, along which the policy was asked for that many steps.
+    void feed(StateId start, std::uint32_t max_steps = WHOLE_RUN);
 
    private:
-    StateId first_missing(StateId id);
     StateId plan_id(StateId id);
 
     const PolicyGraph &policy_;
     PlanGraph &plans_;
-    std::vector<StateId> next_;   // itself: not taken in, or the last state of a loop
-    std::vector<char> is_closed_;  // the loop has been taken in up to this state
+    std::vector<std::uint32_t> followed_;  // steps from this state
+    std::vector<char> is_taken_in_;
     std::vector<int> values_;
 };
 

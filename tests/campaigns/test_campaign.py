@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,7 @@ from misstep.fuzzing.settings import preset
 from misstep.tasks.domains import generate
 from misstep.tasks.domains.write import write_instance
 from misstep.tasks.task import State, Task
-from support.tasks import random_costs, small_task
+from support.tasks import random_costs, sas, small_task
 
 ORACLE = "elimination, undo, lookahead(2), aras/ehc"
 
@@ -79,6 +80,49 @@ def test_jobs_and_batches_do_not_matter(tmp_path: Path) -> None:
     assert run(tmp_path / "b", task, chosen, batch_size=1) == expected
     assert run(tmp_path / "c", task, chosen, jobs=2, batch_size=64) == expected
     assert run(tmp_path / "d", task, chosen, jobs=4) == expected
+
+
+@pytest.mark.parametrize("oracle", ["lookahead(1)", "undo", "bmo(10)+aras/ehc"])
+def test_jobs_do_not_matter_where_runs_are_cut(tmp_path: Path, oracle: str) -> None:
+    task = small_task("gripper-4")
+    chosen = replace(settings("noisy:0.15:3+optimal", oracle), max_steps=5)
+    expected = run(tmp_path / "a", task, chosen)
+    assert any(row["verdict"] == "BUG" for row in expected) or oracle == "undo"
+    assert run(tmp_path / "b", task, chosen, jobs=2) == expected
+
+
+def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
+    """Two operators of one name, as disjunctive preconditions give them: resuming must follow the walk that was taken."""
+    text = sas(
+        [5, 2],
+        [0, 0],
+        [(0, 4)],
+        [
+            "0\n1\n0 0 0 1\n1",
+            "0\n1\n0 0 0 2\n1",
+            "0\n1\n0 0 1 3\n1",
+            "0\n1\n0 0 2 4\n1",
+            "0\n1\n0 0 3 0\n1",
+            "0\n1\n0 1 -1 1\n1",
+        ],
+    )
+    lines = text.split("\n")
+    names = iter(["go", "left", "go", "on", "back", "set"])
+    lines = [
+        next(names) if line.startswith("op") and line[2:].isdigit() else line for line in lines
+    ]
+    task = Task("\n".join(lines).encode(), name="namesakes")
+    chosen = settings("first", "undo, exact", bias="none")
+    expected = run(tmp_path / "a", task, chosen)
+    folder = tmp_path / "b"
+    run(folder, task, chosen)
+    with open_store(folder) as store:
+        store.execute("DELETE FROM verdicts")
+        store.execute("DELETE FROM runs")
+        store.execute("DELETE FROM events WHERE kind = 'task finished'")
+    with open_store(folder) as store:
+        Campaign(store, chosen).run([task])
+    assert records(folder) == expected
 
 
 def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path) -> None:

@@ -54,11 +54,13 @@ def write(folder: str, ready: str = "before opening") -> None:
 def check_prefix(store: CampaignStore) -> tuple[int, int]:
     if not store.task_names():
         return 0, 0
-    pool, runs = store.pool("counter"), store.runs("counter")
+    with store._snapshot():  # the writer may be at work
+        pool, runs = store.pool("counter"), store.runs("counter")
+        verdicts = store.verdicts("counter")
     assert len(pool) % 3 == 0
     assert pool == [pool_record(i) for i in range(len(pool))]
     assert runs == [run_record(i) for i in range(len(runs))]
-    assert store.verdicts("counter") == [verdict_record(i) for i in range(len(runs))]
+    assert verdicts == [verdict_record(i) for i in range(len(runs))]
     assert len(pool) // 3 - len(runs) in (0, 1)
     return len(pool), len(runs)
 

@@ -157,9 +157,9 @@ def test_runs_are_taken_in_once_and_go_on_where_they_were_cut(name: str) -> None
         states = sample(space, 60)
         for max_steps in (1, 3, 4, None):
             ends = runner.run(rows(states), max_steps)
-            store.add_runs(runner.graph, ends.ids)
+            store.add_runs(runner.graph, ends.ids, max_steps)
             transitions = store.graph.transition_count
-            store.add_runs(runner.graph, ends.ids)
+            store.add_runs(runner.graph, ends.ids, max_steps)
             assert store.graph.transition_count == transitions
             for state, cost, outcome in zip(states, ends.costs, ends.outcomes, strict=True):
                 if outcome == 1:
@@ -167,6 +167,21 @@ def test_runs_are_taken_in_once_and_go_on_where_they_were_cut(name: str) -> None
         # All runs are known to their ends, so each decision is there exactly once.
         decided = runner.graph.decisions(np.arange(len(runner.graph), dtype=np.uint32))
         assert store.graph.transition_count == np.count_nonzero(decided >= 0)
+
+
+@pytest.mark.parametrize("max_steps", [1, 2, 5])
+def test_what_others_have_asked_does_not_come_in(max_steps: int) -> None:
+    """A run is taken in for as many steps as it was run, whatever the policy graph knows about the rest."""
+    task, space = variant("gripper-4", ())
+    fresh, asked = (PolicyRunner(load_policy("heuristic:ff", task)) for _ in range(2))
+    asked.run(rows(sample(space, 1000)), None)
+    states = []
+    for runner in (fresh, asked):
+        store = BoundStore(task)
+        ends = runner.run(rows(sample(space, 7)), max_steps)
+        store.add_runs(runner.graph, ends.ids, max_steps)
+        states.append((store.graph.transition_count, sorted(store.graph.states().tolist())))
+    assert states[0] == states[1]
 
 
 def test_graphs_of_two_tasks_do_not_mix() -> None:

@@ -28,10 +28,11 @@ from misstep.campaigns.store import (
 )
 from misstep.campaigns.testing import Job, Tested, judge_chunk
 from misstep.errors import InputFileError, InputFormatError
+from misstep.faults.explain import follow
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.oracles.dominance import DominanceFunction, try_dominance
-from misstep.oracles.grammar import needs_dominance
+from misstep.oracles.grammar import check_oracle, needs_dominance
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
@@ -54,6 +55,7 @@ class Summary:
     )
     optimal: int = 0
     unknown: int = 0
+    errors: int = 0  # states from which the policy crashed or answered nonsense
     policy_calls: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
@@ -125,7 +127,7 @@ class Campaign:
     # -- the pool ---------------------------------------------------------------------------------
 
     def _make_pool(self, task: Task, runner: PolicyRunner) -> list[PoolEntry]:
-        known = [_entry(task, record) for record in self.store.pool(task.name)]
+        known = _entries(task, self.store.pool(task.name))
         if self.store.last_unit(task.name).pool_finished:
             return known
         pool = Pool(known, iterations=known[-1].iteration + 1) if known else None
@@ -238,6 +240,7 @@ class Campaign:
 
 def start_store(folder: Path, settings: CampaignSettings) -> CampaignStore:
     """A new campaign; also where an earlier start of the same campaign was killed before it knew its tasks."""
+    check_oracle(settings.oracle)  # before there is anything that a corrected command would meet
     config = settings.as_dict()
     try:
         return create_store(folder, config)
@@ -281,6 +284,7 @@ def summary_of(store: CampaignStore) -> Summary:
             own["solved"] += tested.outcome == "goal"
             own["optimal"] += tested.verdict == "OPTIMAL"
             own["unknown"] += tested.verdict == "UNKNOWN"
+            total.errors += tested.outcome == "error"
             if tested.is_bug and tested.kind is not None:
                 own["bugs"] += 1
                 total.bugs["total"] += 1
@@ -291,6 +295,10 @@ def summary_of(store: CampaignStore) -> Summary:
         total.solved += own["solved"]
         total.optimal += own["optimal"]
         total.unknown += own["unknown"]
+        messages = [run.message for run in store.runs(name) if run.outcome == "error"]
+        if messages:
+            text = messages[0] or "no message"
+            total.remarks.append(f"{name}: the policy failed in {len(messages)} runs: {text}")
     for event in store.events():
         if event.kind in ("remark", "limit"):
             text = f"{event.task}: {event.text}"
@@ -299,15 +307,20 @@ def summary_of(store: CampaignStore) -> Summary:
     return total
 
 
-def _entry(task: Task, record: PoolRecord) -> PoolEntry:
-    walk = tuple(task.operator_id(name) for name in record.walk)
-    initial = record.reference is None
-    return PoolEntry(
-        State(list(record.state)),
-        0 if record.reference is None else record.reference,
-        walk,
-        -1 if initial else record.iteration,
-    )
+def _entries(task: Task, records: Sequence[PoolRecord]) -> list[PoolEntry]:
+    """The pool as it was. Names of operators need not be unique, so walks are followed."""
+    entries: list[PoolEntry] = []
+    for record in records:
+        state = State(list(record.state))
+        if record.reference is None:
+            entries.append(PoolEntry(state, 0, (), -1))
+            continue
+        start = entries[record.reference].state
+        walked = follow(task, start, record.walk, "", 0, end=state)
+        entries.append(
+            PoolEntry(state, record.reference, tuple(walked.operators), record.iteration)
+        )
+    return entries
 
 
 def _pool_record(task: Task, index: int, entry: PoolEntry) -> PoolRecord:

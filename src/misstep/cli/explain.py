@@ -214,16 +214,21 @@ def _print_derivation(task: Task, bug: TestedState) -> None:
             continue
         tell()
         value = step["value"]
-        worth = f"costs {value} more" if value >= 0 else f"costs {-value} less"
-        print(f"  what can be done from {', '.join(task.facts(State(step['state'])))}")
-        print(f"  can be done from here as well; a plan from there {worth} at least, because")
+        worth = (
+            f"at least {value} more"
+            if value > 0
+            else f"at most {-value} less"
+            if value
+            else "no less"
+        )
+        print(f"  compare with {', '.join(task.facts(State(step['state'])))}:")
+        print(f"  a plan from there costs {worth} than one from here, because of")
         for factor in step["factors"]:
             if factor["value"]:
                 names = ", ".join(_variable(task, v) for v in factor["variables"])
                 print(f"    {factor['value']:+d} by {names}")
-        print("  so go on there:")
     tell()
-    print("  and the goal is reached.")
+    print("  and the goal is reached there.")
 
 
 def _variable(task: Task, variable: int) -> str:

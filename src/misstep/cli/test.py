@@ -287,6 +287,8 @@ def _print(summary: Summary, store: CampaignStore, as_json: bool) -> None:
     print(f"bugs      {bugs['total']} ({bugs['fails']} fails, {bugs['costly']} costly)")
     print(f"optimal   {summary.optimal}")
     print(f"unknown   {summary.unknown}")
+    if summary.errors:
+        print(f"errors    {summary.errors} (the policy crashed, or answered nonsense)")
     seconds = ", ".join(f"{name} {spent:.1f} s" for name, spent in summary.seconds.items())
     remark(f"{seconds}; {summary.policy_calls} policy calls; records in {store.folder}")
     for text in summary.remarks[:10]:

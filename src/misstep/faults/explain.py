@@ -128,21 +128,53 @@ def missteps(regrets: Regrets, known: Distances) -> tuple[Misstep, ...]:
     )
 
 
-def follow(task: Task, state: State, names: Sequence[str], outcome: str, cost: int) -> Trace:
-    """A run as it was recorded: by names of operators."""
+def follow(
+    task: Task,
+    state: State,
+    names: Sequence[str],
+    outcome: str,
+    cost: int,
+    end: State | None = None,
+) -> Trace:
+    """A run or walk as it was recorded: by names of operators, and where it ended, if that is known.
+
+    Names need not be unique (a disjunctive precondition gives several operators of one name). The first that applies
+    is meant; if that does not lead to the end, others are tried.
+    """
     by_name: dict[str, list[int]] = {}
     for op, name in enumerate(task.operator_names):
         by_name.setdefault(name, []).append(op)
-    states, operators = [state], []
-    for name in names:
-        # Names need not be unique; the one that applies is meant.
-        applicable = set(task.applicable(states[-1]))
-        fitting = [op for op in by_name.get(name, []) if op in applicable]
-        if not fitting:
-            raise UsageError(f"({name}) does not apply in {states[-1]}", where=task.name)
-        operators.append(fitting[0])
-        states.append(task.apply(states[-1], fitting[0]))
-    return Trace(outcome, states, operators, cost)
+    found = _follow(task, by_name, [state], [], names, end)
+    if found is None:
+        raise UsageError(f"{list(names)[:5]}... cannot be followed from {state}", where=task.name)
+    return Trace(outcome, *found, cost)
+
+
+def _follow(
+    task: Task,
+    by_name: dict[str, list[int]],
+    states: list[State],
+    operators: list[int],
+    names: Sequence[str],
+    end: State | None,
+) -> tuple[list[State], list[int]] | None:
+    choices: list[list[int]] = []  # what is left to be tried at each step taken
+    while True:
+        if len(operators) < len(names):
+            applicable = set(task.applicable(states[-1]))
+            fitting = [op for op in by_name.get(names[len(operators)], []) if op in applicable]
+            choices.append(fitting[::-1])
+        elif end is None or states[-1] == end:
+            return states, operators
+        while not (choices and choices[-1] and len(choices) > len(operators)):
+            if len(choices) > len(operators):  # nothing is left at this step
+                choices.pop()
+            if not choices:
+                return None
+            operators.pop()  # back to the step before
+            states.pop()
+        operators.append(choices[-1].pop())
+        states.append(task.apply(states[-1], operators[-1]))
 
 
 def operator_text(task: Task, operator: int | None) -> str | None:

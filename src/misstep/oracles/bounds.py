@@ -127,13 +127,15 @@ class BoundStore:
                 f"state {state}, plan {list(plan)}"
             )
 
-    def add_runs(self, policy: _core.PolicyGraph, ids: NDArray[np.uint32]) -> None:
-        """Take in the runs from these states of a policy graph, as far as the policy was asked."""
+    def add_runs(
+        self, policy: _core.PolicyGraph, ids: NDArray[np.uint32], max_steps: int | None = None
+    ) -> None:
+        """Take in the runs from these states of a policy graph, which the policy was asked for that many steps."""
         if (
             id(policy) not in self._feeders
         ):  # the feeder keeps the policy graph alive, and with it the key
             self._feeders[id(policy)] = _core.RunFeeder(policy, self.graph)
-        self._feeders[id(policy)].feed(ids)
+        self._feeders[id(policy)].feed(ids, max_steps)
 
     def add_dominance(self, dominated: State, dominating: State, value: int) -> None:
         """Take in that D(dominated, dominating) = value: what is known of the first bounds the second."""

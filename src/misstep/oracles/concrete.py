@@ -8,27 +8,40 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from misstep.oracles.grammar import parse_oracle
-from misstep.oracles.verdict import Verdict
+from misstep.oracles.neighbourhood import Aras
+from misstep.oracles.oracle import Question, Source
+from misstep.oracles.searches import EnforcedHillClimbing, GreedyBestFirst
+from misstep.oracles.verdict import Effort, Verdict
 from misstep.oracles.workbench import Workbench
-
-SEARCH = "aras(20_000)/(ehc(evaluations=2_000), gbfs(500))"
 
 
 def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
     """The verdict with a plan instead of a derivation, where a small search finds one; the finder stays the same."""
     if verdict.derivation is None:
         return verdict
-    found = parse_oracle(SEARCH, bench).test(verdict.state)
-    if found.derivation is not None:
-        return verdict
-    return replace(
-        found,
-        oracle=verdict.oracle,
-        effort=verdict.effort + found.effort,
-        limits=verdict.limits,
-        problems=verdict.problems,
-    )
+    question = Question(bench, verdict.state, None, verdict.policy_cost)
+    effort = verdict.effort
+    for source in _searches(bench, verdict):
+        # Not `answer`: by the derivation, the question is decided.
+        report = source.search(question)
+        effort += Effort(0.0, report.expansions, report.evaluations)
+        found = bench.verdict_of(verdict.state)
+        if found.is_bug and found.derivation is None:
+            return replace(
+                found,
+                oracle=verdict.oracle,
+                effort=effort,
+                limits=verdict.limits,
+                problems=verdict.problems,
+            )
+    return replace(verdict, effort=effort)
+
+
+def _searches(bench: Workbench, verdict: Verdict) -> list[Source]:
+    """Around the policy's run where it reaches the goal, elsewhere from nothing."""
+    if verdict.policy_cost.reaches_goal:
+        return [Aras(bench, 20_000)]
+    return [EnforcedHillClimbing(bench, evaluations=2_000), GreedyBestFirst(bench, 500)]
 
 
 __all__ = ["with_plan"]

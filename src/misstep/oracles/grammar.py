@@ -19,6 +19,9 @@ from misstep.errors import UsageError
 from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Union
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
+from misstep.policies.load import load_policy
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import Task
 
 DEFAULT_ORACLE = "lmcut, bmo(100)+aras/ehc"
 
@@ -39,6 +42,19 @@ def parse_oracle(spec: str, bench: Workbench) -> Oracle:
     if parser.token.kind != "end":
         parser.fail(f"found {parser.token.text!r}", expected="a comma, |, / or the end")
     return oracle
+
+
+def check_oracle(spec: str) -> None:
+    """An error if nothing is described by the spec; needs no task."""
+    parse_oracle(spec, _nowhere())
+
+
+def _nowhere() -> Workbench:
+    """A workbench for a task with nothing in it, good enough to build oracles on."""
+    variable = "begin_variable v -1 2 Atom_a() Atom_b() end_variable"
+    parts = f"begin_version 3 end_version begin_metric 0 end_metric 1 {variable} 0 begin_state 0 end_state"
+    lines = [*parts.split(), "begin_goal", "1", "0 1", "end_goal", "0", "0", ""]
+    return Workbench(PolicyRunner(load_policy("first", Task("\n".join(lines).encode()))))
 
 
 def needs_dominance(spec: str) -> bool:
@@ -223,4 +239,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "needs_dominance", "parse_oracle"]
+__all__ = ["DEFAULT_ORACLE", "check_oracle", "needs_dominance", "parse_oracle"]

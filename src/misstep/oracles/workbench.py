@@ -76,8 +76,9 @@ class Workbench:
     def run(self, states: States, max_steps: int | None = None) -> RunEnds:
         """Run the policy from each state, in batches, and take the runs in."""
         limits = [limit for limit in (self.max_steps, max_steps) if limit is not None]
-        ends = self.runner.run(states, min(limits, default=None))
-        self.bounds.add_runs(self.runner.graph, ends.ids)
+        limit = min(limits, default=None)
+        ends = self.runner.run(states, limit)
+        self.bounds.add_runs(self.runner.graph, ends.ids, limit)
         return ends
 
     def policy_cost(self, state: State) -> PolicyCost:
