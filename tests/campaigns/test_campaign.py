@@ -92,7 +92,7 @@ def test_jobs_do_not_matter_where_runs_are_cut(tmp_path: Path, oracle: str) -> N
 
 
 def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
-    """Two operators of one name, as disjunctive preconditions give them: resuming must follow the walk that was taken."""
+    """Operators of one name, as disjunctive preconditions give them: resuming must follow the walk that was taken."""
     text = sas(
         [5, 2],
         [0, 0],

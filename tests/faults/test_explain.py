@@ -12,7 +12,7 @@ from misstep.campaigns.blame import blame, explain_bug, find_bug
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.policy import policy_of
-from misstep.campaigns.replay import rerun
+from misstep.campaigns.replay import replay, rerun
 from misstep.campaigns.store import CampaignStore, create_store, open_store
 from misstep.errors import UsageError
 from misstep.faults.distances import BoundedDistances, Distances, ExactDistances, distances
@@ -143,6 +143,25 @@ def test_running_the_policy_again(campaign: Path) -> None:
         results = list(rerun(store))
         assert len(results) == len(list(store.tested()))
         assert {reason for _, _, reason in results} == {None}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE verdicts SET gap_high = gap_high + 1 WHERE verdict = 'BUG'",
+        "UPDATE verdicts SET kind = 'unclassified' WHERE verdict = 'BUG'",
+        "UPDATE verdicts SET verdict = 'OPTIMAL', kind = NULL WHERE verdict = 'BUG'",
+        "UPDATE runs SET steps = steps + 1",
+        "UPDATE runs SET cost = cost + 100",
+    ],
+)
+def test_sums_that_were_tampered_with(campaign: Path, change: str) -> None:
+    with open_store(campaign, readonly=True) as store:
+        assert {reason for *_, reason in replay(store)} == {None}
+    with open_store(campaign) as store:
+        store.execute(change)
+    with open_store(campaign, readonly=True) as store:
+        assert any(reason for *_, reason in replay(store))
 
 
 def test_a_run_that_was_tampered_with(campaign: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from misstep.campaigns.configuration import CampaignSettings
@@ -17,12 +18,15 @@ from misstep.checking import (
 )
 from misstep.checking.semantics import apply, is_applicable
 from misstep.errors import InputFileError, InputFormatError
+from misstep.oracles.values import cost_gap, cost_of_run, goal_gap
+from misstep.oracles.verdict import Objective
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
 
 def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
     """For each tested state: task, index, and why its record does not hold (None: it does)."""
+    objective = Objective(CampaignSettings.from_dict(store.config, str(store.path)).objective)
     for name in store.task_names():
         twin = parse_sas(store.task(name).sas.decode(), name)
         runs = {run.state: run for run in store.runs(name)}
@@ -30,7 +34,8 @@ def replay(store: CampaignStore) -> Iterator[tuple[str, int, str | None]]:
         tables = _tables(store, name) if any(v.derivation for v in verdicts.values()) else None
         for entry in store.pool(name):
             if entry.state in verdicts:
-                problem = _problem(twin, runs[entry.state], verdicts[entry.state], tables)
+                run, verdict = runs[entry.state], verdicts[entry.state]
+                problem = _problem(twin, run, verdict, tables, objective)
                 yield name, entry.index, problem
 
 
@@ -75,8 +80,14 @@ def _tables(store: CampaignStore, name: str) -> DominanceTables | None:
 
 
 def _problem(
-    twin: SasTask, run: RunRecord, verdict: VerdictRecord, tables: DominanceTables | None
+    twin: SasTask,
+    run: RunRecord,
+    verdict: VerdictRecord,
+    tables: DominanceTables | None,
+    objective: Objective,
 ) -> str | None:
+    if run.steps != len(run.operators):
+        return f"the policy's run has {len(run.operators)} steps, not {run.steps}"
     claim = run.cost if run.outcome == "goal" else None
     if claim is not None:
         report = validate_plan(twin, run.operators, state=run.state, claimed_cost=claim)
@@ -102,13 +113,29 @@ def _problem(
         )
         if not derived.valid:
             return f"the derivation: {derived.reason}"
-    if verdict.verdict == "BUG":
-        if verdict.upper_bound is None or (verdict.witness is None and verdict.derivation is None):
-            return "a bug without a witness"
-        if verdict.kind == "costly" and not (claim is not None and verdict.upper_bound < claim):
-            return "the witness is not cheaper than the run"
-        if verdict.kind == "fails" and run.outcome not in ("loop", "stuck", "inapplicable"):
-            return f"a run that ended with {run.outcome} did not fail"
+    if verdict.verdict == "BUG" and verdict.witness is None and verdict.derivation is None:
+        return "a bug without a witness"
+    return _wrong_sum(run, verdict, objective)
+
+
+def _wrong_sum(run: RunRecord, verdict: VerdictRecord, objective: Objective) -> str | None:
+    """Whether verdict, kind and gap follow from the run and the bounds."""
+    policy = cost_of_run(run.outcome, run.cost)
+    lower, upper = (
+        math.inf if bound is None else bound for bound in (verdict.lower_bound, verdict.upper_bound)
+    )
+    gap = (cost_gap if objective is Objective.COST else goal_gap)(policy, lower, upper)
+    claimed = tuple(
+        math.inf if bound is None else bound for bound in (verdict.gap_low, verdict.gap_high)
+    )
+    if claimed != (gap.low, gap.high):
+        return f"the gap is {gap}, not {claimed[0]} to {claimed[1]}"
+    expected = "BUG" if gap.low > 0 else "OPTIMAL" if gap.high == 0 else "UNKNOWN"
+    if verdict.verdict != expected:
+        return f"the verdict is {expected}, not {verdict.verdict}"
+    kind = {True: "fails", False: "costly", None: "unclassified"}[policy.fails]
+    if verdict.verdict == "BUG" and verdict.kind != kind:
+        return f"the kind of the bug is {kind}, not {verdict.kind}"
     return None
 
 
@@ -120,6 +147,7 @@ def _failing_run(twin: SasTask, run: RunRecord) -> str | None:
     state = run.state
     seen = {state}
     repeated = False
+    cost = 0
     for step, name in enumerate(run.operators, 1):
         fitting = [
             twin.operators[i]
@@ -128,12 +156,13 @@ def _failing_run(twin: SasTask, run: RunRecord) -> str | None:
         ]
         if not fitting:
             return f"step {step} ({name}) does not apply"
+        cost += fitting[0].cost
         state = apply(state, fitting[0])
         repeated = state in seen
         seen.add(state)
     if run.outcome == "loop" and not repeated:
         return "it does not come back to a state"
-    return None
+    return None if cost == run.cost else f"it costs {cost}, not {run.cost}"
 
 
 __all__ = ["replay", "rerun"]

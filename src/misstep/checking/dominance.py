@@ -77,7 +77,7 @@ class DominanceTables:
                 [_factor(reader) for _ in range(reader.numbers(4)[3])]
                 for _ in range(reader.number())
             ]
-        except (IndexError, ValueError, OverflowError) as error:
+        except (IndexError, KeyError, ValueError, OverflowError) as error:
             raise TableError(f"no dominance tables: {error}") from None
         if reader.left:
             raise TableError(f"no dominance tables: {reader.left} bytes too many")

@@ -5,8 +5,7 @@ into the bound store, and from there along transitions to the states that lead t
 then have something new to offer. `settle` repeats that until nothing improves any more. The end does not depend on the
 order: bounds only fall, and each is the smallest number that operators and comparisons give.
 
-Comparing t with s through a third state gains nothing, as D satisfies the triangle inequality, so a state has to be
-compared with the others only when it enters and when its bound has improved by other means.
+A state is compared with the others when it enters and whenever its bound has improved.
 """
 
 from __future__ import annotations
