@@ -104,7 +104,7 @@ def test_replay_is_a_ring() -> None:
     other = Replay(5, 1, 2)
     other.restore({name: array.copy() for name, array in replay.arrays().items()}, replay.added)
     again = other.sample(200, np.random.default_rng(0))
-    assert all(np.array_equal(a, b) for a, b in zip(sample, again, strict=True))
+    assert all(np.array_equal(a, b) for a, b in zip(sample.columns(), again.columns(), strict=True))
 
 
 def test_environments_follow_the_task(task: JaniTask) -> None:

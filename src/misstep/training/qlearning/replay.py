@@ -18,6 +18,17 @@ class Batch(NamedTuple):
     after_masks: Masks
     terminal: NDArray[np.bool_]
 
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """All of them, whatever they hold."""
+        return (
+            self.before,
+            self.labels,
+            self.rewards,
+            self.after,
+            self.after_masks,
+            self.terminal,
+        )
+
 
 class Replay:
     """A ring: a new transition replaces the oldest one."""
@@ -40,8 +51,7 @@ class Replay:
     def add(self, before: Rows, labels: NDArray[np.int64], step: Transitions) -> None:
         places = np.arange(self.added, self.added + len(labels)) % self.capacity
         new = Batch(before, labels, step.rewards, step.after, step.after_masks, step.terminal)
-        columns: tuple[NDArray[Any], ...] = tuple(self.data)
-        for column, values in zip(columns, new, strict=True):
+        for column, values in zip(self.data.columns(), new.columns(), strict=True):
             column[places] = values
         self.added += len(labels)
 
@@ -58,9 +68,8 @@ class Replay:
         )
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        return {
-            name: column[: len(self)] for name, column in zip(Batch._fields, self.data, strict=True)
-        }
+        columns = zip(Batch._fields, self.data.columns(), strict=True)
+        return {name: column[: len(self)] for name, column in columns}
 
     def restore(self, arrays: dict[str, NDArray[np.generic]], added: int) -> None:
         self.added = added
