@@ -84,8 +84,7 @@ class GrpcPolicy(Policy):
 
     async def _fetch_task(self) -> bytes:
         try:
-            answer = await self._get_task(b"", timeout=self._connect_timeout, wait_for_ready=True)
-            return wire.decode_text(answer)
+            return wire.decode_text(await self._reach())
         except grpc.RpcError as error:
             if error.code() in (grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.UNAVAILABLE):
                 raise ToolError(
@@ -102,6 +101,19 @@ class GrpcPolicy(Policy):
             raise InputFormatError(
                 f"the server's task cannot be read: {error}", where=f"policy {self.name}"
             ) from None
+
+    async def _reach(self) -> bytes:
+        """Ask until the time is over: a connection may break again while the server comes or goes."""
+        deadline = monotonic() + self._connect_timeout
+        while True:
+            left = max(0.01, deadline - monotonic())
+            try:
+                answer: bytes = await self._get_task(b"", timeout=left, wait_for_ready=True)
+                return answer
+            except grpc.RpcError as error:
+                if error.code() != grpc.StatusCode.UNAVAILABLE or monotonic() >= deadline:
+                    raise
+            await asyncio.sleep(0.05)
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
