@@ -21,9 +21,10 @@ import numpy as np
 from benchmarks.common import remark
 from misstep._core import CounterRandom
 from misstep.files import write_bytes
-from misstep.policies.networks import choose, load_network, read_interface, write_interface
+from misstep.policies.networks import choose, load_network
 from misstep.policies.networks.network import Network
 from misstep.safety import Answer, Budget, Decider, FuzzSettings, System, fuzz
+from misstep.tasks.jani.interface import load_interface, write_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
@@ -131,15 +132,16 @@ def make(subject: Subject, out: Path) -> dict[str, Any]:
             break
     else:
         raise SystemExit(f"{subject.title}: no checkpoint has a bug")
-    interface = read_interface(work / "training" / line["network"])
+    interface = load_interface(work / "training" / line["network"])
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{subject.title}.nnet"
-    write_bytes(target, interface.file.read_bytes())
+    assert interface.policy_file is not None
+    write_bytes(target, interface.policy_file.read_bytes())
     write_interface(
         target.with_suffix(".jani2nnet"),
         network=target,
         inputs=[item.name for item in interface.inputs],
-        labels=interface.labels,
+        labels=interface.outputs,
         hidden=interface.hidden,
     )
     rates = evaluate(task, network, columns, episodes=EPISODES, horizon=own.horizon, seed=1)

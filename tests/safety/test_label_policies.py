@@ -16,7 +16,6 @@ from misstep.errors import (
     ToolError,
     UsageError,
 )
-from misstep.policies.networks import write_interface
 from misstep.policies.networks.mlp import Layer, MlpWeights
 from misstep.policies.networks.nnet import write_nnet
 from misstep.safety import (
@@ -32,6 +31,7 @@ from misstep.safety import (
     jani_transitions,
     load_label_policy,
 )
+from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model, write_model
@@ -217,7 +217,7 @@ def test_digests(task: JaniTask, tmp_path: Path) -> None:
     digests = [load_label_policy(spec, task).digest for spec in specs]
     assert len(set(digests)) == len(specs)
     assert all(len(digest) == 64 for digest in digests)
-    assert load_label_policy(f"nnet:{file}", task).digest == digests[3]
+    assert load_label_policy(f"network:{file}", task).digest == digests[3]
     other = save(tmp_path, constant(0, 1), ["vel"], ["dec", "acc"])
     assert load_label_policy(str(other), task).digest != digests[3]
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from misstep.errors import UsageError
-from misstep.policies.networks import choose, load_network, read_interface
-from misstep.policies.networks.interface import check_sizes
+from misstep.policies.networks import choose, load_network
 from misstep.policies.shipped import SHIPPED, shipped, shipped_names
 from misstep.safety import Answer, Decider, System, envelope
 from misstep.tasks.jani.interface import load_interface
@@ -33,6 +32,12 @@ def model_of(name: str) -> JaniTask:
     return load_jani(path)
 
 
+def network_file(interface: Path) -> Path:
+    file = load_interface(interface).policy_file
+    assert file is not None
+    return file
+
+
 def test_three_domains() -> None:
     assert {"one-way-line", "beluga", "inverted-pendulum"} <= set(shipped_names("safety"))
     with pytest.raises(UsageError, match="no network 'chess'"):
@@ -42,17 +47,18 @@ def test_three_domains() -> None:
 @EACH
 def test_small_and_as_the_card_says(name: str) -> None:
     own = shipped("safety", name)
-    interface = read_interface(own.file)
-    network = load_network(interface.file)
-    check_sizes(interface, network, name)
-    assert interface.file.parent == SHIPPED / "safety"
-    assert interface.file.stat().st_size < 100_000
+    interface = load_interface(own.file)
+    file = network_file(own.file)
+    network = load_network(file)
+    interface.check_sizes(network.inputs, network.outputs, name)
+    assert file.parent == SHIPPED / "safety"
+    assert file.stat().st_size < 100_000
     assert (network.inputs, network.outputs) == (own.card["inputs"], own.card["outputs"])
     assert network.digest == own.card["digest"]
-    assert hashlib.sha256(interface.file.read_bytes()).hexdigest() == own.card["digest"]
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == own.card["digest"]
     task = model_of(name)
-    assert load_interface(own.file).columns(task) == list(range(network.inputs))
-    assert interface.labels == task.labels
+    assert interface.columns(task) == list(range(network.inputs))
+    assert interface.outputs == task.labels
     assert own.card["commands"][1].startswith("misstep train qlearning ")
     assert own.card["test"]["unsafe_rate"] > 0
 
@@ -61,7 +67,7 @@ def test_small_and_as_the_card_says(name: str) -> None:
 def test_it_has_a_bug(name: str) -> None:
     own = shipped("safety", name)
     task = model_of(name)
-    network = load_network(read_interface(own.file).file)
+    network = load_network(network_file(own.file))
 
     def act(state: State) -> int:
         mask = np.zeros((1, len(task.labels)), np.bool_)
@@ -80,7 +86,7 @@ def test_the_rates_of_the_card(name: str) -> None:
     own = shipped("safety", name)
     stated = dict(own.card["test"])
     seed, horizon = stated.pop("seed"), stated.pop("horizon")
-    network = load_network(read_interface(own.file).file)
+    network = load_network(network_file(own.file))
     found = evaluate(
         model_of(name),
         network,

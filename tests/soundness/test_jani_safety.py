@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from misstep import _core
-from misstep.policies.networks import write_interface
 from misstep.policies.networks.nnet import write_nnet
 from misstep.safety import (
     Decider,
@@ -23,6 +22,7 @@ from misstep.safety import (
     jani_transitions,
     load_label_policy,
 )
+from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
 from support.models import Choices, described

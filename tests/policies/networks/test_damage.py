@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from misstep.errors import MisstepError
-from misstep.policies.networks import load_network, read_interface
+from misstep.policies.networks import load_network
 from misstep.policies.networks.nnet import encode_nnet
 from misstep.policies.networks.trees import encode_ensemble
+from misstep.tasks.jani.interface import load_interface
 from support.networks import (
     LIGHTGBM_FILE,
     random_ensemble,
@@ -129,7 +130,7 @@ def test_every_value_replaced_or_removed(name: str, tmp_path: Path) -> None:
             path.write_text(json.dumps(document))
             if name == "interface":
                 with contextlib.suppress(MisstepError):
-                    read_interface(path)
+                    load_interface(path)
             else:
                 try_to_use(path)
 

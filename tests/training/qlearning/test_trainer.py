@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from misstep.errors import InputFileError, InputFormatError, Interrupted, UsageError
-from misstep.policies.networks import load_network, read_interface
+from misstep.policies.networks import load_network
+from misstep.tasks.jani.interface import JaniInterface, load_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning import environments
@@ -56,12 +57,12 @@ def test_checkpoints_are_kept_with_figures(
         assert line["train"]["episodes"] > 0
         assert line["test"]["episodes"] == small.episodes
         assert line["test"]["goal_rate"] + line["test"]["unsafe_rate"] <= 1
-        interface = read_interface(tmp_path / "out" / line["network"])
-        network = load_network(interface.file)
+        interface = load_interface(tmp_path / "out" / line["network"])
+        network = load_network(_network(interface))
         assert (network.inputs, network.outputs) == (3, 2)
-        assert interface.labels == task.labels
+        assert interface.outputs == task.labels
         assert interface.hidden == small.hidden
-    best = read_interface(Path(summary.best)).file.read_bytes()
+    best = _network(load_interface(Path(summary.best))).read_bytes()
     assert best in networks(tmp_path / "out").values()
 
 
@@ -159,9 +160,9 @@ def test_a_full_engine_is_replaced_without_a_trace(
 
 def test_a_policy_may_be_blind(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
     summary = train(task, tmp_path / "out", replace(small, ignore=("crash",)))
-    interface = read_interface(Path(summary.best))
+    interface = load_interface(Path(summary.best))
     assert [item.name for item in interface.inputs] == ["pos", "vel"]
-    assert load_network(interface.file).inputs == 2
+    assert load_network(_network(interface)).inputs == 2
 
 
 def test_what_is_refused(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
@@ -186,3 +187,8 @@ def test_what_is_refused(task: JaniTask, small: QSettings, tmp_path: Path) -> No
     state.write_bytes(state.read_bytes()[:500])
     with pytest.raises(InputFormatError, match="damaged"):
         resume(task, tmp_path / "out", steps=320)
+
+
+def _network(interface: JaniInterface) -> Path:
+    assert interface.policy_file is not None
+    return interface.policy_file

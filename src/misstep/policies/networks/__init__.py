@@ -1,15 +1,11 @@
 """Networks over plain vectors: fully connected ones, tree ensembles, ONNX; native where possible."""
 
-from misstep.policies.networks.interface import Interface, read_interface, write_interface
 from misstep.policies.networks.load import load_network
 from misstep.policies.networks.network import Network, choose, margins
 
 __all__ = [
-    "Interface",
     "Network",
     "choose",
     "load_network",
     "margins",
-    "read_interface",
-    "write_interface",
 ]

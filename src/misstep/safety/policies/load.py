@@ -25,7 +25,6 @@ BUILTIN: dict[str, Kind] = {
         "a network or tree ensemble with its interface; a plain FILE will do",
         "network:load",
     ),
-    "nnet": Kind("nnet:FILE", "the same", "network:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "function:load"),
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
     "shield": Kind("shield:FILE+SPEC", "another policy behind a shield", "shielded:load"),

@@ -43,16 +43,7 @@ def network_policy(
 ) -> LabelPolicyHandle:
     """The policy of a network that is loaded already."""
     task = setting.task
-    for what, here, there in (
-        ("inputs", len(interface.inputs), network.inputs),
-        ("outputs", len(interface.outputs), network.outputs),
-    ):
-        if here != there:
-            raise InputFormatError(
-                f"the network has {there} {what} and its interface {here}",
-                where=where,
-                expected="as many",
-            )
+    interface.check_sizes(network.inputs, network.outputs, where)
     missing = [name for name in interface.outputs if name not in task.labels]
     if missing:
         raise InputFormatError(

@@ -1,13 +1,20 @@
-"""Interface files (.jani2nnet): which variables a policy sees, and which label each of its outputs stands for."""
+"""Interface files (.jani2nnet): which variables a policy sees, and which label each of its outputs stands for.
+
+JSON: `file` is the network, relative to the interface; `input` lists variables, cells of arrays and locations; `output`
+lists labels. Not every variable need be an input: a policy may be blind to a part of the state.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misstep.errors import UsageError
+from misstep.errors import InputFormatError, UsageError
+from misstep.files import write_bytes
 from misstep.tasks.jani.document import Cursor, Documents
 
 if TYPE_CHECKING:
@@ -62,6 +69,19 @@ class JaniInterface:
         """The label of each output."""
         return [task.label_id(name) for name in self.outputs]
 
+    def check_sizes(self, inputs: int, outputs: int, where: str) -> None:
+        """Refuse a network that does not have the inputs and outputs of its interface."""
+        for what, here, there in (
+            ("inputs", len(self.inputs), inputs),
+            ("outputs", len(self.outputs), outputs),
+        ):
+            if here != there:
+                raise InputFormatError(
+                    f"the network has {there} {what} and its interface {here}",
+                    where=where,
+                    expected="as many",
+                )
+
 
 def load_interface(path: str | os.PathLike[str]) -> JaniInterface:
     node = Documents().open(Path(path)).object("an interface file")
@@ -69,6 +89,9 @@ def load_interface(path: str | os.PathLike[str]) -> JaniInterface:
     outputs = tuple(item.text("a label") for item in node["output"].items("a list of labels"))
     if not outputs or len(set(outputs)) != len(outputs):
         node["output"].fail("no labels, or one of them twice", "distinct labels")
+    inputs = tuple(_input(item) for item in node["input"].items("a list of inputs"))
+    if not inputs:
+        node["input"].fail("no inputs", "what the policy reads")
     hidden = []
     for item in node.list_of("elements"):
         size = item.integer("the size of a hidden layer")
@@ -76,7 +99,7 @@ def load_interface(path: str | os.PathLike[str]) -> JaniInterface:
             item.fail(f"a layer of {size}", "a positive size")
         hidden.append(size)
     return JaniInterface(
-        inputs=tuple(_input(item) for item in node["input"].items("a list of inputs")),
+        inputs=inputs,
         outputs=outputs,
         hidden=tuple(hidden),
         filter=node["filter"].boolean() if "filter" in node else True,
@@ -93,15 +116,47 @@ def _file(node: Cursor, key: str, folder: Path) -> Path | None:
 
 
 def _input(node: Cursor) -> InterfaceInput:
+    node.object("an input with a name")
     name = node["name"].text("the name of a variable")
-    index = node["index"].integer() if "index" in node and node.value["index"] is not None else None
-    if (
-        "automaton" not in node
-    ):  # a name with an index and nothing else is the location of an automaton
+    index = _index(node["index"]) if node.value.get("index") is not None else None
+    if "automaton" not in node:
+        # Only the missing key tells the location of an automaton from a cell of a global array.
         return InterfaceInput(name, index=index, location=index is not None)
     owner = node["automaton"]
-    automaton = None if owner.value is None else owner["name"].text("the name of an automaton")
+    if owner.value is None:
+        return InterfaceInput(name, index=index)
+    automaton = owner.object("null, or an automaton")["name"].text("the name of an automaton")
     return InterfaceInput(name, automaton, index)
 
 
-__all__ = ["InterfaceInput", "JaniInterface", "load_interface"]
+def _index(node: Cursor) -> int:
+    index = node.integer("the index of a cell or an automaton")
+    if index < 0:
+        node.fail(f"the index is {index}", "0 or more")
+    return index
+
+
+def write_interface(
+    path: Path,
+    *,
+    network: Path,
+    inputs: Sequence[str],
+    labels: Sequence[str],
+    hidden: Sequence[int] = (),
+) -> None:
+    """An interface of global variables; the network is named relative to it where possible."""
+    try:
+        file = network.resolve().relative_to(path.resolve().parent)
+    except ValueError:
+        file = network.resolve()
+    document = {
+        "file": file.as_posix(),
+        "filter": True,
+        "input": [{"name": name, "automaton": None} for name in inputs],
+        "elements": list(hidden),
+        "output": list(labels),
+    }
+    write_bytes(path, (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
+
+
+__all__ = ["InterfaceInput", "JaniInterface", "load_interface", "write_interface"]

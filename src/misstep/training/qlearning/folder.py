@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from misstep.campaigns.lock import WriterLock
 from misstep.errors import InputFileError, InputFormatError
 from misstep.files import read_bytes, write_bytes
-from misstep.policies.networks.interface import write_interface
 from misstep.policies.networks.mlp import MlpWeights
 from misstep.policies.networks.nnet import write_nnet
+from misstep.tasks.jani.interface import write_interface
 
 FORMAT = "misstep-qlearning"
 VERSION = 1

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from misstep.errors import InputFileError, InputFormatError
-from misstep.policies.networks import load_network, read_interface, write_interface
-from misstep.policies.networks.interface import Input, check_sizes
+from misstep.policies.networks import load_network
 from misstep.policies.networks.nnet import write_nnet
+from misstep.tasks.jani.interface import InterfaceInput, load_interface, write_interface
 from misstep.tasks.models import generate_model
 from support.networks import random_mlp
 
@@ -37,24 +37,24 @@ def write(path: Path, document: Any) -> Path:
 
 
 def test_all_kinds_of_inputs(tmp_path: Path) -> None:
-    interface = read_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
-    assert interface.file == tmp_path / "sub" / "net.nnet"
+    interface = load_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
+    assert interface.policy_file == tmp_path / "sub" / "net.nnet"
     assert interface.torch_file == tmp_path / "net.pt"
-    assert interface.labels == ("left", "right")
+    assert interface.outputs == ("left", "right")
     assert interface.hidden == (16, 16)
     assert not interface.filter
     assert interface.inputs == (
-        Input("x"),
-        Input("y", automaton=("m", 1)),
-        Input("v", "cell", 3),
-        Input("w", "cell", 0, ("m", 0)),
-        Input("m", "location", 2),
+        InterfaceInput("x"),
+        InterfaceInput("y", automaton="m"),
+        InterfaceInput("v", index=3),
+        InterfaceInput("w", "m", 0),
+        InterfaceInput("m", index=2, location=True),
     )
 
 
 def test_only_applicable_labels_are_chosen_unless_said_otherwise(tmp_path: Path) -> None:
     document = {key: value for key, value in DOCUMENT.items() if key != "filter"}
-    assert read_interface(write(tmp_path / "i.jani2nnet", document)).filter
+    assert load_interface(write(tmp_path / "i.jani2nnet", document)).filter
 
 
 def test_what_is_written_comes_back_and_fits_the_network(tmp_path: Path) -> None:
@@ -65,46 +65,48 @@ def test_what_is_written_comes_back_and_fits_the_network(tmp_path: Path) -> None
     write_interface(
         path, network=tmp_path / "net.nnet", inputs=model.inputs, labels=model.labels, hidden=[8]
     )
-    interface = read_interface(path)
+    interface = load_interface(path)
     assert json.loads(path.read_text())["file"] == "net.nnet"
     assert [given.name for given in interface.inputs] == list(model.inputs)
     assert "crash" not in model.inputs
-    check_sizes(interface, load_network(interface.file), str(path))
+    assert interface.policy_file is not None
+    network = load_network(interface.policy_file)
+    interface.check_sizes(network.inputs, network.outputs, str(path))
 
 
 def test_a_network_of_other_sizes_is_refused(tmp_path: Path) -> None:
-    interface = read_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
-    for sizes, told in (([4, 2], "5 inputs, and the network net.nnet 4"), ([5, 3], "2 outputs")):
+    interface = load_interface(write(tmp_path / "i.jani2nnet", DOCUMENT))
+    for sizes, told in (([4, 2], "4 inputs and its interface 5"), ([5, 3], "3 outputs")):
         write_nnet(random_mlp(sizes), tmp_path / "net.nnet")
+        network = load_network(tmp_path / "net.nnet")
         with pytest.raises(InputFormatError, match=told):
-            check_sizes(interface, load_network(tmp_path / "net.nnet"), "i")
+            interface.check_sizes(network.inputs, network.outputs, "i")
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"file": None}, "names no file"),
-        ({"filter": 1}, "filter is 1"),
-        ({"input": []}, "no list 'input'"),
-        ({"input": ["x"]}, "input 0 has no name"),
-        ({"input": [{"name": "x", "index": -1}]}, "input 0 (x) has the index -1"),
-        ({"input": [{"name": "x", "automaton": "m"}]}, "input 0 (x) has the automaton 'm'"),
-        ({"output": None}, "no list 'output'"),
-        ({"output": ["a", 3]}, "an output is 3"),
-        ({"output": ["a", "a"]}, "two outputs have one label"),
+        ({"filter": 1}, "filter: found 1; expected true or false"),
+        ({"input": []}, "input: no inputs"),
+        ({"input": ["x"]}, "input[0]"),
+        ({"input": [{"name": "x", "index": -1}]}, "input[0].index: the index is -1"),
+        ({"input": [{"name": "x", "automaton": "m"}]}, "input[0].automaton"),
+        ({"output": None}, "output"),
+        ({"output": ["a", 3]}, "output[1]: found 3; expected a label"),
+        ({"output": ["a", "a"]}, "one of them twice"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
 def test_wrong_interfaces(change: dict[str, Any], told: str, tmp_path: Path) -> None:
     with pytest.raises(InputFormatError) as caught:
-        read_interface(write(tmp_path / "i.jani2nnet", {**DOCUMENT, **change}))
+        load_interface(write(tmp_path / "i.jani2nnet", {**DOCUMENT, **change}))
     assert told in str(caught.value)
 
 
 def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="no such file"):
-        read_interface(tmp_path / "missing")
-    for text, told in (("{", "no JSON"), ("[]", "no JSON object")):
+        load_interface(tmp_path / "missing")
+    for text, told in (("{", "JSON"), ("[]", "expected an interface file")):
         (tmp_path / "i").write_text(text)
         with pytest.raises(InputFormatError, match=told):
-            read_interface(tmp_path / "i")
+            load_interface(tmp_path / "i")
