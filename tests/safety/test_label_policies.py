@@ -122,7 +122,7 @@ def test_a_network_decides_as_the_plain_evaluation(line: JaniTask, tmp_path: Pat
         applicable = [line.labels[i] for i in line.applicable(state)]  # type: ignore[arg-type]
         best = max((x for x in labels if x in applicable), key=lambda x: numbers[labels.index(x)])
         assert label == best
-    for spec in (f"network:{file}", f"nnet:{file}", str(tmp_path / "net.jani2nnet")):
+    for spec in (f"network:{file}", str(tmp_path / "net.jani2nnet")):
         assert decisions(line, spec) == found
     other = tmp_path / "elsewhere.jani2nnet"
     (tmp_path / "net.jani2nnet").rename(other)
