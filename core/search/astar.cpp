@@ -35,15 +35,9 @@ std::size_t AStar::bytes() const {
 }
 
 SearchResult AStar::finish(Status status, Limit limit) {
-    SearchResult result;
-    result.status = status;
-    result.limit = limit;
-    result.progress = progress_;
-    result.progress.bytes = bytes();
-    result.registered = nodes_.size();
+    progress_.bytes = bytes();
+    SearchResult result = nodes_.result(status, limit, progress_, goal_);
     if (status == Status::plan) {
-        result.plan = nodes_.plan_to(goal_);
-        result.cost = nodes_[goal_].g;
         result.lower_bound = result.cost;
     } else {
         // Every plan passes through an open state, so the lowest f bounds all plans from below.

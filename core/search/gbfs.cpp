@@ -24,18 +24,9 @@ bool GreedyBestFirst::consider(StateId id) {
 }
 
 SearchResult GreedyBestFirst::finish(Status status, Limit limit) {
-    SearchResult result;
-    result.status = status;
-    result.limit = limit;
-    result.progress = progress_;
-    result.progress.bytes = bytes();
-    result.registered = nodes_.size();
-    if (status == Status::plan) {
-        result.plan = nodes_.plan_to(goal_);
-        result.cost = nodes_[goal_].g;
-    } else if (status == Status::exhausted && !dropped_) {
-        result.lower_bound = INFINITE_COST;
-    }
+    progress_.bytes = bytes();
+    SearchResult result = nodes_.result(status, limit, progress_, goal_);
+    if (status == Status::exhausted && !dropped_) result.lower_bound = INFINITE_COST;
     return result;
 }
 

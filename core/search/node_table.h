@@ -5,6 +5,7 @@
 
 #include "base/registry.h"
 #include "fdr/successors.h"
+#include "search/result.h"
 
 namespace misstep {
 
@@ -55,6 +56,15 @@ class NodeTable {
         for (; nodes_[id].parent != NO_STATE; id = nodes_[id].parent) plan.push_back(nodes_[id].op);
         std::reverse(plan.begin(), plan.end());
         return plan;
+    }
+    // How a best-first search ended; what it proves about plans it did not find is for the search to say.
+    SearchResult result(Status status, Limit limit, const Progress &progress, StateId goal) const {
+        SearchResult result{.status = status, .limit = limit, .progress = progress, .registered = size()};
+        if (status == Status::plan) {
+            result.plan = plan_to(goal);
+            result.cost = nodes_[goal].g;
+        }
+        return result;
     }
     void clear() {
         registry_.clear();

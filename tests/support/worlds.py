@@ -63,22 +63,15 @@ def world(name: str, costs: tuple[int, ...]) -> World:
 def _lengths(task: Task, space: StateSpace) -> list[float]:
     """Fewest steps along operators of regret zero, by repetition until nothing changes."""
     h = space.h_star
-    free: list[list[int]] = []
-    for s in range(len(space)):
-        moves = [] if math.isinf(h[s]) or space.is_goal[s] else space.transitions(s)
-        free.append([t for op, t in moves if task.cost(op) + h[t] == h[s]])
-    before: list[list[int]] = [[] for _ in free]
-    for s, successors in enumerate(free):
-        for t in successors:
-            before[t].append(s)
     lengths = [0.0 if space.is_goal[s] else math.inf for s in range(len(space))]
-    layer = [s for s in range(len(space)) if space.is_goal[s]]
-    while layer:
-        reached = []
-        for t in layer:
-            for s in before[t]:
-                if math.isinf(lengths[s]):
+    changed = True
+    while changed:
+        changed = False
+        for s in range(len(space)):
+            if space.is_goal[s] or math.isinf(h[s]):
+                continue
+            for op, t in space.transitions(s):
+                if task.cost(op) + h[t] == h[s] and lengths[t] + 1 < lengths[s]:
                     lengths[s] = lengths[t] + 1
-                    reached.append(s)
-        layer = reached
+                    changed = True
     return lengths

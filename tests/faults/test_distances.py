@@ -1,0 +1,27 @@
+"""What is said of h* and of lengths, against the whole truth."""
+
+from __future__ import annotations
+
+import pytest
+
+from misstep.faults.distances import BoundedDistances, ExactDistances
+from support.worlds import COSTS, NAMES, world
+
+
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("name", NAMES)
+def test_exact_distances_and_lengths(name: str, costs: tuple[int, ...]) -> None:
+    here = world(name, costs)
+    known = ExactDistances(here.task, here.space)
+    for state in here.states(50):
+        assert known.lower(state) == known.upper(state) == here.h_star(state)
+        assert known.length(state) == here.length(state)
+
+
+@pytest.mark.parametrize("evaluations", [1, 30])
+@pytest.mark.parametrize("name", ["blocksworld-4", "spanner-3", "conditional"])
+def test_bounds_enclose_the_truth(name: str, evaluations: int) -> None:
+    here = world(name, (0, 1, 5))
+    known = BoundedDistances(here.task, evaluations)
+    for state in here.states(20):
+        assert known.lower(state) <= here.h_star(state) <= known.upper(state)
