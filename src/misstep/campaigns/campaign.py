@@ -8,6 +8,7 @@ whether the campaign was killed in between. A chunk is stored as a whole or not 
 from __future__ import annotations
 
 import multiprocessing
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
@@ -299,11 +300,14 @@ def summary_of(store: CampaignStore) -> Summary:
         if messages:
             text = messages[0] or "no message"
             total.remarks.append(f"{name}: the policy failed in {len(messages)} runs: {text}")
-    for event in store.events():
-        if event.kind in ("remark", "limit"):
-            text = f"{event.task}: {event.text}"
-            if text not in total.remarks:
-                total.remarks.append(text)
+    said = Counter(
+        f"{event.task}: {event.text}"
+        for event in store.events()
+        if event.kind in ("remark", "limit")
+    )
+    total.remarks += [
+        text if times == 1 else f"{text} ({times} times)" for text, times in said.items()
+    ]
     return total
 
 

@@ -109,7 +109,8 @@ def _records(bench: Workbench, trace: Trace, verdict: Verdict) -> Tested:
         evaluations=verdict.effort.evaluations,
         derivation=_derivation(bench, verdict),
     )
-    return Tested(run, record, (*verdict.limits, *verdict.problems))
+    limits = (f"a search stopped at a limit: {limit}" for limit in verdict.limits)
+    return Tested(run, record, (*limits, *verdict.problems))
 
 
 def _derivation(bench: Workbench, verdict: Verdict) -> tuple[dict[str, Any], ...] | None:
