@@ -43,6 +43,7 @@ def test_numbers(
     )
     for factor in result["factors"]:
         assert factor["states"] <= factor["finite"] <= factor["pairs"] == factor["states"] ** 2
+    assert [rounds > 0 for rounds in result["rounds"]] == [len(sizes) > 1]
     assert result["seconds"] >= 0
     assert result["solvable"]
 
@@ -58,6 +59,7 @@ def test_limits_and_simplification(tmp_path: Path) -> None:
     assert simple["states"] < plain["states"]
     both = result_of("dominance", path, "--both")["factors"]
     assert [factor["factoring"] for factor in both] == [0] * 6 + [1]
+    assert len(result_of("dominance", path, "--both")["rounds"]) == 2
     reachable = result_of("dominance", path, "--pairs")["finite_pairs"]
     assert result_of("dominance", path, "--pairs", "--keep-unreachable")["finite_pairs"] > reachable
 
@@ -82,6 +84,7 @@ def test_text(tmp_path: Path) -> None:
     done = misstep("dominance", written(gripper(1), tmp_path), "--pairs")
     assert done.returncode == 0
     assert "largest_factor  8" in done.stdout
+    assert "rounds          0\n" in done.stdout
     assert "tight_pairs     64" in done.stdout
 
 
