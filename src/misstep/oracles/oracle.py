@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, UnsupportedError
 from misstep.oracles.values import Cost, PolicyCost
 from misstep.oracles.verdict import Effort, Objective, Verdict
 from misstep.oracles.workbench import Workbench
@@ -128,6 +128,8 @@ class Source(Oracle):
         report = Report()
         try:
             report = self.search(question)
+        except UnsupportedError as error:
+            report = Report(limit=f"not applicable: {error.what}")
         except MisstepError:
             raise  # a contradiction, or a policy or task that cannot be worked with
         except Exception as error:

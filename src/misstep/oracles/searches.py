@@ -11,7 +11,7 @@ from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.values import Cost
 from misstep.oracles.workbench import Workbench
-from misstep.planning import HEURISTICS
+from misstep.planning import known_heuristic
 from misstep.tasks.task import State
 
 _Search = _core.AStar | _core.GreedyBestFirst | _core.EnforcedHillClimbing
@@ -74,11 +74,12 @@ class AStar(SearchOracle):
             raise UsageError(
                 f"astar cannot use the heuristic {heuristic!r}", expected=", ".join(choices)
             )
-        name = bench.admissible if heuristic == "auto" else heuristic
-        self.heuristic = None if name == "blind" else bench.heuristic(name)
+        self.heuristic = None if heuristic == "blind" else heuristic
 
     def engine(self, state: State, bound: int | None) -> _Search:
-        return _core.AStar(self.bench.task, self.heuristic, state, bound)
+        name = self.bench.admissible if self.heuristic == "auto" else self.heuristic
+        heuristic = None if name is None else self.bench.heuristic(name)
+        return _core.AStar(self.bench.task, heuristic, state, bound)
 
 
 class EnforcedHillClimbing(SearchOracle):
@@ -98,14 +99,14 @@ class EnforcedHillClimbing(SearchOracle):
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
-        self.heuristic = bench.heuristic(_known(heuristic))
+        self.heuristic = known_heuristic(heuristic)
         self.helpful = helpful
         self.by_cost = by_cost
 
     def engine(self, state: State, bound: int | None) -> _Search:
         return _core.EnforcedHillClimbing(
             self.bench.task,
-            self.heuristic,
+            self.bench.heuristic(self.heuristic),
             state,
             bound,
             helpful=self.helpful,
@@ -128,10 +129,11 @@ class GreedyBestFirst(SearchOracle):
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
-        self.heuristic = bench.heuristic(_known(heuristic))
+        self.heuristic = known_heuristic(heuristic)
 
     def engine(self, state: State, bound: int | None) -> _Search:
-        return _core.GreedyBestFirst(self.bench.task, self.heuristic, state, bound)
+        heuristic = self.bench.heuristic(self.heuristic)
+        return _core.GreedyBestFirst(self.bench.task, heuristic, state, bound)
 
 
 class LMCut(Source):
@@ -141,17 +143,11 @@ class LMCut(Source):
 
     def __init__(self, bench: Workbench) -> None:
         super().__init__(bench)
-        self.heuristic = bench.heuristic(bench.admissible)
 
     def search(self, question: Question) -> Report:
-        self.bench.bounds.raise_lower_bound(question.state, self.heuristic(question.state))
+        heuristic = self.bench.heuristic(self.bench.admissible)
+        self.bench.bounds.raise_lower_bound(question.state, heuristic(question.state))
         return Report(evaluations=1)
-
-
-def _known(heuristic: str) -> str:
-    if heuristic not in HEURISTICS:
-        raise UsageError(f"no heuristic {heuristic!r}", expected=", ".join(HEURISTICS))
-    return heuristic
 
 
 __all__ = ["AStar", "EnforcedHillClimbing", "GreedyBestFirst", "LMCut", "SearchOracle"]

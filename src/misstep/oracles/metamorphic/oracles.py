@@ -24,6 +24,7 @@ from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.workbench import Workbench
+from misstep.planning import known_heuristic
 from misstep.tasks.task import State
 
 BATCH = 10  # expansions of a lookahead between two looks at what they have told
@@ -125,7 +126,7 @@ class BoundMaintenance(MetamorphicOracle):
     ) -> None:
         super().__init__(bench, seconds)
         self.expansions = expansions
-        self.heuristic = bench.heuristic(heuristic)
+        self.heuristic = known_heuristic(heuristic)
         self.path = path  # take the states of the policy's runs into the pool
 
     def compare(self, question: Question, dominance: Dominance) -> Report:
@@ -144,7 +145,8 @@ class BoundMaintenance(MetamorphicOracle):
         """Greedy search for states that compare well. What it expands is in the store: bounds find their way back."""
         store, spent = self.bench.bounds, question.policy_cost.lower_bound
         ends = time.perf_counter() + self.seconds
-        search = _core.GreedyLookahead(store.graph, self.heuristic, question.state)
+        heuristic = self.bench.heuristic(self.heuristic)
+        search = _core.GreedyLookahead(store.graph, heuristic, question.state)
         limit = None
         while not search.exhausted and search.expansions < self.expansions:
             pool.infer(search.advance(min(BATCH, self.expansions - search.expansions)))
