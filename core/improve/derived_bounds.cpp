@@ -1,6 +1,6 @@
 #include "improve/derived_bounds.h"
 
-#include <stdexcept>
+#include "base/contradiction.h"
 
 namespace misstep {
 
@@ -12,7 +12,7 @@ void DerivedBounds::add_jump(StateId state, StateId source, Cost value) {
 
 void DerivedBounds::improve(StateId id, Cost cost, TransitionId by, std::uint32_t jump) {
     if (cost >= this->cost(id)) return;
-    if (cost < 0) throw std::logic_error("a dominance function proves that a plan costs less than nothing");
+    if (cost < 0) throw Contradiction("a dominance function proves that a plan costs less than nothing");
     Bound &bound = bounds_[id];
     bound.cost = cost;
     bound.by = by;

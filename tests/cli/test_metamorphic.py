@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from pathlib import Path
 
 import pytest
 
-from support.commands import result_of
+from misstep.campaigns import campaign
+from misstep.oracles.dominance import DominanceFunction, DominanceSettings
+from misstep.tasks.task import Task
+from support.commands import misstep, result_of
+from support.dominance import logistics
 from support.tasks import CONDITIONAL
 
 
@@ -44,3 +49,25 @@ def test_a_heuristic_that_does_not_fit_the_task_is_told(conditional: Path, tmp_p
     reason = "conditional: ehc: not applicable: LM-cut does not support conditional effects"
     assert any(text.startswith(reason) for text in done["remarks"])
     assert done["bugs"]["fails"] == 6
+
+
+def test_wrong_tables_stop_the_campaign(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A table that promises too much makes bounds that cannot be: that is no verdict, and not one more UNKNOWN."""
+    table = array("h", [0, 2, 1, -6, 0, -3, -3, 1, 0]).tobytes()
+    better = array("h", [0, 2, 1, 9, 0, 9, -3, 1, 0]).tobytes()
+
+    def wrong(task: Task) -> DominanceFunction:
+        tables = DominanceFunction.compute(task, DominanceSettings(merged=False)).to_bytes()
+        assert tables.count(table) == 1
+        return DominanceFunction.from_bytes(task, tables.replace(table, better))
+
+    monkeypatch.setattr(campaign, "try_dominance", wrong)
+    path = tmp_path / "logistics.sas"
+    path.write_bytes(logistics(2, 1, goal=1).sas)
+    done = misstep(
+        *("test", path, "--policy", "optimal", "-o", tmp_path / "out", "--oracle", "bmo(10)")
+    )
+    assert done.returncode == 39
+    assert "logistics: internal error: " in done.stderr
+    assert "please report it" in done.stderr
+    assert "Traceback" not in done.stderr
