@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import stat
 import uuid
 from pathlib import Path
@@ -45,8 +46,21 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one."""
+    """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one.
+
+    Nothing but a regular file is replaced: not a device, and not a symbolic link, which is followed.
+    """
+    name = str(path)
     try:
+        path = Path(os.path.realpath(path))
+        if path.is_symlink():
+            raise InputFileError("symbolic links in a circle", where=name)
+        if path.is_dir():
+            raise InputFileError("this is a folder", where=name, expected="a file to write to")
+        if path.exists() and not path.is_file():
+            raise InputFileError(
+                "this is not a regular file", where=name, expected="a file to write to"
+            )
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
             temporary.write_bytes(content)
@@ -54,8 +68,10 @@ def write_bytes(path: Path, content: bytes) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+    except ValueError as error:  # A null character in the path.
+        raise InputFileError(f"not a path: {error}", where=repr(name)) from error
     except OSError as error:
-        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+        raise InputFileError(f"cannot write: {error.strerror or error}", where=name) from error
 
 
 __all__ = ["read_bytes", "write_bytes"]

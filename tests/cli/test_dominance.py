@@ -94,6 +94,12 @@ def test_mistakes(tmp_path: Path) -> None:
     assert misstep("dominance", path, "--limit-transitions", "0").returncode == 2
     assert misstep("dominance", tmp_path / "missing.sas").returncode == 30
     assert misstep("dominance", path, "--save", tmp_path / "no" / "where").returncode == 30
+    assert misstep("dominance", path, "--save", tmp_path).returncode == 30
+    for option in ("--steps", "--limit-transitions", "--threads"):
+        done = misstep("dominance", path, option, str(10**30))
+        assert done.returncode == 2
+        assert "expected a number below" in done.stderr
+    assert misstep("dominance", path, "--threads", str(2**31)).returncode == 2
     conditional = tmp_path / "conditional.sas"
     conditional.write_text(CONDITIONAL)
     done = misstep("dominance", conditional)
