@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from misstep.errors import InputFileError
-from misstep.files import write_bytes
+from misstep.files import read_bytes, write_bytes
+
+
+def test_reading_takes_no_more_memory_than_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    content = bytes(range(256)) * 10_000
+    path.write_bytes(content)
+    assert read_bytes(path, 2**62, "a file") == content  # more than any machine has
+    assert read_bytes(path, len(content), "a file") == content
+    with pytest.raises(InputFileError, match="larger than"):
+        read_bytes(path, len(content) - 1, "a file")
 
 
 def test_a_file_is_replaced(tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from misstep.errors import InputFileError
 
+_PIECE = 2**20
+
 
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     """The content of a file, or one line on why that is impossible. `kind` says what was hoped for."""
@@ -22,7 +24,10 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
         if not stat.S_ISREG(mode):
             raise InputFileError("this is not a regular file", where=name, expected=kind)
         with path.open("rb") as file:
-            content = file.read(max_bytes + 1)
+            content = bytearray()
+            # In pieces: asked for so many bytes at once, Python makes room for all of them at once.
+            while len(content) <= max_bytes and (piece := file.read(_PIECE)):
+                content += piece
     except FileNotFoundError as error:
         raise InputFileError("no such file", where=name, hint="check the path") from error
     except PermissionError as error:
@@ -42,7 +47,7 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
             expected=f"{kind} of usual size",
             hint="is this the right file?",
         )
-    return content
+    return bytes(content)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
