@@ -22,18 +22,17 @@ class SearchOracle(Source):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         expansions: int | None = None,
         evaluations: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         self.expansions = expansions
         self.evaluations = evaluations
 
     @abstractmethod
-    def engine(self, state: State, bound: int | None) -> _Search:
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
         """The search to run from the state, for plans cheaper than the bound."""
 
     def search(self, question: Question) -> Report:
@@ -41,10 +40,10 @@ class SearchOracle(Source):
         if bound <= 0:
             return Report()  # nothing is cheaper than nothing
         state = question.state
-        result = self.engine(state, finite_or_none(bound)).run(
+        result = self.engine(question.bench, state, finite_or_none(bound)).run(
             expansions=self.expansions, evaluations=self.evaluations, seconds=self.seconds
         )
-        store = self.bench.bounds
+        store = question.bench.bounds
         if result.cost is not None:
             store.add_plan(state, result.plan, result.cost)
         # With a limit, an exhausted search or a plan: what every search says of itself, None being infinity.
@@ -61,14 +60,13 @@ class AStar(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         heuristic: str = "auto",
         expansions: int | None = None,
         evaluations: int | None = 1_000,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
         choices = ["auto", "lmcut", "max", "blind"]
         if heuristic not in choices:
             raise UsageError(
@@ -76,10 +74,10 @@ class AStar(SearchOracle):
             )
         self.heuristic = None if heuristic == "blind" else heuristic
 
-    def engine(self, state: State, bound: int | None) -> _Search:
-        name = self.bench.admissible if self.heuristic == "auto" else self.heuristic
-        heuristic = None if name is None else self.bench.heuristic(name)
-        return _core.AStar(self.bench.task, heuristic, state, bound)
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
+        name = bench.admissible if self.heuristic == "auto" else self.heuristic
+        heuristic = None if name is None else bench.heuristic(name)
+        return _core.AStar(bench.task, heuristic, state, bound)
 
 
 class EnforcedHillClimbing(SearchOracle):
@@ -89,7 +87,6 @@ class EnforcedHillClimbing(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         heuristic: str = "ff",
         helpful: bool = True,
@@ -98,15 +95,15 @@ class EnforcedHillClimbing(SearchOracle):
         evaluations: int | None = 10_000,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
         self.heuristic = known_heuristic(heuristic)
         self.helpful = helpful
         self.by_cost = by_cost
 
-    def engine(self, state: State, bound: int | None) -> _Search:
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
         return _core.EnforcedHillClimbing(
-            self.bench.task,
-            self.bench.heuristic(self.heuristic),
+            bench.task,
+            bench.heuristic(self.heuristic),
             state,
             bound,
             helpful=self.helpful,
@@ -121,19 +118,18 @@ class GreedyBestFirst(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         expansions: int = 1_000,
         *,
         heuristic: str = "ff",
         evaluations: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
         self.heuristic = known_heuristic(heuristic)
 
-    def engine(self, state: State, bound: int | None) -> _Search:
-        heuristic = self.bench.heuristic(self.heuristic)
-        return _core.GreedyBestFirst(self.bench.task, heuristic, state, bound)
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
+        heuristic = bench.heuristic(self.heuristic)
+        return _core.GreedyBestFirst(bench.task, heuristic, state, bound)
 
 
 class LMCut(Source):
@@ -141,12 +137,12 @@ class LMCut(Source):
 
     name = "lmcut"
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
+    def __init__(self) -> None:
+        super().__init__()
 
     def search(self, question: Question) -> Report:
-        heuristic = self.bench.heuristic(self.bench.admissible)
-        self.bench.bounds.raise_lower_bound(question.state, heuristic(question.state))
+        heuristic = question.bench.heuristic(question.bench.admissible)
+        question.bench.bounds.raise_lower_bound(question.state, heuristic(question.state))
         return Report(evaluations=1)
 
 
