@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "base/contradiction.h"
 #include "base/random.h"
 #include "bindings.h"
 #include "fdr/sas_reader.h"
@@ -57,6 +58,10 @@ void define_base(nb::module_ &module) {
             raise("InputFormatError", error.what(), fields);
         } catch (const Unsupported &error) {
             raise("UnsupportedError", error.what(), nb::dict());
+        } catch (const Contradiction &error) {
+            nb::dict fields;
+            fields["hint"] = "compute saved dominance functions again; if that does not help, please report it with the task";
+            raise("MisstepError", std::string("internal error: ") + error.what(), fields);
         }
     });
 

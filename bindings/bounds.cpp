@@ -82,6 +82,7 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
             const StateId target = self.intern(source);  // before the other: interning may move what is there
             self.add_jump(self.intern(state), target, value);
         }, nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
+        .def_prop_ro("jumps", [](PlanGraphHandle &self) { return self.upper_bounds().jumps(); })
         .def("derivation", [](PlanGraphHandle &self, const State &state) -> std::optional<nb::list> {
             const StateId id = self.intern(state);
             const DerivedBounds &bounds = self.upper_bounds();

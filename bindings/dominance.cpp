@@ -127,7 +127,20 @@ void define_factoring(nb::module_ &module) {
                 result[nb::int_(entry.label)] = list;
             }
             return result;
-        }, "By label; labels that are not there are irrelevant.");
+        }, "By label; labels that are not there are irrelevant.")
+        .def("label_weights", [](const FactoringHandle &self, const Simulation &tables, std::size_t i) {
+            const std::vector<Factor> &factors = self.factoring.factors;
+            const auto fits = [](const Factor &factor, const FactorTable &own) { return factor.size == own.table.size(); };
+            if (!std::equal(factors.begin(), factors.end(), tables.factors.begin(), tables.factors.end(), fits))
+                throw nb::value_error("these tables are of another factoring");
+            if (i >= factors.size()) throw nb::index_error("there is no such factor");
+            nb::dict result;
+            for (const LabelWeight &weight : label_weights(self.factoring, tables, static_cast<int>(i), SimulationOptions().max_cells))
+                result[nb::make_tuple(weight.challenge, weight.answer == NO_LABEL ? nb::none() : nb::object(nb::int_(weight.answer)))] =
+                    value_to_python(weight.value);
+            return result;
+        }, nb::arg("tables"), nb::arg("factor"),
+             "By challenge and answer: what it is worth to the other factors if a factor answers one label by another, or by None, nothing.");
 }
 
 void define_simulation(nb::module_ &module) {
@@ -170,8 +183,14 @@ void define_simulation(nb::module_ &module) {
             tables.append(to_numpy(std::vector(reference.d[i]), shape));
             taus.append(to_numpy(std::vector(reference.tau[i]), shape));
         }
-        return nb::make_tuple(tables, taus);
-    }, nb::arg("factoring"), nb::kw_only(), MISSTEP_SIMULATION_ARGUMENTS, "The tables by the definition, and the costs of internal moves; for tests.");
+        std::vector<Cost> weights;
+        const std::size_t labels = reference.labels();
+        for (std::size_t i = 0; i < reference.d.size(); ++i)
+            for (int from = 0; from < reference.labels(); ++from)
+                for (int to = -1; to < reference.labels(); ++to) weights.push_back(reference.weight(static_cast<int>(i), from, to));
+        return nb::make_tuple(tables, taus, to_numpy(std::move(weights), std::vector<std::size_t>{reference.d.size(), labels, labels + 1}), reference.rounds);
+    }, nb::arg("factoring"), nb::kw_only(), MISSTEP_SIMULATION_ARGUMENTS,
+        "The tables by the definition, the costs of internal moves, the weights of labels (by factor, challenge, answer; nothing comes first), and the rounds; for tests.");
     module.attr("MINUS_INFINITY") = MINUS_INFINITY;
 }
 
@@ -200,6 +219,7 @@ void define_function(nb::module_ &module) {
             for (const FactorTable &factor : self.function.factorings().at(factoring).factors) result.append(describe(factor));
             return result;
         })
+        .def("rounds", [](const FunctionHandle &self, std::size_t factoring) { return self.function.factorings().at(factoring).rounds; })
         .def("transitive", [](const FunctionHandle &self, std::size_t factoring) { return self.function.factorings().at(factoring).transitive; })
         .def("value", [](const FunctionHandle &self, const State &dominated, const State &dominating) {
             return value_to_python(self.function.value(self.values(dominated), self.values(dominating)));

@@ -1,6 +1,7 @@
 #include "dominance/function.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace misstep::dominance {
@@ -82,6 +83,9 @@ std::size_t Function::bytes() const {
 // steps, number of factors; for each factor: number of variables, variables, size, fallback, length and numbers of its lookup,
 // then one byte for the width of the table (0: identity, 1: int16, 2: int32, 3: int64) and its rows.
 namespace {
+
+// Numbers are written as they lie in memory.
+static_assert(std::endian::native == std::endian::little);
 
 void put(std::string &out, std::int64_t value) { out.append(reinterpret_cast<const char *>(&value), sizeof value); }
 

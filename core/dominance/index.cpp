@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/contradiction.h"
+
 namespace misstep::dominance {
 
 namespace {
@@ -10,7 +12,7 @@ namespace {
 Cost inferred(Cost bound, Cost value) {
     const Cost result = bound - value;
     if (result < 0)
-        throw NegativeBound("an upper bound of " + std::to_string(bound) + " and a dominance value of " + std::to_string(value) +
+        throw Contradiction("an upper bound of " + std::to_string(bound) + " and a dominance value of " + std::to_string(value) +
                             " would make the cost of a plan negative: one of them is wrong");
     return result;
 }

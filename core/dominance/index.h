@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <stdexcept>
 #include <vector>
 
 #include "base/packer.h"
@@ -10,12 +9,8 @@
 
 namespace misstep::dominance {
 
-// h*(t) <= u(s) - D(s, t) came out negative: either D or u is wrong, and nothing that follows from them can be trusted.
-struct NegativeBound : std::logic_error {
-    using std::logic_error::logic_error;
-};
-
-// States with upper bounds u on h*, and what dominance says between them: h*(t) <= u(s) - D(s, t).
+// States with upper bounds u on h*, and what dominance says between them: h*(t) <= u(s) - D(s, t). Where that is negative, D or u is
+// wrong: a Contradiction.
 //
 // Not every state with a bound is kept as a source. If u(x) - D(x, s) <= u(s) then x gives every state at least as good a bound as
 // s does, by the triangle inequality D(x, s) + D(s, t) <= D(x, t), and s is served by x. Pulling looks at the others only. The

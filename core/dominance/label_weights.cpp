@@ -92,4 +92,14 @@ void LabelWeights::update(const std::vector<LabelDominance> &dominance) {
     }
 }
 
+LabelSystem::LabelSystem(const std::vector<Lts> &factors, const std::vector<Cost> &costs, std::uint64_t max_cells) : uses(costs.size()) {
+    const int count = static_cast<int>(factors.size());
+    for (int i = 0; i < count; ++i)
+        for (std::size_t k = 0; k < factors[i].labels().size(); ++k) uses[factors[i].labels()[k]].push_back({i, factors[i].group_of()[k]});
+    std::vector<char> shared(costs.size());
+    for (std::size_t label = 0; label < costs.size(); ++label) shared[label] = uses[label].size() > 1;
+    for (const Lts &lts : factors) dominance.emplace_back(lts, shared, max_cells);
+    for (int i = 0; i < count; ++i) weights.emplace_back(i, factors[i], uses, costs, dominance);
+}
+
 }  // namespace misstep::dominance

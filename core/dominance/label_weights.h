@@ -30,6 +30,8 @@ class LabelWeights {
     // Answering a label of the class by the best label of a group, or by nothing. The answer's cost is taken off.
     Cost answer(int label_class, int group) const { return answers_[static_cast<std::size_t>(label_class) * groups_ + group]; }
     Cost nothing(int label_class) const { return nothing_[label_class]; }
+    // Answering a label of one class by one of another, whose cost is not taken off.
+    Cost between(int from, int to, const std::vector<LabelDominance> &dominance) { return weight(terms_[from], terms_[to], dominance); }
     bool saturated() const { return saturated_; }  // some sum was too low for the type
 
    private:
@@ -53,6 +55,15 @@ class LabelWeights {
     std::vector<Cost> answers_;
     std::vector<Cost> nothing_;
     bool saturated_ = false;
+};
+
+// The labels of all factors together.
+struct LabelSystem {
+    LabelSystem(const std::vector<Lts> &factors, const std::vector<Cost> &costs, std::uint64_t max_cells);
+
+    std::vector<std::vector<LabelWeights::Use>> uses;  // by label
+    std::vector<LabelDominance> dominance;             // by factor
+    std::vector<LabelWeights> weights;                 // by factor
 };
 
 }  // namespace misstep::dominance

@@ -28,6 +28,11 @@ class Reference {
     }
     std::vector<std::vector<Cost>> d;    // by factor: size * size, dominated * size + dominating
     std::vector<std::vector<Cost>> tau;  // by factor: size * size, from * size + to
+    int rounds = 0;                      // of all factors, until no label is worth less than before
+
+    // What it is worth to the other factors that factor i answers label l by label r; -1 is doing nothing.
+    Cost weight(int i, int l, int r) const { return weights_[(static_cast<std::size_t>(i) * labels() + l) * (labels() + 1) + r + 1]; }
+    int labels() const { return static_cast<int>(costs_.size()); }
 
    private:
     static Cost sum(Cost a, Cost b) { return a <= MINUS_INFINITY || b <= MINUS_INFINITY ? MINUS_INFINITY : a + b; }
@@ -120,8 +125,6 @@ class Reference {
         }
         return worst;
     }
-    Cost weight(int i, int l, int r) const { return weights_[(static_cast<std::size_t>(i) * labels() + l) * (labels() + 1) + r + 1]; }
-    int labels() const { return static_cast<int>(costs_.size()); }
     bool compute_weights() {
         std::vector<Cost> fresh(static_cast<std::size_t>(count()) * labels() * (labels() + 1), MINUS_INFINITY);
         for (int l = 0; l < labels(); ++l)
@@ -200,7 +203,7 @@ class Reference {
     void descend() {
         start();
         weights_.clear();
-        while (compute_weights())
+        for (; compute_weights(); ++rounds)
             for (int i = 0; i < count(); ++i)
                 while (sweep(i)) {
                 }

@@ -6,6 +6,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -46,8 +47,16 @@ class Crew {
         };
         std::vector<std::thread> crew;
         const int wanted = std::min(count, std::max(1, threads_));
+        crew.reserve(wanted);
         running = wanted;
-        for (int i = 0; i < wanted; ++i) crew.emplace_back(loop);
+        try {
+            while (static_cast<int>(crew.size()) < wanted) crew.emplace_back(loop);
+        } catch (const std::system_error &) {
+            // The system has no more threads for us. The result does not depend on how many there are.
+            if (crew.empty()) throw;
+            const std::lock_guard lock(mutex);
+            running -= wanted - static_cast<int>(crew.size());
+        }
         std::exception_ptr interruption;
         {
             std::unique_lock lock(mutex);

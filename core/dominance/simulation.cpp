@@ -31,20 +31,12 @@ class Run {
    public:
     Run(const std::vector<Lts> &factors, const std::vector<Cost> &costs, TauSystem &tau, const SimulationOptions &options, Crew &crew)
         : factors_(factors), costs_(costs), tau_(tau), options_(options), crew_(crew), count_(static_cast<int>(factors.size())),
-          fallback_(factors.size(), Fallback::none), steps_(factors.size(), 0) {
-        uses_.resize(costs.size());
-        for (int i = 0; i < count_; ++i)
-            for (std::size_t k = 0; k < factors[i].labels().size(); ++k)
-                uses_[factors[i].labels()[k]].push_back({i, factors[i].group_of()[k]});
-        std::vector<char> shared(costs.size());
-        for (std::size_t label = 0; label < costs.size(); ++label) shared[label] = uses_[label].size() > 1;
-        for (const Lts &lts : factors) dominance_.emplace_back(lts, shared, options.max_cells);
+          labels_(factors, costs, options.max_cells), fallback_(factors.size(), Fallback::none), steps_(factors.size(), 0) {
         for (int i = 0; i < count_; ++i) {
-            weights_.emplace_back(i, factors[i], uses_, costs, dominance_);
             const typename Fixpoint<V>::Options own{
                 options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops, options.max_steps};
             fixpoints_.push_back(too_large(factors[i].size(), options) ? nullptr : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
-            if (!fixpoints_[i] || weights_[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
+            if (!fixpoints_[i] || labels_.weights[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
         }
         // Large factors first, so that no thread is left with one at the end.
         order_.resize(count_);
@@ -75,7 +67,7 @@ class Run {
         return dominated == dominating ? 0 : MINUS_INFINITY;
     }
     bool update_dominance(int i) {
-        return dominance_[i].update(factors_[i], [&](int s, int t) { return value(i, s, t); });
+        return labels_.dominance[i].update(factors_[i], [&](int s, int t) { return value(i, s, t); });
     }
     void give_up(int i, Fallback reason) {
         fallback_[i] = reason;
@@ -100,8 +92,8 @@ class Run {
                 if (fallback_[i] != Fallback::none || !stale[i]) return;
                 Fixpoint<V> &fixpoint = *fixpoints_[i];
                 const std::uint64_t before = fixpoint.steps();
-                weights_[i].update(dominance_);
-                fixpoint.set_weights(weights_[i], costs_);
+                labels_.weights[i].update(labels_.dominance);
+                fixpoint.set_weights(labels_.weights[i], costs_);
                 const bool done = fixpoint.run(crew_.stop);
                 steps_[i] = fixpoint.steps();
                 crew_.steps += steps_[i] - before;
@@ -115,7 +107,7 @@ class Run {
             });
             changed = false;
             for (int i = 0; i < count_; ++i) {
-                const std::vector<int> &read = weights_[i].neighbours();
+                const std::vector<int> &read = labels_.weights[i].neighbours();
                 stale[i] = std::any_of(read.begin(), read.end(), [&](int j) { return fresh[j] != 0; });
                 changed = changed || (stale[i] && fallback_[i] == Fallback::none);
             }
@@ -136,9 +128,9 @@ class Run {
             for (std::size_t k = 0; k < factors_[i].labels().size(); ++k) {
                 const int label = factors_[i].labels()[k];
                 Cost sum = 0;
-                for (const LabelWeights::Use &use : uses_[label]) {
+                for (const LabelWeights::Use &use : labels_.uses[label]) {
                     if (use.factor == i) continue;
-                    const Cost value = dominance_[use.factor].from_nothing(dominance_[use.factor].index(use.group));
+                    const Cost value = labels_.dominance[use.factor].from_nothing(labels_.dominance[use.factor].index(use.group));
                     sum = value == MINUS_INFINITY || sum == MINUS_INFINITY ? MINUS_INFINITY : sum + value;
                 }
                 if (sum == MINUS_INFINITY || sum < -MAX_TAU_COST) continue;
@@ -154,9 +146,7 @@ class Run {
     const SimulationOptions &options_;
     Crew &crew_;
     const int count_;
-    std::vector<std::vector<LabelWeights::Use>> uses_;
-    std::vector<LabelDominance> dominance_;
-    std::vector<LabelWeights> weights_;
+    LabelSystem labels_;
     std::vector<std::unique_ptr<Fixpoint<V>>> fixpoints_;
     std::vector<Fallback> fallback_;
     std::vector<std::uint64_t> steps_;
@@ -225,6 +215,27 @@ Simulation simulate(const Factoring &factoring, const SimulationOptions &options
     if (!options.noop_tau && magnitude(factoring, tau, options) <= Fixpoint<std::int32_t>::LIMIT)
         return run<std::int32_t>(factoring, factors, tau, options, crew);
     return run<std::int64_t>(factoring, factors, tau, options, crew);
+}
+
+std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor, std::uint64_t max_cells) {
+    std::vector<Lts> factors;
+    for (const Factor &each : factoring.factors) factors.emplace_back(each);
+    LabelSystem system(factors, factoring.costs, max_cells);
+    for (std::size_t j = 0; j < factors.size(); ++j) {
+        const Table &table = simulation.factors[j].table;
+        system.dominance[j].update(factors[j], [&](int s, int t) { return table.at(s, t); });
+    }
+    LabelWeights &weights = system.weights[factor];
+    weights.update(system.dominance);
+    const std::vector<int> &labels = factors[factor].labels();
+    std::vector<LabelWeight> result;
+    for (std::size_t k = 0; k < labels.size(); ++k) {
+        const int own = weights.class_of(static_cast<int>(k));
+        result.push_back({labels[k], NO_LABEL, weights.nothing(own)});
+        for (std::size_t l = 0; l < labels.size(); ++l)
+            result.push_back({labels[k], labels[l], weights.between(own, weights.class_of(static_cast<int>(l)), system.dominance)});
+    }
+    return result;
 }
 
 }  // namespace misstep::dominance

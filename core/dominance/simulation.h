@@ -62,4 +62,15 @@ struct Simulation {
 // `limits.seconds` is a safety net: all factors that are not done then fall back.
 Simulation simulate(const Factoring &factoring, const SimulationOptions &options, const Limits &limits);
 
+// What it is worth to the other factors that one factor answers the label `challenge` by the label `answer`, or by nothing.
+struct LabelWeight {
+    int challenge;
+    int answer;
+    Cost value;
+};
+inline constexpr int NO_LABEL = -1;
+
+// Between all labels that are relevant in a factor, by the tables of a simulation of the same factoring.
+std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor, std::uint64_t max_cells);
+
 }  // namespace misstep::dominance

@@ -1,5 +1,6 @@
 #include "improve/aras.h"
 
+#include "base/contradiction.h"
 #include "improve/action_elimination.h"
 
 namespace misstep {
@@ -34,7 +35,7 @@ class Aras {
             n = std::max(n, 2 * n);  // stays where doubling would overflow
         }
         if (replay(task_, start_, result_.plan) != result_.cost || result_.cost > result_.initial_cost)
-            throw std::logic_error("aras has lost track of the cost of its plan");
+            throw Contradiction("aras has lost track of the cost of its plan");
         result_.progress = budget_.progress;
         result_.progress.bytes = graph_.bytes();
         result_.progress.seconds = budget_.watch.seconds();

@@ -1,18 +1,22 @@
 #include "improve/derived_bounds.h"
 
-#include <stdexcept>
+#include "base/contradiction.h"
 
 namespace misstep {
 
 void DerivedBounds::add_jump(StateId state, StateId source, Cost value) {
+    const auto number = static_cast<std::uint32_t>(jumps_.size());
+    const auto [place, fresh] = told_.emplace(static_cast<std::uint64_t>(state) << 32 | source, number);
+    if (!fresh && jumps_[place->second].value >= value) return;
+    place->second = number;
     bounds_.resize(std::max<std::size_t>(bounds_.size(), graph_.size()));
     jumps_.push_back({state, source, value, bounds_[source].jumps_here});
-    bounds_[source].jumps_here = static_cast<std::uint32_t>(jumps_.size() - 1);
+    bounds_[source].jumps_here = number;
 }
 
 void DerivedBounds::improve(StateId id, Cost cost, TransitionId by, std::uint32_t jump) {
     if (cost >= this->cost(id)) return;
-    if (cost < 0) throw std::logic_error("a dominance function proves that a plan costs less than nothing");
+    if (cost < 0) throw Contradiction("a dominance function proves that a plan costs less than nothing");
     Bound &bound = bounds_[id];
     bound.cost = cost;
     bound.by = by;
@@ -72,7 +76,9 @@ std::vector<DerivedBounds::Step> DerivedBounds::derivation(StateId id) const {
 }
 
 std::size_t DerivedBounds::bytes() const {
-    return jumps_.capacity() * sizeof(Jump) + bounds_.capacity() * sizeof(Bound);
+    // A node of the map: the pair, a link, and its bucket.
+    const std::size_t told = told_.size() * (sizeof(*told_.begin()) + 2 * sizeof(void *));
+    return told + jumps_.capacity() * sizeof(Jump) + bounds_.capacity() * sizeof(Bound);
 }
 
 }  // namespace misstep

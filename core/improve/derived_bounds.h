@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <limits>
+#include <unordered_map>
 #include <vector>
 
 #include "improve/goal_distances.h"
@@ -25,7 +26,8 @@ class DerivedBounds {
    public:
     DerivedBounds(const TransitionCache &graph, const GoalDistances &plans) : graph_(graph), plans_(plans) {}
 
-    void add_jump(StateId state, StateId source, Cost value);
+    void add_jump(StateId state, StateId source, Cost value);  // nothing new if it was told before
+    std::size_t jumps() const { return jumps_.size(); }
     bool empty() const { return jumps_.empty(); }
     // Takes in what has changed since the last time; the distances have to be up to date.
     void update();
@@ -65,6 +67,7 @@ class DerivedBounds {
     const TransitionCache &graph_;
     const GoalDistances &plans_;
     std::vector<Jump> jumps_;
+    std::unordered_map<std::uint64_t, std::uint32_t> told_;  // the best jump between two states
     std::vector<Bound> bounds_;
     std::deque<StateId> queue_;  // first in, first out: no order by cost would settle a state once
     TransitionId taken_in_ = 0;

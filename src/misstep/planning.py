@@ -86,9 +86,14 @@ class PlanResult:
 
 def make_heuristic(name: str, task: Task) -> _core.Heuristic:
     """A heuristic of the task: ff, add, max or lmcut. Call it with a state; `evaluate_batch` takes many."""
+    return HEURISTICS[known_heuristic(name)](task)
+
+
+def known_heuristic(name: str) -> str:
+    """The name, or an error if there is no such heuristic."""
     if name not in HEURISTICS:
         raise UsageError(f"no heuristic {name!r}", expected=", ".join(HEURISTICS))
-    return HEURISTICS[name](task)
+    return name
 
 
 def plan(
@@ -141,4 +146,4 @@ def plan(
     )
 
 
-__all__ = ["HEURISTICS", "SEARCHES", "PlanResult", "make_heuristic", "plan"]
+__all__ = ["HEURISTICS", "SEARCHES", "PlanResult", "known_heuristic", "make_heuristic", "plan"]

@@ -43,6 +43,7 @@ def test_numbers(
     )
     for factor in result["factors"]:
         assert factor["states"] <= factor["finite"] <= factor["pairs"] == factor["states"] ** 2
+    assert [rounds > 0 for rounds in result["rounds"]] == [len(sizes) > 1]
     assert result["seconds"] >= 0
     assert result["solvable"]
 
@@ -58,6 +59,7 @@ def test_limits_and_simplification(tmp_path: Path) -> None:
     assert simple["states"] < plain["states"]
     both = result_of("dominance", path, "--both")["factors"]
     assert [factor["factoring"] for factor in both] == [0] * 6 + [1]
+    assert len(result_of("dominance", path, "--both")["rounds"]) == 2
     reachable = result_of("dominance", path, "--pairs")["finite_pairs"]
     assert result_of("dominance", path, "--pairs", "--keep-unreachable")["finite_pairs"] > reachable
 
@@ -82,6 +84,7 @@ def test_text(tmp_path: Path) -> None:
     done = misstep("dominance", written(gripper(1), tmp_path), "--pairs")
     assert done.returncode == 0
     assert "largest_factor  8" in done.stdout
+    assert "rounds          0\n" in done.stdout
     assert "tight_pairs     64" in done.stdout
 
 
@@ -91,6 +94,12 @@ def test_mistakes(tmp_path: Path) -> None:
     assert misstep("dominance", path, "--limit-transitions", "0").returncode == 2
     assert misstep("dominance", tmp_path / "missing.sas").returncode == 30
     assert misstep("dominance", path, "--save", tmp_path / "no" / "where").returncode == 30
+    assert misstep("dominance", path, "--save", tmp_path).returncode == 30
+    for option in ("--steps", "--limit-transitions", "--threads"):
+        done = misstep("dominance", path, option, str(10**30))
+        assert done.returncode == 2
+        assert "expected a number below" in done.stderr
+    assert misstep("dominance", path, "--threads", str(2**31)).returncode == 2
     conditional = tmp_path / "conditional.sas"
     conditional.write_text(CONDITIONAL)
     done = misstep("dominance", conditional)

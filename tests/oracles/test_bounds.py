@@ -230,3 +230,24 @@ def test_a_lookahead_that_is_cut_has_leaves_all_the_same() -> None:
         part = BoundStore(task).look_ahead(task.initial_state, 3, math.inf, expansions=expansions)
         assert (part.expansions, part.limit) == (expansions, "expansions")
         assert len(part.states)
+
+
+def test_a_jump_is_kept_once() -> None:
+    store, states = chain()
+    store.add_plan(states[1], [3], 3)
+    store.add_plan(states[2], [2], 4)
+    for _ in range(3):
+        store.add_dominance(states[2], states[0], -3)
+    assert store.graph.jumps == 1
+    assert store.bounds(states[0]).upper == 7
+    store.add_dominance(states[2], states[0], -5)  # says less
+    assert store.graph.jumps == 1
+    store.add_dominance(states[1], states[0], -3)  # another pair
+    assert store.graph.jumps == 2
+    assert store.bounds(states[0]).upper == 6
+    store.add_dominance(states[2], states[0], -1)  # says more
+    assert store.bounds(states[0]).upper == 5
+    derivation = store.derivation(states[0])
+    assert derivation is not None
+    assert [(step.state, step.value) for step in derivation.jumps] == [(states[2], -1)]
+    assert derivation.bound(store.task) == 5

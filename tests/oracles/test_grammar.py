@@ -5,15 +5,10 @@ from __future__ import annotations
 import pytest
 
 from misstep.errors import UsageError
-from misstep.oracles import DEFAULT_ORACLE, Oracle, Workbench, parse_oracle
+from misstep.oracles import DEFAULT_ORACLE, Oracle
+from misstep.oracles.grammar import read_oracle
 from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
 from misstep.oracles.registry import BUILTIN, known_oracles, oracle_kind, parameters, register
-from support.oracles import variant, workbench
-
-
-@pytest.fixture(scope="module")
-def bench() -> Workbench:
-    return workbench(variant("gripper-4", ())[0], "first")
 
 
 def shape(oracle: Oracle) -> str:
@@ -40,13 +35,13 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("spec", SHAPES)
-def test_shapes(spec: str, bench: Workbench) -> None:
-    assert shape(parse_oracle(spec, bench)) == SHAPES[spec]
+def test_shapes(spec: str) -> None:
+    assert shape(read_oracle(spec)) == SHAPES[spec]
 
 
-def test_arguments(bench: Workbench) -> None:
+def test_arguments() -> None:
     def values(spec: str) -> dict[str, object]:
-        return vars(parse_oracle(spec, bench))
+        return vars(read_oracle(spec))
 
     assert values("lookahead")["depth"] == 2
     assert values("lookahead(3)")["depth"] == 3
@@ -103,20 +98,20 @@ WRONG = {
 
 
 @pytest.mark.parametrize("spec", WRONG)
-def test_wrong_specs_get_one_line(spec: str, bench: Workbench) -> None:
+def test_wrong_specs_get_one_line(spec: str) -> None:
     with pytest.raises(UsageError, match=WRONG[spec]) as caught:
-        parse_oracle(spec, bench)
+        read_oracle(spec)
     assert "\n" not in str(caught.value)
     assert "--oracle" in str(caught.value)
 
 
-def test_every_kind_is_there(bench: Workbench) -> None:
+def test_every_kind_is_there() -> None:
     for name in BUILTIN:
         kind = oracle_kind(name)
         assert kind is not None
         assert kind.name == name
         assert name in known_oracles()
-        assert shape(parse_oracle(name, bench)) == name
+        assert shape(read_oracle(name)) == name
         assert all(p.type in (int, float, bool, str) for p in parameters(kind))
 
 
@@ -128,10 +123,10 @@ class Idle(Source):
         return Report()
 
 
-def test_others_can_be_registered(bench: Workbench) -> None:
+def test_others_can_be_registered() -> None:
     register(Idle)
     assert register(Idle) is Idle  # once more does no harm
-    assert shape(parse_oracle("idle-for-tests, lmcut", bench)) == "[idle-for-tests , lmcut]"
+    assert shape(read_oracle("idle-for-tests, lmcut")) == "[idle-for-tests , lmcut]"
     assert "idle-for-tests" in known_oracles()
 
     class Impostor(Idle):

@@ -10,6 +10,7 @@ import pytest
 from misstep._core import StateSpace
 from misstep.errors import MisstepError
 from misstep.oracles import Kind, Objective, Status, Walk, Workbench, is_fuzzing_bug, parse_oracle
+from misstep.oracles.grammar import read_oracle
 from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
 from misstep.oracles.values import FAILS, exact, unknown
 from misstep.oracles.verdict import Effort, judge
@@ -127,7 +128,7 @@ class Lying(Source):
     name = "lying"
 
     def search(self, question: Question) -> Report:
-        self.bench.bounds.add_plan(question.state, [0], 1)
+        question.bench.bounds.add_plan(question.state, [0], 1)
         return Report()
 
 
@@ -137,30 +138,30 @@ class Liar(Source):
     name = "liar"
 
     def search(self, question: Question) -> Report:
-        upper = self.bench.bounds.bounds(question.state).upper
-        self.bench.bounds.raise_lower_bound(question.state, upper + 1)
+        upper = question.bench.bounds.bounds(question.state).upper
+        question.bench.bounds.raise_lower_bound(question.state, upper + 1)
         return Report()
 
 
 def test_crashes_are_unknown_and_lies_are_loud() -> None:
     task, _ = variant("gripper-4", ())
     bench = workbench(task, "optimal")
-    verdict = Crashing(bench).test(task.initial_state)
+    verdict = Crashing().on(bench).test(task.initial_state)
     assert verdict.status is Status.UNKNOWN
     assert verdict.problems == ("crashing: RuntimeError: no luck in True",)
-    after = Sequence(bench, [Crashing(bench), parse_oracle("exact", bench)])
+    after = Sequence([Crashing(), read_oracle("exact")]).on(bench)
     assert after.test(task.initial_state).status is Status.OPTIMAL
     with pytest.raises(MisstepError, match="internal error: an oracle found a plan"):
-        Lying(workbench(task, "optimal")).test(task.initial_state)
+        Lying().on(workbench(task, "optimal")).test(task.initial_state)
     with pytest.raises(MisstepError, match="internal error: no plan is said to be cheaper"):
-        Liar(workbench(task, "optimal")).test(task.initial_state)
+        Liar().on(workbench(task, "optimal")).test(task.initial_state)
 
 
 class Counting(Source):
     name = "counting"
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
+    def __init__(self) -> None:
+        super().__init__()
         self.asked: list[State] = []
         self.walks: list[Walk | None] = []
 
@@ -174,10 +175,10 @@ def test_sequences_stop_and_unions_do_not() -> None:
     task, _ = variant("gripper-4", ())
     state = task.initial_state
     bench = workbench(task, "first")
-    bug = parse_oracle("ehc", bench)
-    before, behind = Counting(bench), Counting(bench)
+    bug = read_oracle("ehc")
+    before, behind = Counting(), Counting()
     walk = Walk(state, ())
-    verdict = Sequence(bench, [before, bug, behind]).test(state, walk=walk)
+    verdict = Sequence([before, bug, behind]).on(bench).test(state, walk=walk)
     assert verdict.is_bug
     assert (verdict.oracle, verdict.kind) == ("ehc", Kind.FAILS)
     assert (before.asked, behind.asked) == ([state], [])
@@ -186,7 +187,7 @@ def test_sequences_stop_and_unions_do_not() -> None:
     assert verdict.effort.evaluations > 3
     assert verdict.effort.seconds > 0
     # The store knows it now.
-    again = Sequence(bench, [before, bug]).test(state)
+    again = Sequence([before, bug]).on(bench).test(state)
     assert again.is_bug
     assert again.oracle is None
     assert len(before.asked) == 1
@@ -195,8 +196,8 @@ def test_sequences_stop_and_unions_do_not() -> None:
     space = variant("gripper-4", ())[1]
     costly = [s for s in sample(space, 200) if is_costly(bench, s)]
     state = max(costly, key=lambda s: int(space.h_star[space.find(s)]))
-    union = Union(bench, [parse_oracle("gbfs", bench), last := Counting(bench)])
-    union.test(state)
+    union = Union([read_oracle("gbfs"), last := Counting()])
+    union.on(bench).test(state)
     assert last.asked == [state]
     best = parse_oracle("gbfs | astar", bench).test(state)
     assert best.gap.is_exact  # the second has gone on where the first had a bug already
@@ -210,8 +211,8 @@ def test_routes_go_by_the_run() -> None:
     task, space = variant("gripper-4", ())
     for policy, max_steps in (("optimal", 1000), ("first", 1000), ("optimal", 2)):
         bench = workbench(task, policy, max_steps=max_steps)
-        reached, otherwise = Counting(bench), Counting(bench)
-        oracle = Route(bench, reached, otherwise)
+        reached, otherwise = Counting(), Counting()
+        oracle = Route(reached, otherwise).on(bench)
         verdicts = [oracle.test(s) for s in sample(space, 20)]
         done = {v.state for v in verdicts if v.gap.is_exact}
         assert set(reached.asked) == {

@@ -14,7 +14,7 @@ import pytest
 
 from misstep._core import StateSpace
 from misstep.oracles import DEFAULT_ORACLE, Kind, Objective, Status, Verdict, parse_oracle
-from misstep.oracles.oracle import Oracle
+from misstep.oracles.oracle import Tester
 from misstep.tasks.task import State
 from support.oracles import POLICIES, sample, true_cost, true_gap, variant, workbench
 from support.tasks import SMALL
@@ -45,7 +45,7 @@ SPECS = [
 ]
 
 
-def check_verdict(oracle: Oracle, verdict: Verdict, space: StateSpace) -> None:
+def check_verdict(oracle: Tester, verdict: Verdict, space: StateSpace) -> None:
     """Everything that a verdict says, against the truth."""
     bench = oracle.bench
     best = float(space.h_star[space.find(verdict.state)])

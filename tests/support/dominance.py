@@ -69,7 +69,11 @@ class Variant:
 
     def naive(self, factoring: DominanceFactoring) -> tuple[list[Matrix], list[Matrix]]:
         """The tables by the definition, and the costs of internal moves."""
-        return naive_dominance(factoring, **self._simulation)
+        return naive_dominance(factoring, **self._simulation)[:2]
+
+    def naive_labels(self, factoring: DominanceFactoring) -> tuple[Matrix, int]:
+        """The weights of labels by the definition (factor, challenge, answer; nothing comes first), and the rounds."""
+        return naive_dominance(factoring, **self._simulation)[2:]
 
     def tables(self, task: Task) -> list[Matrix]:
         simulated = self.simulate(self.factoring(task))

@@ -102,6 +102,12 @@ class TrueDominance:
         def value(self, dominated: tuple[int, ...], dominating: tuple[int, ...]) -> int | None:
             return self.outer.value(State(list(dominated)), State(list(dominating)))
 
+        def summands(
+            self, dominated: tuple[int, ...], dominating: tuple[int, ...]
+        ) -> list[list[tuple[tuple[int, ...], int]]]:
+            value = self.value(dominated, dominating)
+            return [] if value is None else [[((), value)]]
+
     def index(self) -> PairwiseIndex:
         return PairwiseIndex(self)
 

@@ -33,7 +33,7 @@ from misstep.faults.explain import follow
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.oracles.dominance import DominanceFunction, try_dominance
-from misstep.oracles.grammar import check_oracle, needs_dominance
+from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
@@ -241,7 +241,7 @@ class Campaign:
 
 def start_store(folder: Path, settings: CampaignSettings) -> CampaignStore:
     """A new campaign; also where an earlier start of the same campaign was killed before it knew its tasks."""
-    check_oracle(settings.oracle)  # before there is anything that a corrected command would meet
+    read_oracle(settings.oracle)  # before there is anything that a corrected command would meet
     config = settings.as_dict()
     try:
         return create_store(folder, config)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.records import RunRecord, VerdictRecord
+from misstep.errors import MisstepError
 from misstep.fuzzing.pool import PoolEntry
 from misstep.oracles.concrete import with_plan
 from misstep.oracles.grammar import parse_oracle
@@ -48,6 +49,19 @@ def judge_chunk(
     dominance: Dominance | str | None = None,
 ) -> list[Tested]:
     """Test the states, in their order, on a bound store of their own."""
+    try:
+        return _judged(runner, settings, jobs, dominance)
+    except MisstepError as error:
+        error.where = error.where or runner.task.name
+        raise
+
+
+def _judged(
+    runner: PolicyRunner,
+    settings: CampaignSettings,
+    jobs: Sequence[Job],
+    dominance: Dominance | str | None,
+) -> list[Tested]:
     bench = Workbench(
         runner,
         objective=Objective(settings.objective),

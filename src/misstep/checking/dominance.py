@@ -23,11 +23,16 @@ from misstep.checking.plan import normalise, operators_by_name
 from misstep.checking.sas import SasTask, State
 from misstep.checking.semantics import apply, check_state, is_applicable, is_goal, refuse_axioms
 
+Summands = list[tuple[tuple[int, ...], int]]  # of each factor: its variables and its value
+
 
 class Values(Protocol):
     """Something that knows D(dominated, dominating); None: minus infinity."""
 
     def value(self, dominated: State, dominating: State) -> int | None: ...
+
+    def summands(self, dominated: State, dominating: State) -> list[Summands]:
+        """What the factors say, for each factoring whose factors all say something."""
 
 
 class TableError(ValueError):
@@ -84,12 +89,17 @@ class DominanceTables:
 
     def value(self, dominated: State, dominating: State) -> int | None:
         """D(dominated, dominating); None: minus infinity."""
-        sums = []
+        found = self.summands(dominated, dominating)
+        return max((sum(value for _, value in summands) for summands in found), default=None)
+
+    def summands(self, dominated: State, dominating: State) -> list[Summands]:
+        found = []
         for factors in self.factorings:
-            values = [factor.value(dominated, dominating) for factor in factors]
-            if None not in values:
-                sums.append(sum(value for value in values if value is not None))
-        return max(sums, default=None)
+            values = [(f.variables, f.value(dominated, dominating)) for f in factors]
+            known = [(variables, value) for variables, value in values if value is not None]
+            if len(known) == len(values):
+                found.append(known)
+        return found
 
 
 class _Reader:
@@ -154,9 +164,17 @@ def validate_derivation(
     claimed_bound: int,
     tables: Values,
 ) -> DerivationReport:
-    """Follow a derivation: `{"operator": NAME}` applies one, `{"state": VALUES, "value": D}` jumps to a state."""
+    """Follow a derivation: `{"operator": NAME}` applies one, `{"state": VALUES, "value": D}` jumps to a state.
+
+    A jump may carry what its value is made of, `"factors": [{"variables": NUMBERS, "value": N}, ...]`.
+    """
     refuse_axioms(task)
     here = check_state(task, state)
+    for number, step in enumerate(steps, 1):
+        if not _is_step(task, step):
+            return DerivationReport(
+                False, 0, f"step {number} is neither an operator nor a jump: {step}"
+            )
     candidates = operators_by_name(task, [s["operator"] for s in steps if "operator" in s])
     bound = 0
     for number, step in enumerate(steps, 1):
@@ -172,12 +190,17 @@ def validate_derivation(
             bound += fitting[0].cost
             here = apply(here, fitting[0])
             continue
-        dominated = check_state(task, step["state"])
+        dominated = tuple(step["state"])
         value = tables.value(dominated, here)
         if value is None or value != step["value"]:
             return DerivationReport(
                 False, bound, f"step {number} claims a value of {step['value']}, it is {value}"
             )
+        if "factors" in step and not _makes_up(
+            step["factors"], value, tables.summands(dominated, here)
+        ):
+            reason = f"step {number} claims {step['factors']} by factor, the tables do not"
+            return DerivationReport(False, bound, reason)
         bound -= value
         here = dominated
     if not is_goal(here, task):
@@ -185,6 +208,33 @@ def validate_derivation(
     if bound != claimed_bound or bound < 0:
         return DerivationReport(False, bound, f"it proves {bound}, not {claimed_bound}")
     return DerivationReport(True, bound)
+
+
+def _is_step(task: SasTask, step: Any) -> bool:
+    """Whether it can be followed at all; records are files, and files can be changed."""
+    if not isinstance(step, Mapping):
+        return False
+    if "operator" in step:
+        return isinstance(step["operator"], str)
+    state = step.get("state")
+    return (
+        isinstance(step.get("value"), int)
+        and isinstance(state, Sequence)
+        and len(state) == len(task.variables)
+        and all(
+            isinstance(value, int) and 0 <= value < len(variable.values)
+            for value, variable in zip(state, task.variables, strict=True)
+        )
+    )
+
+
+def _makes_up(factors: Any, value: int, known: Sequence[Summands]) -> bool:
+    """Whether these are the summands of a factoring that gives the value. More than one may."""
+    return any(
+        factors == [{"variables": list(variables), "value": part} for variables, part in summands]
+        for summands in known
+        if sum(part for _, part in summands) == value
+    )
 
 
 __all__ = ["DerivationReport", "DominanceTables", "TableError", "validate_derivation"]

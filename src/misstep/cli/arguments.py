@@ -111,6 +111,8 @@ def repeat_options(arguments: list[str]) -> list[str]:
 
 def check_limits(**limits: float | None) -> None:
     for name, value in limits.items():
+        option = "--" + name.replace("_", "-")
         if value is not None and not value > 0:
-            option = "--" + name.replace("_", "-")
             raise UsageError(f"{option} is {value}", expected="a positive number")
+        if isinstance(value, int) and value >= 2**63:
+            raise UsageError(f"{option} is {value}", expected="a number below 2^63")

@@ -93,6 +93,7 @@ def dominance_command(
         "solvable": function.solvable,
         "factors": [_as_dict(factor, both) for factor in function.factors],
         "merges": function.merges,
+        "rounds": list(function.rounds),
         "seconds": round(function.seconds, 3),
         "table_bytes": function.bytes,
     }
@@ -128,6 +129,7 @@ def _print_table(result: dict[str, Any], factors: list[FactorInfo]) -> None:
     shown = {
         **result,
         "factors": len(factors),
+        "rounds": ", ".join(map(str, result["rounds"])) or None,
         "largest_factor": max((factor.states for factor in factors), default=0),
         "known_share": f"{known / pairs:.3f}" if pairs else None,
     }

@@ -21,7 +21,7 @@ def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
         return verdict
     question = Question(bench, verdict.state, None, verdict.policy_cost)
     effort = verdict.effort
-    for source in _searches(bench, verdict):
+    for source in _searches(verdict):
         # Not `answer`: by the derivation, the question is decided.
         report = source.search(question)
         effort += Effort(0.0, report.expansions, report.evaluations)
@@ -37,11 +37,11 @@ def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
     return replace(verdict, effort=effort)
 
 
-def _searches(bench: Workbench, verdict: Verdict) -> list[Source]:
+def _searches(verdict: Verdict) -> list[Source]:
     """Around the policy's run where it reaches the goal, elsewhere from nothing."""
     if verdict.policy_cost.reaches_goal:
-        return [Aras(bench, 20_000)]
-    return [EnforcedHillClimbing(bench, evaluations=2_000), GreedyBestFirst(bench, 500)]
+        return [Aras(20_000)]
+    return [EnforcedHillClimbing(evaluations=2_000), GreedyBestFirst(500)]
 
 
 __all__ = ["with_plan"]

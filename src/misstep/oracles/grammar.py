@@ -16,12 +16,9 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple, NoReturn
 
 from misstep.errors import UsageError
-from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Union
+from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Tester, Union
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
-from misstep.policies.load import load_policy
-from misstep.runs.runner import PolicyRunner
-from misstep.tasks.task import Task
 
 DEFAULT_ORACLE = "lmcut, bmo(100)+aras/ehc"
 
@@ -35,26 +32,18 @@ class _Token(NamedTuple):
     column: int
 
 
-def parse_oracle(spec: str, bench: Workbench) -> Oracle:
+def parse_oracle(spec: str, bench: Workbench) -> Tester:
     """The oracle that a spec describes, working on the bench."""
-    parser = _Parser(spec, bench)
+    return read_oracle(spec).on(bench)
+
+
+def read_oracle(spec: str) -> Oracle:
+    """The oracle that a spec describes; an error if it describes none."""
+    parser = _Parser(spec)
     oracle = parser.spec(0)
     if parser.token.kind != "end":
         parser.fail(f"found {parser.token.text!r}", expected="a comma, |, / or the end")
     return oracle
-
-
-def check_oracle(spec: str) -> None:
-    """An error if nothing is described by the spec; needs no task."""
-    parse_oracle(spec, _nowhere())
-
-
-def _nowhere() -> Workbench:
-    """A workbench for a task with nothing in it, good enough to build oracles on."""
-    variable = "begin_variable v -1 2 Atom_a() Atom_b() end_variable"
-    parts = f"begin_version 3 end_version begin_metric 0 end_metric 1 {variable} 0 begin_state 0 end_state"
-    lines = [*parts.split(), "begin_goal", "1", "0 1", "end_goal", "0", "0", ""]
-    return Workbench(PolicyRunner(load_policy("first", Task("\n".join(lines).encode()))))
 
 
 def needs_dominance(spec: str) -> bool:
@@ -64,9 +53,8 @@ def needs_dominance(spec: str) -> bool:
 
 
 class _Parser:
-    def __init__(self, text: str, bench: Workbench) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.bench = bench
         self.tokens: list[_Token] = []
         position = 0
         while not self.tokens or self.tokens[-1].kind != "end":
@@ -108,23 +96,23 @@ class _Parser:
         parts = [self.union(depth)]
         while self.accept(","):
             parts.append(self.union(depth))
-        return parts[0] if len(parts) == 1 else Sequence(self.bench, parts)
+        return parts[0] if len(parts) == 1 else Sequence(parts)
 
     def union(self, depth: int) -> Oracle:
         parts = [self.sum(depth)]
         while self.accept("|"):
             parts.append(self.sum(depth))
-        return parts[0] if len(parts) == 1 else Union(self.bench, parts)
+        return parts[0] if len(parts) == 1 else Union(parts)
 
     def sum(self, depth: int) -> Oracle:
         parts = [self.route(depth)]
         while self.accept("+"):
             parts.append(self.route(depth))
-        return parts[0] if len(parts) == 1 else Sequence(self.bench, parts)
+        return parts[0] if len(parts) == 1 else Sequence(parts)
 
     def route(self, depth: int) -> Oracle:
         reached = self.part(depth)
-        return Route(self.bench, reached, self.part(depth)) if self.accept("/") else reached
+        return Route(reached, self.part(depth)) if self.accept("/") else reached
 
     def part(self, depth: int) -> Oracle:
         if self.accept("("):
@@ -157,7 +145,7 @@ class _Parser:
                 self.argument(name.text, known, places, given)
             self.close()
         try:
-            return kind(self.bench, **given)
+            return kind(**given)
         except UsageError as error:
             self.fail(error.what, expected=error.expected, at=name)
 
@@ -239,4 +227,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "check_oracle", "needs_dominance", "parse_oracle"]
+__all__ = ["DEFAULT_ORACLE", "needs_dominance", "parse_oracle", "read_oracle"]

@@ -8,7 +8,6 @@ from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
-from misstep.oracles.workbench import Workbench
 
 # Greedy elimination is cubic in the length of the plan.
 LONGEST_GREEDY = 300
@@ -23,10 +22,10 @@ class Elimination(Source):
         plan = question.plan()
         if plan is None:
             return Report()
-        task, state = self.bench.task, question.state
+        task, state = question.bench.task, question.state
         shortest = _core.best_elimination if len(plan) <= LONGEST_GREEDY else _core.eliminate
         rest = shortest(task, state, plan, seconds=self.seconds)
-        self.bench.bounds.add_plan(state, rest, sum(task.cost(op) for op in rest))
+        question.bench.bounds.add_plan(state, rest, sum(task.cost(op) for op in rest))
         return Report()
 
 
@@ -37,14 +36,13 @@ class Aras(Source):
 
     def __init__(
         self,
-        bench: Workbench,
         generated: int = 100_000,
         *,
         growth: int = 1_000,
         first: bool = True,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         if growth < 1:
             raise UsageError(f"aras: growth is {growth}", expected="at least 1")
         self.generated = generated
@@ -52,10 +50,10 @@ class Aras(Source):
         self.first = first  # any cheaper plan will do
 
     def search(self, question: Question) -> Report:
-        plan = self.bench.bounds.witness(question.state)
+        plan = question.bench.bounds.witness(question.state)
         if plan is None:
             return Report()
-        result = self.bench.bounds.graph.improve(
+        result = question.bench.bounds.graph.improve(
             question.state,
             plan,
             stop_below=finite_or_none(question.policy_cost.lower_bound) if self.first else None,
@@ -64,9 +62,9 @@ class Aras(Source):
             generated=self.generated,
             seconds=self.seconds,
         )
-        self.bench.bounds.add_plan(question.state, result.plan, result.cost)
+        question.bench.bounds.add_plan(question.state, result.plan, result.cost)
         if result.closed:
-            self.bench.bounds.raise_lower_bound(question.state, result.cost)
+            question.bench.bounds.raise_lower_bound(question.state, result.cost)
         return Report(result.expansions, limit=result.limit if result.status == "limit" else None)
 
 
@@ -77,7 +75,6 @@ class Lookahead(Source):
 
     def __init__(
         self,
-        bench: Workbench,
         depth: int = 2,
         *,
         leaves: int = 1_000,
@@ -85,7 +82,7 @@ class Lookahead(Source):
         first: bool = False,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         self.depth = depth
         self.leaves = leaves
         self.expansions = expansions
@@ -93,7 +90,7 @@ class Lookahead(Source):
 
     def search(self, question: Question) -> Report:
         bound = question.policy_cost.lower_bound
-        found = self.bench.bounds.look_ahead(
+        found = question.bench.bounds.look_ahead(
             question.state, self.depth, bound, expansions=self.expansions, seconds=self.seconds
         )
         limit = found.limit
@@ -101,11 +98,11 @@ class Lookahead(Source):
         order = np.argsort(found.costs, kind="stable")
         if len(order) > self.leaves:
             order, limit = order[: self.leaves], limit or "leaves"
-        batch = self.bench.runner.batch_size if self.first else max(1, len(order))
+        batch = question.bench.runner.batch_size if self.first else max(1, len(order))
         for begin in range(0, len(order), batch):
             rows = order[begin : begin + batch]
-            steps = self.bench.steps_worth_taking(bound - int(found.costs[rows[0]]))
-            self.bench.run(found.states[rows], steps)
+            steps = question.bench.steps_worth_taking(bound - int(found.costs[rows[0]]))
+            question.bench.run(found.states[rows], steps)
             if self.first and question.verdict.is_bug:
                 break
         return Report(found.expansions, limit=limit)
@@ -116,14 +113,12 @@ class Exact(Source):
 
     name = "exact"
 
-    def __init__(
-        self, bench: Workbench, states: int = 1_000_000, *, seconds: float = DEFAULT_SECONDS
-    ) -> None:
-        super().__init__(bench, seconds)
+    def __init__(self, states: int = 1_000_000, *, seconds: float = DEFAULT_SECONDS) -> None:
+        super().__init__(seconds)
         self.states = states
 
     def search(self, question: Question) -> Report:
-        expansions, limit = self.bench.bounds.close(
+        expansions, limit = question.bench.bounds.close(
             question.state, expansions=self.states, seconds=self.seconds
         )
         return Report(expansions, limit="states" if limit == "expansions" else limit)

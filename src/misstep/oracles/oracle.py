@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, UnsupportedError
 from misstep.oracles.values import Cost, PolicyCost
 from misstep.oracles.verdict import Effort, Objective, Verdict
 from misstep.oracles.workbench import Workbench
@@ -88,15 +88,30 @@ class Report(NamedTuple):
 
 
 class Oracle(ABC):
-    """A source of verdicts on a policy."""
+    """How to look for verdicts: nothing but settings. What it works on comes with the question."""
 
-    def __init__(self, bench: Workbench) -> None:
+    def on(self, bench: Workbench) -> Tester:
+        """The oracle, at work on a policy."""
+        return Tester(self, bench)
+
+    @abstractmethod
+    def answer(self, question: Question) -> None:
+        """Look for an answer and note down what it took."""
+
+
+class Tester:
+    """An oracle on a workbench: a source of verdicts on a policy."""
+
+    __test__ = False  # for pytest, which goes by the name
+
+    def __init__(self, oracle: Oracle, bench: Workbench) -> None:
+        self.oracle = oracle
         self.bench = bench
 
     def test(self, state: State, *, walk: Walk | None = None) -> Verdict:
         """The verdict on a state; `walk` says how it was found, for oracles that go back that way."""
         question = Question(self.bench, state, walk, self.bench.policy_cost(state))
-        self.answer(question)
+        self.oracle.answer(question)
         return question.verdict
 
     def test_all(self, states: Iterable[State]) -> Iterator[Verdict]:
@@ -105,18 +120,13 @@ class Oracle(ABC):
         self.bench.verdicts_of(states)
         return (self.test(state) for state in states)
 
-    @abstractmethod
-    def answer(self, question: Question) -> None:
-        """Look for an answer and note down what it took."""
-
 
 class Source(Oracle):
     """An oracle that looks for bounds itself."""
 
     name = "oracle"  # in specs
 
-    def __init__(self, bench: Workbench, seconds: float = DEFAULT_SECONDS) -> None:
-        super().__init__(bench)
+    def __init__(self, seconds: float = DEFAULT_SECONDS) -> None:
         self.seconds = seconds
 
     def answer(self, question: Question) -> None:
@@ -124,10 +134,12 @@ class Source(Oracle):
         if before.gap.is_exact:
             return  # nothing is left to be found out
         start = time.perf_counter()
-        calls = self.bench.runner.policy_calls
+        calls = question.bench.runner.policy_calls
         report = Report()
         try:
             report = self.search(question)
+        except UnsupportedError as error:
+            report = Report(limit=f"not applicable: {error.what}")
         except MisstepError:
             raise  # a contradiction, or a policy or task that cannot be worked with
         except Exception as error:
@@ -138,7 +150,7 @@ class Source(Oracle):
             time.perf_counter() - start,
             report.expansions,
             report.evaluations,
-            self.bench.runner.policy_calls - calls,
+            question.bench.runner.policy_calls - calls,
         )
         after = question.verdict
         if after.is_decided and (after.status, after.gap) != (before.status, before.gap):
@@ -155,8 +167,7 @@ class Source(Oracle):
 class Sequence(Oracle):
     """One after the other, until one has decided."""
 
-    def __init__(self, bench: Workbench, parts: list[Oracle]) -> None:
-        super().__init__(bench)
+    def __init__(self, parts: list[Oracle]) -> None:
         self.parts = parts
 
     def answer(self, question: Question) -> None:
@@ -169,8 +180,7 @@ class Sequence(Oracle):
 class Union(Oracle):
     """All of them; the best bound counts."""
 
-    def __init__(self, bench: Workbench, parts: list[Oracle]) -> None:
-        super().__init__(bench)
+    def __init__(self, parts: list[Oracle]) -> None:
         self.parts = parts
 
     def answer(self, question: Question) -> None:
@@ -181,8 +191,7 @@ class Union(Oracle):
 class Route(Oracle):
     """One where the policy reaches the goal, another where it does not, or not yet."""
 
-    def __init__(self, bench: Workbench, reached: Oracle, otherwise: Oracle) -> None:
-        super().__init__(bench)
+    def __init__(self, reached: Oracle, otherwise: Oracle) -> None:
         self.reached = reached
         self.otherwise = otherwise
 
@@ -199,6 +208,7 @@ __all__ = [
     "Route",
     "Sequence",
     "Source",
+    "Tester",
     "Union",
     "Walk",
 ]

@@ -96,7 +96,7 @@ def oracle_kind(name: str) -> type[Source] | None:
 def parameters(kind: type[Source]) -> list[Parameter]:
     hints = get_type_hints(kind.__init__)
     result = []
-    for name, parameter in list(inspect.signature(kind).parameters.items())[1:]:  # after the bench
+    for name, parameter in inspect.signature(kind).parameters.items():
         hint = hints[name]
         plain = [choice for choice in get_args(hint) if choice is not type(None)]
         result.append(

@@ -11,7 +11,7 @@ from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 from misstep.oracles.values import Cost
 from misstep.oracles.workbench import Workbench
-from misstep.planning import HEURISTICS
+from misstep.planning import known_heuristic
 from misstep.tasks.task import State
 
 _Search = _core.AStar | _core.GreedyBestFirst | _core.EnforcedHillClimbing
@@ -22,18 +22,17 @@ class SearchOracle(Source):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         expansions: int | None = None,
         evaluations: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         self.expansions = expansions
         self.evaluations = evaluations
 
     @abstractmethod
-    def engine(self, state: State, bound: int | None) -> _Search:
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
         """The search to run from the state, for plans cheaper than the bound."""
 
     def search(self, question: Question) -> Report:
@@ -41,10 +40,10 @@ class SearchOracle(Source):
         if bound <= 0:
             return Report()  # nothing is cheaper than nothing
         state = question.state
-        result = self.engine(state, finite_or_none(bound)).run(
+        result = self.engine(question.bench, state, finite_or_none(bound)).run(
             expansions=self.expansions, evaluations=self.evaluations, seconds=self.seconds
         )
-        store = self.bench.bounds
+        store = question.bench.bounds
         if result.cost is not None:
             store.add_plan(state, result.plan, result.cost)
         # With a limit, an exhausted search or a plan: what every search says of itself, None being infinity.
@@ -61,24 +60,24 @@ class AStar(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         heuristic: str = "auto",
         expansions: int | None = None,
         evaluations: int | None = 1_000,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
         choices = ["auto", "lmcut", "max", "blind"]
         if heuristic not in choices:
             raise UsageError(
                 f"astar cannot use the heuristic {heuristic!r}", expected=", ".join(choices)
             )
-        name = bench.admissible if heuristic == "auto" else heuristic
-        self.heuristic = None if name == "blind" else bench.heuristic(name)
+        self.heuristic = None if heuristic == "blind" else heuristic
 
-    def engine(self, state: State, bound: int | None) -> _Search:
-        return _core.AStar(self.bench.task, self.heuristic, state, bound)
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
+        name = bench.admissible if self.heuristic == "auto" else self.heuristic
+        heuristic = None if name is None else bench.heuristic(name)
+        return _core.AStar(bench.task, heuristic, state, bound)
 
 
 class EnforcedHillClimbing(SearchOracle):
@@ -88,7 +87,6 @@ class EnforcedHillClimbing(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         *,
         heuristic: str = "ff",
         helpful: bool = True,
@@ -97,15 +95,15 @@ class EnforcedHillClimbing(SearchOracle):
         evaluations: int | None = 10_000,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
-        self.heuristic = bench.heuristic(_known(heuristic))
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
+        self.heuristic = known_heuristic(heuristic)
         self.helpful = helpful
         self.by_cost = by_cost
 
-    def engine(self, state: State, bound: int | None) -> _Search:
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
         return _core.EnforcedHillClimbing(
-            self.bench.task,
-            self.heuristic,
+            bench.task,
+            bench.heuristic(self.heuristic),
             state,
             bound,
             helpful=self.helpful,
@@ -120,18 +118,18 @@ class GreedyBestFirst(SearchOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         expansions: int = 1_000,
         *,
         heuristic: str = "ff",
         evaluations: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, expansions=expansions, evaluations=evaluations, seconds=seconds)
-        self.heuristic = bench.heuristic(_known(heuristic))
+        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
+        self.heuristic = known_heuristic(heuristic)
 
-    def engine(self, state: State, bound: int | None) -> _Search:
-        return _core.GreedyBestFirst(self.bench.task, self.heuristic, state, bound)
+    def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
+        heuristic = bench.heuristic(self.heuristic)
+        return _core.GreedyBestFirst(bench.task, heuristic, state, bound)
 
 
 class LMCut(Source):
@@ -139,19 +137,13 @@ class LMCut(Source):
 
     name = "lmcut"
 
-    def __init__(self, bench: Workbench) -> None:
-        super().__init__(bench)
-        self.heuristic = bench.heuristic(bench.admissible)
+    def __init__(self) -> None:
+        super().__init__()
 
     def search(self, question: Question) -> Report:
-        self.bench.bounds.raise_lower_bound(question.state, self.heuristic(question.state))
+        heuristic = question.bench.heuristic(question.bench.admissible)
+        question.bench.bounds.raise_lower_bound(question.state, heuristic(question.state))
         return Report(evaluations=1)
-
-
-def _known(heuristic: str) -> str:
-    if heuristic not in HEURISTICS:
-        raise UsageError(f"no heuristic {heuristic!r}", expected=", ".join(HEURISTICS))
-    return heuristic
 
 
 __all__ = ["AStar", "EnforcedHillClimbing", "GreedyBestFirst", "LMCut", "SearchOracle"]

@@ -6,8 +6,7 @@ With it every task has the undo and inverse oracles of P22, also where only some
 from __future__ import annotations
 
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
-from misstep.oracles.undo import DEFAULT_BUDGET, Undoer
-from misstep.oracles.workbench import Workbench
+from misstep.oracles.undo import DEFAULT_BUDGET
 
 
 class Undo(Source):
@@ -17,30 +16,28 @@ class Undo(Source):
 
     def __init__(
         self,
-        bench: Workbench,
         expansions: int = DEFAULT_BUDGET,
         *,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         self.expansions = expansions
-        self._undoer = Undoer(bench.task)
 
     def search(self, question: Question) -> Report:
         walk = question.walk
         if walk is None or not walk.operators:
             return Report()
-        self.bench.policy_cost(walk.start)  # its run may be the plan
-        plan = self.bench.bounds.witness(walk.start)
+        question.bench.policy_cost(walk.start)  # its run may be the plan
+        plan = question.bench.bounds.witness(walk.start)
         if plan is None:
             return Report()
         states = [walk.start]
         for operator in walk.operators:
-            states.append(self.bench.task.apply(states[-1], operator))
-        found = self._undoer.undo_plan(states, walk.operators, plan, self.expansions)
+            states.append(question.bench.task.apply(states[-1], operator))
+        found = question.bench.undoer.undo_plan(states, walk.operators, plan, self.expansions)
         if found is None:
             return Report()
-        self.bench.bounds.add_plan(question.state, list(found.operators), found.cost)
+        question.bench.bounds.add_plan(question.state, list(found.operators), found.cost)
         return Report(found.expansions)
 
 

@@ -12,6 +12,7 @@ from misstep import _core
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
+from misstep.oracles.undo import Undoer
 from misstep.oracles.values import Cost, PolicyCost, cost_of_run
 from misstep.oracles.verdict import Objective, Verdict, judge
 from misstep.oracles.witness import check_witness, named_operator
@@ -57,6 +58,10 @@ class Workbench:
 
             self._dominance = try_dominance(self.task)
         return self._dominance
+
+    @cached_property
+    def undoer(self) -> Undoer:
+        return Undoer(self.task)
 
     @cached_property
     def admissible(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from misstep.tasks.task import State, Task
@@ -28,6 +27,39 @@ def test_distances_and_internal_moves_of_the_example() -> None:
     _, (truck, package) = ATOMIC.naive(factoring)
     assert truck.tolist() == [[0, 1], [1, 0]]
     assert package.tolist() == [[0, 6, 3], [6, 0, 3], [3, 3, 0]]
+    assert package[:, 1].tolist() == [6, 0, 3]  # to the goal
+    # There and back, as other factors have to pay for it.
+    assert (2 * truck.max(), 2 * package.max()) == (2, 12)
+
+
+DRIVES = range(2)
+LOAD_A, UNLOAD_A, LOAD_B, UNLOAD_B = range(2, 6)
+
+
+def test_weights_of_labels_of_the_example() -> None:
+    """What the package says to the truck's answers, and the truck to the package's; None stands for doing nothing."""
+    factoring = ATOMIC.factoring(EXAMPLE)
+    tables = ATOMIC.simulate(factoring)
+    truck, package = (factoring.label_weights(tables, i) for i in range(2))
+    to_nothing = {LOAD_A: -3, UNLOAD_A: 1, LOAD_B: 1, UNLOAD_B: -3, **dict.fromkeys(DRIVES, 0)}
+    assert {label: truck[label, None] for label in to_nothing} == to_nothing
+    assert truck[UNLOAD_A, UNLOAD_B] == 2
+    assert truck[UNLOAD_B, UNLOAD_A] == -6
+    for load, unload in ((LOAD_A, UNLOAD_A), (LOAD_B, UNLOAD_B)):
+        assert package[load, unload] == package[unload, load] == 0
+        assert package[load, None] == package[unload, None] == 0
+    assert package[LOAD_A, LOAD_B] is None  # the truck is elsewhere
+    with pytest.raises(ValueError, match="another factoring"):
+        factoring.label_weights(ONE_FACTOR.simulate(ONE_FACTOR.factoring(EXAMPLE)), 0)
+    with pytest.raises(IndexError):
+        factoring.label_weights(tables, 2)
+
+
+def test_rounds_of_the_example() -> None:
+    """By the definition, a third round finds that the drives, worth less after the second, matter to nobody."""
+    factoring = ATOMIC.factoring(EXAMPLE)
+    assert ATOMIC.naive_labels(factoring)[1] == 3
+    assert ATOMIC.simulate(factoring).rounds == 2
 
 
 def test_atomic_tables_of_the_example() -> None:
@@ -50,6 +82,7 @@ def test_one_factor_of_the_example_is_exact() -> None:
     assert truth.h_star.tolist() == [3, 0, 2, 4, 0, 1]
     values = truth.matrix(ONE_FACTOR.function(EXAMPLE))
     assert values[0].tolist() == [0, 3, 1, -1, 3, 2]
+    assert (values == truth.h_star[:, None] - truth.h_star[None, :]).all()
     assert truth.counts(values) == (36, 36, 36)
 
 
@@ -58,8 +91,9 @@ def test_the_example_as_an_oracle_sees_it() -> None:
     assert function.value(State([0, 0]), State([1, 0])) == -1  # u(t) <= 3 + 1
     # Driving away with the package: the atomic factors prove nothing, the merged one a loss of 2.
     before, after = State([1, 2]), State([0, 2])
-    assert function.value(after, before) == -1
-    assert ONE_FACTOR.function(EXAMPLE).value(after, before) == 1
+    drive = EXAMPLE.cost(1)
+    assert function.value(after, before) == -1 == -drive
+    assert ONE_FACTOR.function(EXAMPLE).value(after, before) == 1 == 2 - drive
 
 
 @pytest.mark.parametrize(
@@ -89,8 +123,7 @@ def test_tables_of_gripper() -> None:
     robot, left, right, ball = ATOMIC.tables(gripper(1))
     assert shown(robot) == [[0, -1], [-1, 0]]
     assert shown(left) == shown(right) == [[0, None], [0, 0]]
-    apart = ~np.eye(4, dtype=bool)
-    assert all(x is None for x in np.array(shown(ball), dtype=object)[apart])
+    assert shown(ball) == [[0 if s == t else None for t in range(4)] for s in range(4)]
 
 
 def test_tables_of_visitall() -> None:

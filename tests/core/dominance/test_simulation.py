@@ -43,6 +43,23 @@ def test_equal_to_the_definition_on_random_tasks(name: str) -> None:
         assert_as_defined(task, VARIANTS[name])
 
 
+@pytest.mark.parametrize("name", ["atomic", "merged", "simplified", "truncated"])
+def test_weights_of_labels_are_as_defined(name: str) -> None:
+    finite = 0
+    for task in solvable_tasks(range(60)):
+        factoring = VARIANTS[name].factoring(task)
+        tables = VARIANTS[name].simulate(factoring)
+        expected, rounds = VARIANTS[name].naive_labels(factoring)
+        assert tables.rounds <= rounds
+        for i in range(len(factoring)):
+            for (label, answer), weight in factoring.label_weights(tables, i).items():
+                column = 0 if answer is None else answer + 1
+                value = int(expected[i, label, column])
+                assert weight == (None if value <= MINUS_INFINITY else value)
+                finite += weight is not None
+    assert finite
+
+
 @pytest.mark.parametrize("variant", ["atomic", "merged", "simplified", "with unreachable", "noop"])
 @pytest.mark.parametrize(
     "name", ["blocksworld-4", "childsnack-2", "gripper-4", "satellite-1", "spanner-3", "transport-2"]

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from misstep._core import MINUS_INFINITY, CounterRandom, StateSpace
-from misstep.errors import UnsupportedError, UsageError
-from misstep.oracles.dominance import DominanceFunction, DominanceSettings
+from misstep.errors import MemoryLimitError, UnsupportedError, UsageError
+from misstep.oracles.dominance import DominanceFunction, DominanceSettings, compute, try_dominance
 from misstep.tasks.task import State, Task
 from support.dominance import Operator, RawTask, Truth, gripper, logistics, solvable_tasks
 from support.tasks import CONDITIONAL, SMALL, generated_task, random_costs, small_task
@@ -181,3 +181,13 @@ def test_matrix_takes_batches_of_different_sizes() -> None:
     assert (part == truth.matrix(function.core)[:5]).all()
     with pytest.raises(ValueError, match="columns"):
         function.matrix(np.zeros((1, 2), dtype=np.int32), truth.states)
+
+
+def test_out_of_memory_says_where_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(compute, "dominance_simulation", greedy)
+    with pytest.raises(MemoryLimitError, match=r"gripper: out of memory .*--atomic"):
+        DominanceFunction.compute(gripper(1))
+    assert try_dominance(gripper(1)) == "out of memory while computing a dominance function"

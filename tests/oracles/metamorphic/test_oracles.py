@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 
 from misstep._core import StateSpace
+from misstep.errors import MisstepError
 from misstep.oracles import Objective, Workbench, parse_oracle
 from misstep.oracles.bounds import BoundStore
+from misstep.oracles.dominance import DominanceFunction, DominanceSettings
 from misstep.oracles.metamorphic.pool import ComparisonPool
+from misstep.policies.function import FunctionPolicy
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
+from support.dominance import logistics
 from support.metamorphic import TrueDominance
 from support.oracles import POLICIES, sample, true_cost, true_gap, variant
 from support.policies import Misbehaving
@@ -123,6 +127,26 @@ def test_goal_reaching() -> None:
                 assert true_cost(bench, state) == math.inf
 
 
+def test_the_worked_example() -> None:
+    """The policy gives up where the truck is not at the package. The run from the other place bounds the cost."""
+    task = logistics(2, 1, goal=1)
+    drive_b, load_a, unload_b = 0, 2, 5
+    decisions: dict[tuple[int, ...], int] = {(0, 0): load_a, (0, 2): drive_b, (1, 2): unload_b}
+    policy = FunctionPolicy(task, lambda state: decisions.get(state.values))
+    atomic = DominanceFunction.compute(task, DominanceSettings(merged=False))
+    bench = Workbench(PolicyRunner(policy), dominance=atomic)
+    oracle = parse_oracle("bmo(0)", bench)
+    seen = oracle.test(State([0, 0]))
+    assert not seen.is_bug
+    assert seen.policy_cost.lower_bound == 3
+    verdict = oracle.test(State([1, 0]))
+    bench.check(verdict)
+    assert verdict.is_bug
+    assert verdict.upper_bound == 4
+    assert verdict.derivation is not None
+    assert verdict.derivation.bound(task) == 4
+
+
 def test_without_a_dominance_function_the_others_go_on() -> None:
     task, _ = variant("conditional", ())
     bench = Workbench(PolicyRunner(load_policy("first", task)), dominance="conditional effects")
@@ -138,5 +162,5 @@ def test_a_function_that_is_none_is_found_out() -> None:
     bench.policy_cost(task.initial_state)
     states = bench.trace(task.initial_state).states
     bench.bounds.add_dominance(states[-1], states[0], 1)
-    with pytest.raises(RuntimeError, match="less than nothing"):
+    with pytest.raises(MisstepError, match=r"internal error: .* less than nothing"):
         bench.bounds.bounds(states[0])

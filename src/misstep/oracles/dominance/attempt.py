@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from misstep.errors import UnsupportedError
+from misstep.errors import MemoryLimitError, UnsupportedError
 from misstep.oracles.dominance.compute import Progress
 from misstep.oracles.dominance.function import DominanceFunction
 from misstep.oracles.dominance.settings import DominanceSettings
@@ -14,7 +14,7 @@ def try_dominance(
 ) -> DominanceFunction | str:
     try:
         function = DominanceFunction.compute(task, settings, progress)
-    except UnsupportedError as error:
+    except (UnsupportedError, MemoryLimitError) as error:
         return error.what
     return function if function.solvable else "the task has no plan"
 

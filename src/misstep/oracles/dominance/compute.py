@@ -12,6 +12,7 @@ from misstep._core import (
     DominanceTables,
     dominance_simulation,
 )
+from misstep.errors import MemoryLimitError
 from misstep.oracles.dominance.settings import DominanceSettings
 from misstep.tasks.task import Task
 
@@ -29,6 +30,18 @@ class Computed:
 
 
 def compute_tables(task: Task, settings: DominanceSettings, progress: Progress | None) -> Computed:
+    """The tables, or an error that says what to do about it."""
+    try:
+        return _tables(task, settings, progress)
+    except MemoryError as error:
+        raise MemoryLimitError(
+            "out of memory while computing a dominance function",
+            where=task.name,
+            hint="merge less (--limit-transitions, --limit-states) or nothing (--atomic)",
+        ) from error
+
+
+def _tables(task: Task, settings: DominanceSettings, progress: Progress | None) -> Computed:
     """The atomic factors first; the merged ones get what time is left."""
     began = monotonic()
     deadline = None if settings.seconds is None else began + settings.seconds

@@ -12,15 +12,13 @@ and goal. It covers the initial state as well: what cannot be reached from it wa
 from __future__ import annotations
 
 import hashlib
-import os
 import struct
-import sys
 import zlib
 from pathlib import Path
 
 from misstep._core import DominanceCore
-from misstep.errors import InputFileError, InputFormatError
-from misstep.files import read_bytes
+from misstep.errors import InputFormatError
+from misstep.files import read_bytes, write_bytes
 from misstep.tasks.task import Task
 
 MAGIC = b"MISSTEPD"
@@ -41,20 +39,11 @@ def task_digest(task: Task) -> bytes:
 
 
 def write_tables(path: Path, task: Task, core: DominanceCore, *, solvable: bool) -> None:
-    """Write beside the file first, so that there is never half of one."""
-    if sys.byteorder != "little":  # pragma: no cover
-        raise InputFileError("dominance functions are saved on little-endian machines only")
     body = zlib.compress(core.write(), level=1)
     header = _HEADER.pack(
         MAGIC, VERSION, solvable, len(body), task_digest(task), hashlib.sha256(body).digest()
     )
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(header + body)
-        partial.replace(path)
-    except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+    write_bytes(path, header + body)
 
 
 def read_tables(path: Path, task: Task) -> tuple[DominanceCore, bool]:

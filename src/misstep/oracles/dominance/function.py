@@ -139,6 +139,11 @@ class DominanceFunction:
         ]
 
     @property
+    def rounds(self) -> tuple[int, ...]:
+        """How often all factors were gone through, by factoring; 0 for a single factor, where D is known at once."""
+        return tuple(self.core.rounds(factoring) for factoring in range(len(self.core)))
+
+    @property
     def bytes(self) -> int:
         return self.core.bytes
 

@@ -42,8 +42,11 @@ class DominanceSettings:
                 "no factors to build a dominance function from", expected="atomic or merged"
             )
         for name in ("limit_states", "limit_transitions", "drops", "steps", "cells", "threads"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", expected="1 or more")
+            largest = 2**31 if name in ("drops", "threads") else 2**63
+            if not 1 <= getattr(self, name) < largest:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)}", expected=f"1 or more, below {largest:,}"
+                )
         if self.truncate is not None and self.truncate < 0:
             raise UsageError(f"truncate is {self.truncate}", expected="0 or more, or None")
 

@@ -23,7 +23,7 @@ from misstep.errors import UsageError
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
-from misstep.oracles.workbench import Workbench
+from misstep.planning import known_heuristic
 from misstep.tasks.task import State
 
 BATCH = 10  # expansions of a lookahead between two looks at what they have told
@@ -33,7 +33,7 @@ class MetamorphicOracle(Source):
     """An oracle that needs a dominance function; without one it finds nothing, and says why."""
 
     def search(self, question: Question) -> Report:
-        dominance = self.bench.dominance
+        dominance = question.bench.dominance
         if isinstance(dominance, str):
             return Report(limit=f"not applicable: {dominance}")
         return self.compare(question, dominance)
@@ -44,11 +44,11 @@ class MetamorphicOracle(Source):
 
     def blame_steps(self, question: Question, dominance: Dominance) -> None:
         """The local bug test: a step of the run is bad if the state before it is better than its cost makes up for."""
-        states = self.bench.trace(question.state).states
+        states = question.bench.trace(question.state).states
         for before, after in pairwise(states):
             value = dominance.value(dominated=after, dominating=before)
             if value is not None:
-                self.bench.bounds.add_dominance(after, before, value)
+                question.bench.bounds.add_dominance(after, before, value)
 
 
 class StateMorphing(MetamorphicOracle):
@@ -58,14 +58,13 @@ class StateMorphing(MetamorphicOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         size: int = 10,
         *,
         sample: bool = False,
         seed: int = 0,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         if size < 1:
             raise UsageError(f"smo: size is {size}", expected="at least 1")
         self.size = size
@@ -76,30 +75,30 @@ class StateMorphing(MetamorphicOracle):
         self.blame_steps(question, dominance)
         if question.verdict.is_bug:
             return Report()
-        morphs = self._morphs(question.state, dominance)
+        morphs = self._morphs(question, dominance)
         budget = (
             question.policy_cost.lower_bound
         )  # a run from s that spends this plus D(s,t) proves nothing
         worth = [(s, d) for s, d in morphs if budget + d > 0]
         if not worth:
             return Report()
-        self.bench.run(
+        question.bench.run(
             np.array([s.values for s, _ in worth], dtype=np.int32),
-            self.bench.steps_worth_taking(budget + max(d for _, d in worth)),
+            question.bench.steps_worth_taking(budget + max(d for _, d in worth)),
         )
         for morph, value in worth:
-            self.bench.bounds.add_dominance(morph, question.state, value)
+            question.bench.bounds.add_dominance(morph, question.state, value)
         return Report()
 
-    def _morphs(self, state: State, dominance: Dominance) -> list[tuple[State, int]]:
+    def _morphs(self, question: Question, dominance: Dominance) -> list[tuple[State, int]]:
         """Those to run, without dead ends."""
-        candidates = dominance.morphs(state)
+        candidates = dominance.morphs(question.state)
         if self.sample:
             random = CounterRandom(self.seed)
             for k in range(len(candidates) - 1, 0, -1):
                 other = random.below(k + 1)
                 candidates[k], candidates[other] = candidates[other], candidates[k]
-        hmax = self.bench.heuristic("max")
+        hmax = question.bench.heuristic("max")
         alive: list[tuple[State, int]] = []
         for morph, value in candidates:
             if len(alive) == self.size:
@@ -116,24 +115,23 @@ class BoundMaintenance(MetamorphicOracle):
 
     def __init__(
         self,
-        bench: Workbench,
         expansions: int = 100,
         *,
         heuristic: str = "ff",
         path: bool = True,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(bench, seconds)
+        super().__init__(seconds)
         self.expansions = expansions
-        self.heuristic = bench.heuristic(heuristic)
+        self.heuristic = known_heuristic(heuristic)
         self.path = path  # take the states of the policy's runs into the pool
 
     def compare(self, question: Question, dominance: Dominance) -> Report:
         self.blame_steps(question, dominance)
-        states = self.bench.trace(question.state).states if self.path else [question.state]
-        if self.bench.pool is None:
-            self.bench.pool = ComparisonPool(self.bench.bounds, dominance)
-        pool = self.bench.pool
+        states = question.bench.trace(question.state).states if self.path else [question.state]
+        if question.bench.pool is None:
+            question.bench.pool = ComparisonPool(question.bench.bounds, dominance)
+        pool = question.bench.pool
         pool.add(reversed(states))
         pool.settle()
         if self.expansions == 0 or question.verdict.is_bug:
@@ -142,9 +140,10 @@ class BoundMaintenance(MetamorphicOracle):
 
     def _look_ahead(self, question: Question, pool: ComparisonPool) -> Report:
         """Greedy search for states that compare well. What it expands is in the store: bounds find their way back."""
-        store, spent = self.bench.bounds, question.policy_cost.lower_bound
+        store, spent = question.bench.bounds, question.policy_cost.lower_bound
         ends = time.perf_counter() + self.seconds
-        search = _core.GreedyLookahead(store.graph, self.heuristic, question.state)
+        heuristic = question.bench.heuristic(self.heuristic)
+        search = _core.GreedyLookahead(store.graph, heuristic, question.state)
         limit = None
         while not search.exhausted and search.expansions < self.expansions:
             pool.infer(search.advance(min(BATCH, self.expansions - search.expansions)))
