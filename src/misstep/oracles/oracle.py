@@ -139,7 +139,7 @@ class Source(Oracle):
         try:
             report = self.search(question)
         except UnsupportedError as error:
-            report = Report(limit=f"not applicable: {error.what}")
+            question.problems.append(f"{self.name}: not applicable: {error.what}")
         except MisstepError:
             raise  # a contradiction, or a policy or task that cannot be worked with
         except Exception as error:

@@ -151,7 +151,7 @@ def test_without_a_dominance_function_the_others_go_on() -> None:
     task, _ = variant("conditional", ())
     bench = Workbench(PolicyRunner(load_policy("first", task)), dominance="conditional effects")
     verdict = parse_oracle("bmo(10)+aras/ehc", bench).test(task.initial_state)
-    assert verdict.limits[0] == "bmo: not applicable: conditional effects"
+    assert verdict.problems[0] == "bmo: not applicable: conditional effects"
     assert verdict.is_bug
 
 

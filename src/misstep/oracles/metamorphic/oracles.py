@@ -19,7 +19,7 @@ import numpy as np
 
 from misstep import _core
 from misstep._core import CounterRandom
-from misstep.errors import UsageError
+from misstep.errors import UnsupportedError, UsageError
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
@@ -35,7 +35,7 @@ class MetamorphicOracle(Source):
     def search(self, question: Question) -> Report:
         dominance = question.bench.dominance
         if isinstance(dominance, str):
-            return Report(limit=f"not applicable: {dominance}")
+            raise UnsupportedError(dominance)
         return self.compare(question, dominance)
 
     @abstractmethod
