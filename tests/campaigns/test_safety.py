@@ -181,3 +181,24 @@ def test_wrong_options(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
     done = misstep("test", path, "--out", tmp_path / "x")
     assert (done.returncode, "no policy to test" in done.stderr) == (2, True)
+
+
+def test_what_runs_met_may_be_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load_jani(model(tmp_path, *MODELS[0]))
+    settings = SafetySettings("random:3", runs=120)
+    kept = run(tmp_path / "kept", task, settings)
+    assert kept
+    monkeypatch.setattr("misstep.campaigns.safety.FUZZING_BYTES", 0)
+    assert run(tmp_path / "forgotten", task, settings) == kept
+
+
+def test_lookaheads_that_were_cut_are_told(tmp_path: Path) -> None:
+    choices = {"horizon": 8, "nondeterministic": True}
+    task = load_jani(model(tmp_path, "follow-car", choices))
+    for cap in (10, 100_000):
+        settings = SafetySettings("first", runs=3, lookahead_cap=cap)
+        folder = tmp_path / str(cap)
+        run(folder, task, settings)
+        with open_store(folder, readonly=True) as store:
+            told = [text for text in safety_summary(store).remarks if "--lookahead-cap" in text]
+        assert len(told) == (cap == 10)

@@ -33,6 +33,7 @@ from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
 from misstep.oracles.grammar import DEFAULT_ORACLE
 from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.safety.fuzz import LOOKAHEAD_CAP
 from misstep.tasks.task import Task
 
 TaskPaths = Annotated[
@@ -126,6 +127,9 @@ def command(
         int | None, typer.Option(metavar="N", help="States per question.")
     ] = None,
     runs: Annotated[int, typer.Option(metavar="N", help="Of a model: runs of the fuzzer.")] = 1000,
+    lookahead_cap: Annotated[
+        int, typer.Option(metavar="N", help="Of a model: states of one lookahead of the fuzzer.")
+    ] = LOOKAHEAD_CAP,
     radius: Annotated[
         str,
         typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
@@ -143,7 +147,14 @@ def command(
 
     The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found.
     """
-    check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size, runs=runs)
+    check_limits(
+        jobs=jobs,
+        pool=pool,
+        max_steps=max_steps,
+        batch_size=batch_size,
+        runs=runs,
+        lookahead_cap=lookahead_cap,
+    )
     began = monotonic()
     model = task is not None and is_model(task)
     if model or (resume and is_safety_campaign(out)):
@@ -157,6 +168,7 @@ def command(
                 seed,
                 oracle or "localfix",
                 parse_radius(radius),
+                lookahead_cap=lookahead_cap,
             )
         options = ModelOptions(property, constant or [])
         return test_model(task or [], chosen, out, options, _progress(), as_json)
