@@ -836,7 +836,7 @@ class SafetySystem:
         policy: LabelPolicy | None,
         dead_end: str = "safe",
         inapplicable: str = "filter",
-        order: str = "policy",
+        order: str = "safest",
     ) -> None: ...
     def set_policy(self, policy: LabelPolicy) -> None: ...
     @property
