@@ -297,6 +297,12 @@ void define_engine(nb::module_ &module) {
             checked_label(self, label);
             return listed(raw ? self.outcomes_raw(id, label) : self.outcomes(id, label));
         }, nb::arg("id"), nb::arg("label"), nb::arg("raw") = false, "Empty if the label is not applicable.")
+        .def("probabilities", [](Engine &self, StateId id, LabelId label) {
+            checked(self, id);
+            checked_label(self, label);
+            const std::span<const double> probabilities = self.probabilities(id, label);
+            return std::vector<double>(probabilities.begin(), probabilities.end());
+        }, nb::arg("id"), nb::arg("label"), "Of the outcomes, in the same order; edges with the same label are equally likely.")
         .def("forget_expansions", &Engine::forget_expansions)
         .def_prop_ro("initial_method", [](Engine &self) { return method_name(self.initial().method()); })
         .def_prop_ro("initial_count", [](Engine &self) { return self.initial().count(); })

@@ -86,6 +86,7 @@ def test_the_rates_of_the_card(name: str) -> None:
     own = shipped("safety", name)
     stated = dict(own.card["test"])
     seed, horizon = stated.pop("seed"), stated.pop("horizon")
+    uniform = stated.pop("uniform_outcomes")
     network = load_network(network_file(own.file))
     found = evaluate(
         model_of(name),
@@ -94,5 +95,6 @@ def test_the_rates_of_the_card(name: str) -> None:
         episodes=stated["episodes"],
         horizon=horizon,
         seed=seed,
+        uniform_outcomes=uniform,
     )
     assert found == stated

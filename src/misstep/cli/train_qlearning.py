@@ -58,6 +58,13 @@ def qlearning_command(
     environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments,
     learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate,
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma,
+    uniform_outcomes: Annotated[
+        bool,
+        typer.Option(
+            "--uniform-outcomes",
+            help="All outcomes of a label are equally likely, whatever the model says.",
+        ),
+    ] = False,
     goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0,
     unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0,
     dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0,
@@ -88,6 +95,7 @@ def qlearning_command(
         episodes=episodes,
         stop_at=stop_at,
         ignore=tuple(ignore or ()),
+        uniform_outcomes=uniform_outcomes,
         rewards=Rewards(goal_reward, unsafe_reward, dead_end_reward, step_reward),
     )
     task = load_jani(model, property, _constants(constant or []))
