@@ -26,8 +26,8 @@ from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
-from misstep.cli.jani_census import is_model
-from misstep.cli.jani_test import ModelOptions, is_safety_campaign, test_model
+from misstep.cli.jani_test import is_safety_campaign, test_model
+from misstep.cli.models import Constants, Property, is_model, refuse_model_options
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
@@ -134,12 +134,8 @@ def command(
         str,
         typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
     ] = "inf",
-    property: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a model: NAME, FILE or FILE#NAME.")
-    ] = None,
-    constant: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of a model: open constants.")
-    ] = None,
+    property: Property = None,
+    constant: Constants = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -170,8 +166,8 @@ def command(
                 parse_radius(radius),
                 lookahead_cap=lookahead_cap,
             )
-        options = ModelOptions(property, constant or [])
-        return test_model(task or [], chosen, out, options, _progress(), as_json)
+        return test_model(task or [], chosen, out, property, constant, _progress(), as_json)
+    refuse_model_options(property, constant)
     if resume:
         store, settings, tasks = resume_store(out)
     else:
