@@ -19,7 +19,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.common import remark, report
-from misstep.policies.shipped import shipped, shipped_names
+from misstep.policies.shipped import shipped_names
 from misstep.safety import (
     CONFIGURATIONS,
     Answer,
@@ -60,7 +60,7 @@ def load(name: str) -> tuple[JaniTask, str]:
     path = Path(tempfile.mkdtemp(prefix="misstep-bench-")) / f"{name}.jani"
     write_model(generate_model(domain, **MODELS[name]), path)
     if domain in shipped_names("safety"):
-        return load_jani(path), str(shipped("safety", domain).file)
+        return load_jani(path), f"shipped:{domain}"
     return load_jani(path), "random:1" if domain in FIRST_IS_SAFE else "first"
 
 
@@ -72,7 +72,7 @@ def fresh_system(task: JaniTask, policy: str) -> System:
 
 def measure(name: str, runs: int) -> dict[str, Any]:
     task, policy = load(name)
-    row: dict[str, Any] = {"policy": Path(policy).name, "fuzzing": {}, "oracles": {}}
+    row: dict[str, Any] = {"policy": policy, "fuzzing": {}, "oracles": {}}
     unsafe = {}
     for configuration, settings in CONFIGURATIONS.items():
         system = fresh_system(task, policy)
