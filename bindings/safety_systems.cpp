@@ -273,7 +273,7 @@ void define_safety_systems(nb::module_ &module) {
         } catch (const safety::ModelError &error) {
             raise("InputFormatError", error.what(), "this is about the model");
         } catch (const safety::PolicyError &error) {
-            raise("ToolError", error.what(), "the rule for inapplicable labels may be changed");
+            raise("ToolError", error.what(), "--inapplicable (in Python: inapplicable) may say what else is to happen there");
         }
     });
     define_transitions(module);

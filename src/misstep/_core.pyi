@@ -682,6 +682,7 @@ class JaniBuilder:
         distance: int,
         scaled: bool,
         start: int | Sequence[_JaniState],
+        start_where: str,
         /,
     ) -> JaniCore: ...
 

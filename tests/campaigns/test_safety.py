@@ -160,7 +160,14 @@ def _indexed(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"fuzz": "detour"}, {"oracle": "aras"}, {"radius": -1}, {"radius": 0.5}, {"runs": 0}],
+    [
+        {"fuzz": "detour"},
+        {"oracle": "aras"},
+        {"radius": -1},
+        {"radius": 0.5},
+        {"runs": 0},
+        {"max_steps": 2**32},
+    ],
 )
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
@@ -202,3 +209,33 @@ def test_lookaheads_that_were_cut_are_told(tmp_path: Path) -> None:
         with open_store(folder, readonly=True) as store:
             told = [text for text in safety_summary(store).remarks if "--lookahead-cap" in text]
         assert len(told) == (cap == 10)
+
+
+def test_labels_that_do_not_apply(tmp_path: Path) -> None:
+    """An error by default for a policy without values; its run may end there instead, also when it is replayed."""
+    path = model(tmp_path, *MODELS[1])
+    (tmp_path / "stubborn.py").write_text("def act(state):\n    return 'dec'\n")
+    policy = f"python:{tmp_path / 'stubborn.py'}:act"
+    words = ("test", path, "--policy", policy, "--runs", "5", "--out", tmp_path / "out")
+    refused = misstep(*words)
+    assert (refused.returncode, refused.stderr.count("\n")) == (33, 1)
+    assert "names dec, which does not apply" in refused.stderr
+    assert "--inapplicable" in refused.stderr
+    stopped = misstep(*words[:-1], tmp_path / "stopped", "--inapplicable", "stop_safe", "--json")
+    assert json.loads(stopped.stdout)["runs"] == 5
+    assert misstep("replay", tmp_path / "stopped", "--rerun").returncode == 0
+    wrong = misstep(*words[:-1], tmp_path / "wrong", "--inapplicable", "guess")
+    assert (wrong.returncode, "filter, stop_safe, error" in wrong.stderr) == (2, True)
+
+
+def test_no_start_state_is_told_with_its_file(tmp_path: Path) -> None:
+    document = json.loads(model(tmp_path, *MODELS[0]).read_text())
+    nothing = {"op": "state-condition", "exp": False}
+    document["properties"][0]["expression"]["start"] = nothing
+    path = tmp_path / "nowhere.jani"
+    path.write_text(json.dumps(document))
+    for words in (("test", path, "--policy", "first", "--out", tmp_path / "x"), ("census", path)):
+        done = misstep(*words)
+        assert (done.returncode, done.stderr.count("\n")) == (31, 1)
+        assert "nowhere" in done.stderr
+        assert "no state satisfies the start condition" in done.stderr

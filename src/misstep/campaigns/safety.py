@@ -94,7 +94,10 @@ class SafetyCampaign:
     def _bind(self, task: JaniTask) -> None:
         """The policy on an engine that has met no state."""
         self.engine = task.new_engine()
-        self.handle = load_label_policy(self.settings.policy, task, engine=self.engine)
+        own = self.settings
+        self.handle = load_label_policy(
+            own.policy, task, engine=self.engine, inapplicable=own.inapplicable
+        )
         self.system = system_of(task, self.handle, self.engine)
 
     def _fuzz(self, task: JaniTask) -> None:

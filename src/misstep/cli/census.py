@@ -16,7 +16,7 @@ from misstep.cli.arguments import (
     read_task,
 )
 from misstep.cli.jani_census import jani_census
-from misstep.cli.models import Constants, Property, is_model, refuse_model_options
+from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
 from misstep.cli.output import print_json, print_pairs, search_progress
 from misstep.faults.census import policy_census
 from misstep.policies.load import load_policy
@@ -40,6 +40,7 @@ def census_command(
     memory_limit: MemoryLimit = None,
     property: Property = None,
     constant: Constants = None,
+    inapplicable: Inapplicable = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -55,6 +56,7 @@ def census_command(
             policy,
             property=property,
             constants=constant,
+            inapplicable=inapplicable,
             max_states=max_states,
             time_limit=time_limit,
             memory_limit=memory_limit,

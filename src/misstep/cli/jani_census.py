@@ -19,6 +19,7 @@ def jani_census(
     *,
     property: str | None,
     constants: list[str] | None,
+    inapplicable: str | None,
     max_states: int,
     time_limit: float | None,
     memory_limit: int | None,
@@ -26,7 +27,7 @@ def jani_census(
 ) -> int:
     """Exit code 1 says that the policy, if one is given, has bugs."""
     task = read_model(paths, property, constants)
-    handle = load_label_policy(policy or DEFAULT_POLICY, task)
+    handle = load_label_policy(policy or DEFAULT_POLICY, task, inapplicable=inapplicable)
     try:
         with search_progress("enumerating") as progress:
             census = safety_census(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from misstep.errors import UsageError
+from misstep.safety.system import INAPPLICABLE
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 
@@ -26,6 +27,16 @@ Constants = Annotated[
         "--constant",
         metavar="NAME=VALUE",
         help="Of a model: a constant that it leaves open.",
+        show_default=False,
+    ),
+]
+Inapplicable = Annotated[
+    str | None,
+    typer.Option(
+        "--inapplicable",
+        metavar="|".join(INAPPLICABLE),
+        help="Of a model: where the policy names a label that does not apply, take its best-valued one that does, "
+        "end its run there, or stop with an error.",
         show_default=False,
     ),
 ]
@@ -74,4 +85,11 @@ def _value(text: str, value: str) -> bool | int | float:
     raise UsageError(f"--constant {text}", expected="a number, true or false")
 
 
-__all__ = ["Constants", "Property", "is_model", "read_model", "refuse_model_options"]
+__all__ = [
+    "Constants",
+    "Inapplicable",
+    "Property",
+    "is_model",
+    "read_model",
+    "refuse_model_options",
+]

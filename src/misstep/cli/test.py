@@ -27,7 +27,7 @@ from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
 from misstep.cli.jani_test import is_safety_campaign, test_model
-from misstep.cli.models import Constants, Property, is_model, refuse_model_options
+from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
@@ -136,6 +136,7 @@ def command(
     ] = "inf",
     property: Property = None,
     constant: Constants = None,
+    inapplicable: Inapplicable = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -165,6 +166,7 @@ def command(
                 oracle or "localfix",
                 parse_radius(radius),
                 lookahead_cap=lookahead_cap,
+                inapplicable=inapplicable,
             )
         return test_model(task or [], chosen, out, property, constant, _progress(), as_json)
     refuse_model_options(property, constant)

@@ -46,7 +46,7 @@ class FuzzSettings:
             value = getattr(self, name)
             whole = value == math.inf if name == "lookahead" else False
             if not whole and (isinstance(value, bool) or not 1 <= value < 2**32 - 1):
-                raise UsageError(f"{name} is {value!r}", expected="a positive number")
+                raise UsageError(f"{name} is {value!r}", expected="from 1 to 4294967294")
             if not whole and value != int(value):
                 raise UsageError(f"{name} is {value!r}", expected="a whole number")
 

@@ -77,7 +77,11 @@ def network_policy(
     core = network.core or _core.CallbackNetwork(network.inputs, network.outputs, network.evaluate)
     filtered = inapplicable == "filter"
     policy = _core.NetworkPolicy(
-        setting.engine, core, interface.columns(task), interface.labels(task), filter=filtered
+        setting.engine,
+        core,
+        interface.columns(task, where),
+        interface.labels(task),
+        filter=filtered,
     )
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
