@@ -14,7 +14,8 @@ from misstep.campaigns.safety_replay import replay_safety
 from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import create_store, open_store
-from misstep.errors import UsageError
+from misstep.cli.main import main
+from misstep.errors import Interrupted, UsageError
 from misstep.safety import Answer, Decider, System
 from misstep.safety.jani import jani_transitions
 from misstep.safety.policies import load_label_policy
@@ -239,3 +240,22 @@ def test_no_start_state_is_told_with_its_file(tmp_path: Path) -> None:
         assert (done.returncode, done.stderr.count("\n")) == (31, 1)
         assert "nowhere" in done.stderr
         assert "no state satisfies the start condition" in done.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = model(tmp_path, *MODELS[0])
+
+    def stop(_self: SafetyStore, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "out")
+    monkeypatch.setattr(SafetyStore, "add_analysed", stop)
+    with pytest.raises(SystemExit) as end:
+        main(["test", str(path), "--policy", "first", "--out", out])
+    monkeypatch.undo()
+    assert end.value.code == Interrupted.exit_code
+    told = capsys.readouterr().err
+    assert (told.count("\n"), f"--resume --out {out}" in told) == (1, True)
+    assert result_of("test", "--resume", "--out", out, code=1)["runs"] == 1000

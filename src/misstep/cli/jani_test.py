@@ -16,7 +16,7 @@ from misstep.campaigns.settings import without_none
 from misstep.campaigns.store import CampaignStore, create_store, open_store
 from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, remark
-from misstep.errors import InputFileError
+from misstep.errors import InputFileError, Interrupted
 
 
 def is_safety_campaign(folder: Path) -> bool:
@@ -48,8 +48,15 @@ def test_model(
     else:
         task = read_model(paths, property, constants)
         store = _start(out, settings)
-    with store, progress as report:
-        summary = SafetyCampaign(store, settings, report).run(task)
+    try:
+        with store, progress as report:
+            summary = SafetyCampaign(store, settings, report).run(task)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "stopped by the user; what is done is kept",
+            where=str(out),
+            hint=f"misstep test --resume --out {out} goes on",
+        ) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
