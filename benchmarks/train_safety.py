@@ -59,13 +59,18 @@ class Subject:
             " ".join(["misstep generate", self.model, *flags, "-o model.jani"]),
             f"misstep train qlearning model.jani --out DIR --hidden {hidden} --steps {own.steps} "
             f"--checkpoints {own.checkpoints} --horizon {own.horizon} --episodes {own.episodes} "
-            f"--seed {own.seed}",
+            f"--seed {own.seed}" + (" --uniform-outcomes" if own.uniform_outcomes else ""),
         ]
 
 
 def _settings(steps: int, horizon: int, checkpoints: int) -> QSettings:
     return QSettings(
-        hidden=(32, 32), steps=steps, horizon=horizon, checkpoints=checkpoints, episodes=200
+        hidden=(32, 32),
+        steps=steps,
+        horizon=horizon,
+        checkpoints=checkpoints,
+        episodes=200,
+        uniform_outcomes=True,
     )
 
 
@@ -144,7 +149,12 @@ def make(subject: Subject, out: Path) -> dict[str, Any]:
         labels=interface.outputs,
         hidden=interface.hidden,
     )
-    rates = evaluate(task, network, columns, episodes=EPISODES, horizon=own.horizon, seed=1)
+    test: dict[str, Any] = {
+        "seed": 1,
+        "horizon": own.horizon,
+        "uniform_outcomes": own.uniform_outcomes,
+    }
+    rates = evaluate(task, network, columns, episodes=EPISODES, **test)
     card = {
         "model": subject.model,
         "options": subject.options,
@@ -157,7 +167,7 @@ def make(subject: Subject, out: Path) -> dict[str, Any]:
         "outputs": network.outputs,
         "hidden": list(interface.hidden),
         "digest": network.digest,
-        "test": {"seed": 1, "horizon": own.horizon, **rates},
+        "test": {**test, **rates},
         "fuzzing": bugs,
     }
     write_bytes(target.with_suffix(".json"), (json.dumps(card, indent=1) + "\n").encode())

@@ -228,7 +228,8 @@ void define_builder(nb::module_ &module) {
             self.vectors.push_back({label, groups});
         })
         .def("build", [](Builder &self, std::vector<std::string> labels, bool disable_out_of_bounds, bool silent_as_action,
-                         std::pair<ExprId, std::string> unsafe, std::pair<ExprId, std::string> goal, ExprId distance, bool scaled, nb::object start) {
+                         std::pair<ExprId, std::string> unsafe, std::pair<ExprId, std::string> goal, ExprId distance, bool scaled, nb::object start,
+                         std::string start_where) {
             for (ExprId e : {unsafe.first, goal.first, distance}) self.check(e);
             for (const Vector &vector : self.vectors)
                 if (vector.label < SILENT || vector.label >= static_cast<LabelId>(labels.size())) throw nb::index_error("no such label");
@@ -244,12 +245,12 @@ void define_builder(nb::module_ &module) {
                 std::vector<std::vector<Word>> states;
                 for (nb::handle state : start) {
                     states.push_back(to_words(*model, state));
-                    if (const auto objection = model->objection(states.back().data())) throw ModelError(*objection, "start", "states within bounds");
+                    if (const auto objection = model->objection(states.back().data())) throw ModelError(*objection, start_where, "states within bounds");
                 }
                 begin = std::move(states);
             }
             return std::make_shared<jani::Task>(model, unsafe.first, unsafe.second, goal.first, goal.second, distance,
-                                                scaled ? Distance::Scale::l1 : Distance::Scale::none, std::move(begin));
+                                                scaled ? Distance::Scale::l1 : Distance::Scale::none, std::move(begin), std::move(start_where));
         }, "The compiled task; the builder is empty afterwards.");
 }
 
@@ -297,6 +298,12 @@ void define_engine(nb::module_ &module) {
             checked_label(self, label);
             return listed(raw ? self.outcomes_raw(id, label) : self.outcomes(id, label));
         }, nb::arg("id"), nb::arg("label"), nb::arg("raw") = false, "Empty if the label is not applicable.")
+        .def("probabilities", [](Engine &self, StateId id, LabelId label) {
+            checked(self, id);
+            checked_label(self, label);
+            const std::span<const double> probabilities = self.probabilities(id, label);
+            return std::vector<double>(probabilities.begin(), probabilities.end());
+        }, nb::arg("id"), nb::arg("label"), "Of the outcomes, in the same order; edges with the same label are equally likely.")
         .def("forget_expansions", &Engine::forget_expansions)
         .def_prop_ro("initial_method", [](Engine &self) { return method_name(self.initial().method()); })
         .def_prop_ro("initial_count", [](Engine &self) { return self.initial().count(); })

@@ -74,6 +74,7 @@ void define_fuzzer(nb::module_ &module) {
         .def_ro("states", &FuzzRun::states)
         .def_ro("labels", &FuzzRun::labels)
         .def_ro("looked_at", &FuzzRun::looked_at)
+        .def_ro("cut", &FuzzRun::cut)
         .def("__len__", [](const FuzzRun &self) { return self.labels.size(); });
 
     nb::class_<safety::Fuzzer>(module, "SafetyFuzzer", "Looks for runs of a policy into unsafe states.")

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "safety.h"
 #include "safety/explicit_transitions.h"
 #include "safety/oracle_shield.h"
@@ -32,7 +34,7 @@ class Interned {
 };
 
 // A transition system in Python: any object with applicable(s), outcomes(s, a), is_goal(s) and is_unsafe(s); distance(s) if the
-// fuzzer is to be guided.
+// searches are to be guided.
 class PythonTransitions : public safety::Transitions {
    public:
     PythonTransitions(nb::object model, const nb::iterable &initial)
@@ -53,8 +55,11 @@ class PythonTransitions : public safety::Transitions {
             result.close(label);
         }
     }
+    bool has_distance() const override { return !distance_.is_none(); }
     double distance(StateId id) override {
-        return distance_.is_none() ? Transitions::distance(id) : nb::cast<double>(distance_(states[id]));
+        const auto distance = nb::cast<double>(distance_(states[id]));
+        if (std::isnan(distance)) throw safety::ModelError("the distance is not a number in " + describe(id));
+        return distance;
     }
     StateId sample(CounterRandom &random) override {
         if (initial_.empty()) throw safety::ModelError("there is no initial state");
@@ -211,10 +216,10 @@ void define_system(nb::module_ &module) {
                                 "no such rule for dead ends"),
                 named<Inapplicable>(inapplicable, {{"filter", Inapplicable::filter}, {"stop_safe", Inapplicable::stop_safe},
                                                    {"error", Inapplicable::error}}, "no such rule for inapplicable labels"),
-                named<Order>(order, {{"policy", Order::policy}, {"declared", Order::declared}}, "no such order")};
+                named<Order>(order, {{"safest", Order::safest}, {"policy", Order::policy}, {"declared", Order::declared}}, "no such order")};
             new (self) System(std::move(transitions), std::move(policy), rules);
         }, nb::arg("transitions"), nb::arg("policy").none(), nb::arg("dead_end") = "safe", nb::arg("inapplicable") = "filter",
-             nb::arg("order") = "policy")
+             nb::arg("order") = "safest")
         .def("set_policy", &System::set_policy, nb::arg("policy"))
         .def_prop_ro("has_policy", &System::has_policy)
         .def("kind", [](System &self, StateId id) { return KINDS[static_cast<int>(self.kind(id))]; }, nb::arg("id"),
@@ -268,7 +273,7 @@ void define_safety_systems(nb::module_ &module) {
         } catch (const safety::ModelError &error) {
             raise("InputFormatError", error.what(), "this is about the model");
         } catch (const safety::PolicyError &error) {
-            raise("ToolError", error.what(), "the rule for inapplicable labels may be changed");
+            raise("ToolError", error.what(), "--inapplicable (in Python: inapplicable) may say what else is to happen there");
         }
     });
     define_transitions(module);

@@ -1,6 +1,7 @@
 #include "jani/engine.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "jani/operators.h"
 
@@ -181,6 +182,22 @@ std::span<const StateId> Engine::outcomes_raw(StateId id, LabelId label) {
         expand_label(label);
     });
     return outcomes_;
+}
+
+std::span<const double> Engine::probabilities(StateId id, LabelId label) {
+    weights_.clear();
+    if ((known(id) & (UNSAFE | GOAL)) != 0) return {};
+    weighing_ = true;
+    try {
+        outcomes_raw(id, label);
+    } catch (...) {
+        weighing_ = false;
+        throw;
+    }
+    weighing_ = false;
+    const double sum = std::accumulate(weights_.begin(), weights_.end(), 0.0);  // the number of edges, but for rounding
+    for (double &weight : weights_) weight /= sum;
+    return weights_;
 }
 
 Expansion Engine::keep(StateId id) {

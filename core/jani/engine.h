@@ -61,6 +61,10 @@ class Engine {
     std::span<const LabelId> applicable(StateId id);
     std::span<const StateId> outcomes(StateId id, LabelId label);  // empty: the label is not applicable
 
+    // Of the label's outcomes, in their order: the enabled edges are equally likely, their destinations as the model says. Computed
+    // whenever asked for: whether a state is safe does not depend on them.
+    std::span<const double> probabilities(StateId id, LabelId label);
+
     Expansion expand_raw(StateId id);
     std::span<const StateId> outcomes_raw(StateId id, LabelId label);
     bool is_kept(StateId id) const { return id < kept_.size() && kept_[id] != nullptr; }
@@ -99,6 +103,7 @@ class Engine {
     bool general_successor(std::span<const Destination *const> parts);
     bool assignable(const Assignment &assignment, SlotId slot, Word &value);
     void add_outcome();
+    void weigh(StateId outcome);
     void roll_back(std::size_t size);
     Expansion keep(StateId id);
 
@@ -126,6 +131,11 @@ class Engine {
     std::vector<std::vector<const Destination *>> possible_;
     std::vector<const Destination *> parts_;
     std::vector<std::pair<SlotId, Word>> writes_;
+
+    // Only while probabilities are asked for: of the outcomes, of the destinations at work, and of all before the edge at work.
+    bool weighing_ = false;
+    double weight_ = 0;
+    std::vector<double> weights_, weights_before_;
 
     // Kept expansions lie in blocks that never move: counts, labels, offsets, outcomes.
     std::size_t cache_bytes_;

@@ -17,8 +17,8 @@ constexpr int BOUND_ROUNDS = 3;
 constexpr std::uint64_t ENDLESS = std::uint64_t{1} << 62;
 constexpr double ENDLESS_REAL = 1e300;
 
-[[noreturn]] void no_state() {
-    throw ModelError("no state satisfies the start condition", "start", "at least one start state");
+[[noreturn]] void no_state(const Task &task) {
+    throw ModelError("no state satisfies the start condition", task.start_where, "at least one start state");
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
                                  ? !(domain.real_high - domain.real_low < ENDLESS_REAL)
                                  : static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(domain.low) >= ENDLESS;
         if (endless && !domain.listed)
-            throw ModelError("the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value", "start",
+            throw ModelError("the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value", task_->start_where,
                              "an initial value, bounds, or a start condition that bounds it");
     }
     collect_linear();
@@ -86,7 +86,7 @@ bool InitialStates::holds(std::size_t conjunct) {
     try {
         return model_.programs().holds(test.condition, registers_.data());
     } catch (const Fault &fault) {
-        throw ModelError(std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()), "start");
+        throw ModelError(std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()), task_->start_where);
     }
 }
 
@@ -192,7 +192,7 @@ std::optional<std::uint64_t> InitialStates::count() const {
 }
 
 void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tries) {
-    if (empty_) no_state();
+    if (empty_) no_state(*task_);
     if (method_ == Method::listed || method_ == Method::enumerated) {
         model_.layout().unpack(states_.data() + random.below(kept()) * words_, values);
         return;
@@ -206,7 +206,7 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
         }
         if (method_ == Method::counted) break;  // cannot be: everything proposed is a solution
     }
-    throw ModelError("no start state was found in " + std::to_string(tries) + " tries", "start", "a start condition that is easier to satisfy",
+    throw ModelError("no start state was found in " + std::to_string(tries) + " tries", task_->start_where, "a start condition that is easier to satisfy",
                      "list the start states instead (states-values)");
 }
 

@@ -60,7 +60,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t
             if (seen.insert(states_.data() + i).second) result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
         return result;
     }
-    if (infinite()) throw ModelError("there are too many start states to list: a real variable is free", "start", "a finite set of start states");
+    if (infinite()) throw ModelError("there are too many start states to list: a real variable is free", task_->start_where, "a finite set of start states");
     return search(max_steps, go_on);
 }
 

@@ -78,6 +78,7 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
 
 void Engine::fire_edge(const Edge &edge) {
     const std::size_t before = outcomes_.size();
+    if (weighing_) weights_before_ = weights_;
     if (edge.certain) {
         for (const Destination &destination : edge.destinations) {
             const Destination *const part = &destination;
@@ -94,6 +95,7 @@ void Engine::fire_edge(const Edge &edge) {
 // One possible destination of each edge, in all ways.
 void Engine::fire_together() {
     const std::size_t before = outcomes_.size();
+    if (weighing_) weights_before_ = weights_;
     const std::size_t count = parts_.size();
     std::vector<std::size_t> at(count, 0);
     for (;;) {
@@ -107,6 +109,13 @@ void Engine::fire_together() {
 
 // False: an assignment is out of bounds, and that disables the edge.
 bool Engine::add_successor(std::span<const Destination *const> parts) {
+    if (weighing_) {
+        weight_ = 1;
+        for (const Destination *part : parts) {
+            where_ = part->where;
+            weight_ *= as_real(model_.programs().run(part->probability, registers_.data()));
+        }
+    }
     bool simple = true;
     std::int64_t level = 0;
     bool any = false;
@@ -195,8 +204,19 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     return inside;
 }
 
+void Engine::weigh(StateId outcome) {
+    const auto known = std::find(outcomes_.begin(), outcomes_.end(), outcome);
+    if (known == outcomes_.end()) {
+        outcomes_.push_back(outcome);
+        weights_.push_back(weight_);
+    } else {
+        weights_[static_cast<std::size_t>(known - outcomes_.begin())] += weight_;
+    }
+}
+
 void Engine::add_outcome() {
     const StateId id = registry_.insert(packed_.data()).first;
+    if (weighing_) return weigh(id);
     if (!stamped_ && outcomes_.size() - label_begin_ < FEW) {
         for (std::size_t i = label_begin_; i < outcomes_.size(); ++i)
             if (outcomes_[i] == id) return;
@@ -217,6 +237,7 @@ void Engine::add_outcome() {
 }
 
 void Engine::roll_back(std::size_t size) {
+    if (weighing_) weights_ = weights_before_;
     if (stamped_)
         for (std::size_t i = size; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = 0;
     outcomes_.resize(size);

@@ -23,7 +23,7 @@ struct Task {
     // Must be called before anything runs the model, since it adds programs to it. `distance` is the condition that
     // h measures; usually `unsafe` itself.
     Task(std::shared_ptr<Model> model, ExprId unsafe, std::string unsafe_where, ExprId goal, std::string goal_where,
-         ExprId distance, Distance::Scale scale, Start start);
+         ExprId distance, Distance::Scale scale, Start start, std::string start_where);
 
     std::shared_ptr<const Model> model;
     Test unsafe;
@@ -31,6 +31,7 @@ struct Task {
     Distance distance;
     std::vector<SlotId> distance_support;
     Start start;
+    std::string start_where;
     // The conjuncts of a start condition, each with the slots it reads.
     std::vector<ExprId> start_conjuncts;
     std::vector<Test> start_tests;

@@ -16,6 +16,7 @@ class JaniTransitions : public Transitions {
 
     std::uint8_t flags(StateId id) override;
     void expand(StateId id, Expansion &result) override;
+    bool has_distance() const override { return true; }
     double distance(StateId id) override { return engine_->distance(id); }
     StateId sample(CounterRandom &random) override { return engine_->sample_initial(random); }
     bool is_partial() const override { return true; }

@@ -27,6 +27,8 @@ ExplicitTransitions::ExplicitTransitions(Tables tables) : tables_(std::move(tabl
     require(std::all_of(tables_.flags.begin(), tables_.flags.end(), [](std::uint8_t f) { return f <= (UNSAFE | GOAL); }),
             "a flag is unknown");
     require(tables_.distances.empty() || tables_.distances.size() == states, "as many distances as states are needed");
+    require(std::none_of(tables_.distances.begin(), tables_.distances.end(), [](double d) { return d != d; }),
+            "a distance is not a number");
 }
 
 void ExplicitTransitions::expand(StateId id, Expansion &result) {
@@ -35,10 +37,6 @@ void ExplicitTransitions::expand(StateId id, Expansion &result) {
                                tables_.outcomes.begin() + tables_.offsets[i + 1]);
         result.close(tables_.labels[i]);
     }
-}
-
-double ExplicitTransitions::distance(StateId id) {
-    return tables_.distances.empty() ? Transitions::distance(id) : tables_.distances[id];
 }
 
 StateId ExplicitTransitions::sample(CounterRandom &random) {

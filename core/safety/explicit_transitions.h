@@ -24,7 +24,8 @@ class ExplicitTransitions : public Transitions {
     StateId size() const { return static_cast<StateId>(tables_.flags.size()); }
     std::uint8_t flags(StateId id) override { return tables_.flags[id]; }
     void expand(StateId id, Expansion &result) override;
-    double distance(StateId id) override;
+    bool has_distance() const override { return !tables_.distances.empty(); }
+    double distance(StateId id) override { return tables_.distances.at(id); }
     StateId sample(CounterRandom &random) override;
 
    private:

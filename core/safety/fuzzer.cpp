@@ -65,7 +65,7 @@ std::uint32_t Fuzzer::sampled(CounterRandom &random) {
     return chosen;
 }
 
-std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random) {
+std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &run) {
     entries_.assign(1, {from, NOWHERE});
     distances_.assign(1, 0);
     seen_.clear();
@@ -77,12 +77,17 @@ std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random) {
         first = end;
         end = static_cast<std::uint32_t>(entries_.size());
         if (first == end) return NOWHERE;
-        const bool is_last = depth == rules_.lookahead || end > rules_.lookahead_cap;
+        const bool is_last = depth == rules_.lookahead;
+        const bool is_cut = !is_last && end > rules_.lookahead_cap;
         if (is_last && rules_.select == Select::uniform) break;
         for (std::uint32_t i = first; i < end; ++i) distances_.push_back(system_.distance(entries_[i].state));
         const auto begin = distances_.begin() + first;
         const double least = *std::min_element(begin, distances_.end());
         if (is_last || std::count(begin, distances_.end(), least) == 1) break;
+        if (is_cut) {
+            ++run.cut;
+            break;
+        }
     }
     switch (rules_.select) {
         case Select::uniform: return first + static_cast<std::uint32_t>(random.below(end - first));
@@ -102,7 +107,7 @@ FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
             run.end = RunEnd::step_limit;
             return run;
         }
-        const std::uint32_t target = look_ahead(run.states.back(), random);
+        const std::uint32_t target = look_ahead(run.states.back(), random, run);
         run.looked_at += entries_.size() - 1;
         if (target == NOWHERE) {
             run.end = RunEnd::exhausted;

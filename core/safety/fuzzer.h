@@ -14,7 +14,7 @@ const char *name(RunEnd end);
 struct FuzzRules {
     Select select = Select::greedy;
     std::uint32_t lookahead = std::numeric_limits<std::uint32_t>::max();  // layers; the largest number: no limit
-    std::uint32_t lookahead_cap = 100'000;                                // states of one lookahead
+    std::uint32_t lookahead_cap = 1000;                                   // states of one lookahead
     std::uint32_t max_steps = 1000;
     bool stop_on_revisit = true;
 };
@@ -25,6 +25,7 @@ struct FuzzRun {
     std::vector<StateId> states;
     std::vector<LabelId> labels;
     std::uint64_t looked_at = 0;  // states that the lookaheads met
+    std::uint64_t cut = 0;        // lookaheads that went to one of several closest states since the cap was met
 };
 
 // Looks for runs of the policy into an unsafe state (Algorithm 1 of the paper): which outcome happens is the fuzzer's choice.
@@ -50,7 +51,7 @@ class Fuzzer {
     static constexpr std::uint32_t NOWHERE = ~0U;
 
     // Where to go from the state, as an entry; NOWHERE if the policy's runs end before they get unsafe.
-    std::uint32_t look_ahead(StateId from, CounterRandom &random);
+    std::uint32_t look_ahead(StateId from, CounterRandom &random, FuzzRun &run);
     bool add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &unsafe);
     std::uint32_t closest(std::uint32_t first, CounterRandom &random);
     std::uint32_t sampled(CounterRandom &random);

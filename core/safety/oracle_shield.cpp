@@ -16,7 +16,7 @@ bool OracleShield::is_safe(std::span<const StateId> outcomes) {
 LabelId OracleShield::choose(StateId id, std::span<const LabelId>) {
     System &system = decider_->system();
     const Actions actions = system.actions(id);
-    const Ranking ranking = system.ranking(id);
+    const Ranking ranking = system.by_policy(id);
     const LabelId own = system.decision(id);
     for (std::uint32_t rank = 0; rank < actions.count(); ++rank) {
         if (!is_safe(actions.outcomes(ranking[rank]))) continue;
@@ -34,7 +34,7 @@ std::vector<LabelId> OracleShield::allowed(StateId id) {
     if (system.kind(id) != Kind::open) return result;
     const Actions actions = system.actions(id);
     if (actions.count() == 0) return result;
-    const Ranking ranking = system.ranking(id);
+    const Ranking ranking = system.by_policy(id);
     for (std::uint32_t rank = 0; rank < actions.count(); ++rank)
         if (is_safe(actions.outcomes(ranking[rank]))) result.push_back(actions.label(ranking[rank]));
     return result;

@@ -13,7 +13,7 @@ class OracleShield : public LabelPolicy {
     OracleShield(std::shared_ptr<Decider> decider, Limits limits) : decider_(std::move(decider)), limits_(std::move(limits)) {}
 
     LabelId choose(StateId id, std::span<const LabelId> applicable) override;
-    // Labels all of whose outcomes are decided to be safe, in the order of the ranking.
+    // Labels all of whose outcomes are decided to be safe, best-ranked by the policy first.
     std::vector<LabelId> allowed(StateId id);
 
     std::uint64_t corrected() const { return corrected_; }  // states where the policy's own label was not taken

@@ -15,7 +15,7 @@ void PolicyIteration::push(std::uint32_t node, Meter &meter) {
     meter.tick();
     const StateId state = nodes_[node].state;
     const Actions actions = system_.actions(state);
-    const Ranking ranking = system_.ranking(state);
+    const Ranking ranking = system_.ranking(state, nodes_[node].budget != UNBOUNDED);
     frames_.push_back({node, actions, ranking, 0, false});
     seen_.insert(node);
     order_.push_back(node);
@@ -80,7 +80,7 @@ void PolicyIteration::solve(StateId id, Radius radius, Meter &meter) {
         if (moved) continue;
         for (std::uint32_t node : order_) {
             const auto [state, budget, rank] = nodes_[node];
-            commit(state, budget, system_.ranking(state)[rank]);
+            commit(state, budget, system_.ranking(state, budget != UNBOUNDED)[rank]);
         }
         return;
     }

@@ -158,8 +158,27 @@ std::span<const StateId> System::policy_outcomes(StateId id) {
     return {step + 1, step[0]};
 }
 
-Ranking System::ranking(StateId id) {
-    if (rules_.order == Order::declared || policy_ == nullptr) return Ranking::declared();
+Ranking System::by_distance(StateId id) {
+    const std::uint32_t *order = safest_[id];
+    if (order == nullptr) {
+        const Actions known = actions(id);
+        const std::uint32_t count = known.count();
+        if (count == 1) return Ranking::declared();
+        values_.assign(count, std::numeric_limits<double>::infinity());
+        for (std::uint32_t i = 0; i < count; ++i)
+            for (StateId outcome : known.outcomes(i)) values_[i] = std::min(values_[i], distance(outcome));
+        std::uint32_t *fresh = arena_.allocate(count);
+        std::iota(fresh, fresh + count, 0U);
+        std::sort(fresh, fresh + count, [&](std::uint32_t a, std::uint32_t b) {
+            return values_[a] != values_[b] ? values_[a] > values_[b] : a < b;
+        });
+        order = safest_.at(id) = fresh;
+    }
+    return Ranking::listed(order);
+}
+
+Ranking System::by_policy(StateId id) {
+    if (policy_ == nullptr) return Ranking::declared();
     const Actions known = actions(id);
     const LabelId label = decision(id);
     std::uint32_t chosen = 0;
@@ -193,7 +212,7 @@ void System::prepare(std::span<const StateId> ids) {
 }
 
 std::size_t System::bytes() const {
-    return kinds_.bytes() + decisions_.bytes() + expansions_.bytes() + steps_.bytes() + rankings_.bytes() + arena_.bytes() +
+    return kinds_.bytes() + decisions_.bytes() + expansions_.bytes() + steps_.bytes() + rankings_.bytes() + safest_.bytes() + arena_.bytes() +
            policy_arena_.bytes() + seen_.bytes();
 }
 

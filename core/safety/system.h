@@ -13,14 +13,15 @@ enum class DeadEnds : std::uint8_t { safe, unsafe, error };
 // What to do with a policy that names no applicable label. filter: take its best-valued label that applies, an error if it
 // values none of them. stop_safe: its run ends there. error: an error.
 enum class Inapplicable : std::uint8_t { filter, stop_safe, error };
-// The order in which deciders try the labels of a state: the policy's first, then by its values, or as declared if it has none;
-// or always as declared.
-enum class Order : std::uint8_t { policy, declared };
+// The order in which deciders try the labels of a state. policy: the policy's first, then by its values, or as declared if it has
+// none. safest: the same within a radius, where the policy's label costs nothing; without one, those labels first whose worst
+// outcome is farthest from being unsafe, which never asks the policy. declared: always as declared.
+enum class Order : std::uint8_t { safest, policy, declared };
 
 struct Rules {
     DeadEnds dead_ends = DeadEnds::safe;
     Inapplicable inapplicable = Inapplicable::filter;
-    Order order = Order::policy;
+    Order order = Order::safest;
 };
 
 // `open`: none of the others, as far as is known. A state may turn out to be a dead end when it is expanded. With
@@ -103,8 +104,12 @@ class System {
         const std::uint32_t *record = expansions_[id];
         return Actions(record == nullptr ? expand(id) : record);
     }
-    // Of states that have a label.
-    Ranking ranking(StateId id);
+    // Of states that have a label: as the rules say for a question with or without a radius; as the policy ranks them.
+    Ranking ranking(StateId id, bool bounded) {
+        if (rules_.order == Order::declared) return Ranking::declared();
+        return rules_.order == Order::safest && !bounded ? by_distance(id) : by_policy(id);
+    }
+    Ranking by_policy(StateId id);
 
     // The policy's label; NO_LABEL where it stops. Of states that are not terminal.
     LabelId decision(StateId id) {
@@ -116,7 +121,10 @@ class System {
     // Lets the policy evaluate at once what it has not been asked about.
     void prepare(std::span<const StateId> ids);
 
-    double distance(StateId id) { return transitions_->distance(id); }
+    double distance(StateId id) {
+        if (transitions_->has_distance()) return transitions_->distance(id);
+        return is_unsafe(id) ? 0 : 1;
+    }
     StateId sample(CounterRandom &random) { return transitions_->sample(random); }
 
     std::uint64_t expansions() const { return expanded_; }   // states whose transitions were asked for
@@ -130,6 +138,7 @@ class System {
     const std::uint32_t *expand(StateId id);
     LabelId ask(StateId id);
     LabelId ask(StateId id, std::span<const LabelId> applicable);
+    Ranking by_distance(StateId id);
     LabelId best_valued(StateId id, std::span<const LabelId> applicable);
     void found_dead_end(StateId id);
     std::uint32_t put_outcomes(std::span<const StateId> outcomes, std::uint32_t *to);
@@ -145,7 +154,8 @@ class System {
     PerState<LabelId> decisions_{UNASKED};
     PerState<const std::uint32_t *> expansions_{nullptr};
     PerState<const std::uint32_t *> steps_{nullptr};     // of the policy: count, outcomes
-    PerState<const std::uint32_t *> rankings_{nullptr};
+    PerState<const std::uint32_t *> rankings_{nullptr};  // by the policy
+    PerState<const std::uint32_t *> safest_{nullptr};    // by distance
     Arena arena_;
     Arena policy_arena_;
 

@@ -13,7 +13,7 @@ std::uint32_t TarjanSafe::find(StateId id, Radius budget) const {
 void TarjanSafe::push(StateId id, Radius budget, Meter &meter) {
     meter.tick();
     const Actions actions = system_.actions(id);
-    const Ranking ranking = system_.ranking(id);
+    const Ranking ranking = system_.ranking(id, budget != UNBOUNDED);
     const auto position = static_cast<std::uint32_t>(stack_.size());
     std::uint32_t &top = on_stack_.at(id);
     stack_.push_back({id, budget, position, top, 0});

@@ -46,8 +46,10 @@ class Transitions {
     virtual std::uint8_t flags(StateId id) = 0;  // PLAIN, or of UNSAFE and GOAL
     // Adds to an empty expansion. Not called for unsafe states and goals. No label: a dead end.
     virtual void expand(StateId id, Expansion &result) = 0;
-    // How far the state looks from being unsafe: 0 if and only if it is. Guides the fuzzer, and nothing else.
-    virtual double distance(StateId id) { return flags(id) & UNSAFE ? 0 : 1; }
+    // How far the state looks from being unsafe: 0 if and only if it is. Guides the fuzzer and the order in which labels are
+    // tried, and no answer depends on it. Asked only if there is more to say than 0 or 1.
+    virtual bool has_distance() const { return false; }
+    virtual double distance(StateId) { return 1; }
     // An initial state, uniformly.
     virtual StateId sample(CounterRandom &random) = 0;
 

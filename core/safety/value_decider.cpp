@@ -7,7 +7,7 @@ namespace misstep::safety {
 ValueDecider::Backup ValueDecider::backup(StateId id) {
     const Actions actions = system_.actions(id);
     if (actions.count() == 0) return {0, UNSOLVED};
-    const Ranking ranking = system_.ranking(id);
+    const Ranking ranking = system_.ranking(id, bounded_);
     const LabelId policy = bounded_ ? system_.decision(id) : NO_LABEL;
     const std::uint32_t bound = value(id);
     Backup best{cap_ + 1, UNSOLVED};

@@ -151,8 +151,8 @@ std::uint32_t ValueIteration::known_value(StateId id) {
 // Any label will do that attains the value: values never grow along it, and shrink with each deviation.
 std::uint32_t ValueIteration::choice(StateId id, bool bounded) {
     const Actions actions = system_.actions(id);
-    const Ranking ranking = system_.ranking(id);
     bounded = bounded || fates_[id] != 1;
+    const Ranking ranking = system_.ranking(id, bounded);
     const LabelId policy = bounded ? system_.decision(id) : NO_LABEL;
     for (std::uint32_t rank = 0; rank < actions.count(); ++rank) {
         const std::uint32_t action = ranking[rank];

@@ -14,7 +14,8 @@ from misstep.campaigns.safety_replay import replay_safety
 from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import create_store, open_store
-from misstep.errors import UsageError
+from misstep.cli.main import main
+from misstep.errors import Interrupted, UsageError
 from misstep.safety import Answer, Decider, System
 from misstep.safety.jani import jani_transitions
 from misstep.safety.policies import load_label_policy
@@ -160,7 +161,14 @@ def _indexed(folder: Path) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"fuzz": "detour"}, {"oracle": "aras"}, {"radius": -1}, {"radius": 0.5}, {"runs": 0}],
+    [
+        {"fuzz": "detour"},
+        {"oracle": "aras"},
+        {"radius": -1},
+        {"radius": 0.5},
+        {"runs": 0},
+        {"max_steps": 2**32},
+    ],
 )
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
@@ -181,3 +189,73 @@ def test_wrong_options(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
     done = misstep("test", path, "--out", tmp_path / "x")
     assert (done.returncode, "no policy to test" in done.stderr) == (2, True)
+
+
+def test_what_runs_met_may_be_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = load_jani(model(tmp_path, *MODELS[0]))
+    settings = SafetySettings("random:3", runs=120)
+    kept = run(tmp_path / "kept", task, settings)
+    assert kept
+    monkeypatch.setattr("misstep.campaigns.safety.FUZZING_BYTES", 0)
+    assert run(tmp_path / "forgotten", task, settings) == kept
+
+
+def test_lookaheads_that_were_cut_are_told(tmp_path: Path) -> None:
+    choices = {"horizon": 8, "nondeterministic": True}
+    task = load_jani(model(tmp_path, "follow-car", choices))
+    for cap in (10, 100_000):
+        settings = SafetySettings("first", runs=3, lookahead_cap=cap)
+        folder = tmp_path / str(cap)
+        run(folder, task, settings)
+        with open_store(folder, readonly=True) as store:
+            told = [text for text in safety_summary(store).remarks if "--lookahead-cap" in text]
+        assert len(told) == (cap == 10)
+
+
+def test_labels_that_do_not_apply(tmp_path: Path) -> None:
+    """An error by default for a policy without values; its run may end there instead, also when it is replayed."""
+    path = model(tmp_path, *MODELS[1])
+    (tmp_path / "stubborn.py").write_text("def act(state):\n    return 'dec'\n")
+    policy = f"python:{tmp_path / 'stubborn.py'}:act"
+    words = ("test", path, "--policy", policy, "--runs", "5", "--out", tmp_path / "out")
+    refused = misstep(*words)
+    assert (refused.returncode, refused.stderr.count("\n")) == (33, 1)
+    assert "names dec, which does not apply" in refused.stderr
+    assert "--inapplicable" in refused.stderr
+    stopped = misstep(*words[:-1], tmp_path / "stopped", "--inapplicable", "stop_safe", "--json")
+    assert json.loads(stopped.stdout)["runs"] == 5
+    assert misstep("replay", tmp_path / "stopped", "--rerun").returncode == 0
+    wrong = misstep(*words[:-1], tmp_path / "wrong", "--inapplicable", "guess")
+    assert (wrong.returncode, "filter, stop_safe, error" in wrong.stderr) == (2, True)
+
+
+def test_no_start_state_is_told_with_its_file(tmp_path: Path) -> None:
+    document = json.loads(model(tmp_path, *MODELS[0]).read_text())
+    nothing = {"op": "state-condition", "exp": False}
+    document["properties"][0]["expression"]["start"] = nothing
+    path = tmp_path / "nowhere.jani"
+    path.write_text(json.dumps(document))
+    for words in (("test", path, "--policy", "first", "--out", tmp_path / "x"), ("census", path)):
+        done = misstep(*words)
+        assert (done.returncode, done.stderr.count("\n")) == (31, 1)
+        assert "nowhere" in done.stderr
+        assert "no state satisfies the start condition" in done.stderr
+
+
+def test_ctrl_c_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = model(tmp_path, *MODELS[0])
+
+    def stop(_self: SafetyStore, *_: object) -> None:
+        raise KeyboardInterrupt
+
+    out = str(tmp_path / "out")
+    monkeypatch.setattr(SafetyStore, "add_analysed", stop)
+    with pytest.raises(SystemExit) as end:
+        main(["test", str(path), "--policy", "first", "--out", out])
+    monkeypatch.undo()
+    assert end.value.code == Interrupted.exit_code
+    told = capsys.readouterr().err
+    assert (told.count("\n"), f"--resume --out {out}" in told) == (1, True)
+    assert result_of("test", "--resume", "--out", out, code=1)["runs"] == 1000

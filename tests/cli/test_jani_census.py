@@ -101,3 +101,31 @@ def test_the_kinds_are_listed(capsys: Captured) -> None:
     assert run("list", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert "shield:FILE+SPEC" in told["policies for models"]
+
+
+def test_property_and_constants(capsys: Captured) -> None:
+    document = jani.model(
+        [jani.variable("x", jani.bounded(0, 9), 0)],
+        [jani.edge("a", jani.op("<", "x", "top"), jani.destination({"x": jani.op("+", "x", 1)}))],
+        prop=jani.pa(jani.op("=", "x", 9)),
+    )
+    document["constants"] = [{"name": "top", "type": "int"}]
+    document["properties"].append({**jani.pa(jani.op("=", "x", 2)), "name": "other"})
+    path = jani.write(document)
+    assert counts(capsys, path, "--constant", "top=4")["unsafe"] == 0
+    told = counts(capsys, path, "--constant", "top=4", "--property", "other")
+    assert (told["states"], told["unsafe"]) == (3, 1)
+    for wrong, message in (
+        (("--constant", "top"), "NAME=VALUE"),
+        (("--constant", "=4"), "NAME=VALUE"),
+        (("--constant", "top=4", "--constant", "top=5"), "has a value already"),
+        (("--constant", "top=four"), "a number, true or false"),
+        (("--constant", "top=4", "--property", "third"), "third"),
+        ((), "top"),
+    ):
+        assert run("census", path, *wrong) != 0
+        captured = capsys.readouterr()
+        assert message in captured.err
+        assert captured.err.count("\n") == 1
+    assert run("census", "task.sas", "--constant", "top=4") == 2
+    assert "--constant without a model" in capsys.readouterr().err

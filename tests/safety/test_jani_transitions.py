@@ -126,6 +126,11 @@ def same_answers(system: System, plain: SafetyTask, state: State) -> None:
     assert [system.label(label) for label in labels] == sorted(
         expected, key=lambda name: system.transitions.label_id(name)
     )
+    engine = system.transitions.engine  # type: ignore[attr-defined]
+    for i, label in enumerate(labels):
+        likely = plain.model.probabilities(state, str(system.label(label)))
+        own = system.states(outcomes[offsets[i] : offsets[i + 1]])
+        assert dict(zip(own, engine.probabilities(id, label), strict=True)) == pytest.approx(likely)
 
 
 @pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)

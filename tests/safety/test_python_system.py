@@ -161,6 +161,13 @@ def test_model_errors() -> None:
     for task in (lambda s: fuzz(s, FuzzSettings(runs=1)), lambda s: Decider(s).decide(("s", 0))):
         with pytest.raises(InputFormatError, match="label 'l0' has no outcome"):
             task(System(Broken(world)))
+
+    class Unmeasured(Named):
+        def distance(self, state: tuple[str, int]) -> float:  # noqa: ARG002
+            return math.nan
+
+    with pytest.raises(InputFormatError, match="the distance is not a number in state"):
+        fuzz(System(Unmeasured(world)), FuzzSettings(runs=1))
     with pytest.raises(InputFormatError, match="no initial state"):
         fuzz(System(Named(world), initial=[]), FuzzSettings(runs=1))
     with pytest.raises(UsageError, match="initial states of its own"):

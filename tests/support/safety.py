@@ -303,7 +303,7 @@ def check_world(
 
     Returns how many there were.
     """
-    rules = {"order": random.choice(["policy", "declared"])}
+    rules = {"order": random.choice(["safest", "policy", "declared"])}
     truth = {radius: is_safe(world, radius) for radius in radii}
     questions = [(s, radius) for s in range(len(world)) for radius in radii]
     random.shuffle(questions)

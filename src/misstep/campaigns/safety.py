@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from time import perf_counter, time
 from typing import Any
 
+from misstep import _core
 from misstep.campaigns.records import Event
 from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import DecidedState, SafetyStore
@@ -27,6 +28,7 @@ from misstep.safety.witness import check_run, check_strategy
 from misstep.tasks.jani.task import JaniTask
 
 BATCH = 50  # runs that are stored together
+FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
 LARGEST_STRATEGY = 2_000  # states; larger witnesses are checked, but not stored
 VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
 
@@ -66,43 +68,65 @@ class SafetyCampaign:
         self.settings = settings
         self.report = progress or (lambda *_: None)
         self.seconds = {"fuzzing": 0.0, "testing": 0.0}
+        self.calls = 0  # of the policy, on engines that are forgotten
 
     def run(self, task: JaniTask) -> SafetySummary:
         """Work until it is done. Interrupted, it keeps the batches and runs that are finished."""
         with self.store.unit():
             self.tables.set_model(task)
-        handle = load_label_policy(self.settings.policy, task)
+        self._bind(task)
         try:
-            self.store.set_policy(self.settings.policy, handle.digest)
-            system = system_of(task, handle)
+            self.store.set_policy(self.settings.policy, self.handle.digest)
             began = perf_counter()
-            self._fuzz(system)
+            self._fuzz(task)
             self.seconds["fuzzing"] = perf_counter() - began
             began = perf_counter()
-            self._analyse(system)
+            self._analyse(self.system)
             self.seconds["testing"] = perf_counter() - began
-            calls = system.native.policy_calls
+            calls = self.calls + self.system.native.policy_calls
         finally:
-            handle.close()
+            self.handle.close()
         summary = safety_summary(self.store)
         summary.policy_calls = calls
         summary.seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
         return summary
 
-    def _fuzz(self, system: System) -> None:
+    def _bind(self, task: JaniTask) -> None:
+        """The policy on an engine that has met no state."""
+        self.engine = task.new_engine()
+        own = self.settings
+        self.handle = load_label_policy(
+            own.policy, task, engine=self.engine, inapplicable=own.inapplicable
+        )
+        self.system = system_of(task, self.handle, self.engine)
+
+    def _fuzz(self, task: JaniTask) -> None:
         settings, done = self.settings, self.tables.fuzzed
-        unsafe_starts = 0
-        while done < settings.runs:
-            count = min(BATCH, settings.runs - done)
-            report = fuzz(system, settings.fuzzing(count), seed=settings.seed, first=done)
-            self.tables.add_fuzzed(done, count, report.ends, report.runs)
-            unsafe_starts += report.unsafe_starts
-            done += count
-            self.report("fuzzing", done, settings.runs, 0)
-        if unsafe_starts:
-            self.store.add_event(
-                Event(time(), "remark", f"{unsafe_starts} runs were unsafe before the first step")
-            )
+        unsafe_starts = cut = 0
+        try:
+            while done < settings.runs:
+                if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
+                    self.calls += self.system.native.policy_calls
+                    self.handle.close()
+                    self._bind(task)
+                count = min(BATCH, settings.runs - done)
+                report = fuzz(self.system, settings.fuzzing(count), seed=settings.seed, first=done)
+                self.tables.add_fuzzed(done, count, report.ends, report.runs)
+                unsafe_starts += report.unsafe_starts
+                cut += report.cut_lookaheads
+                done += count
+                self.report("fuzzing", done, settings.runs, 0)
+        finally:
+            if unsafe_starts:
+                self._remark(f"{unsafe_starts} runs were unsafe before the first step")
+            if cut:
+                self._remark(
+                    f"{cut} lookaheads met {settings.lookahead_cap:,} states with no closest one among them "
+                    "and went on from one of the closest; --lookahead-cap N lets them look further"
+                )
+
+    def _remark(self, text: str) -> None:
+        self.store.add_event(Event(time(), "remark", text))
 
     def _analyse(self, system: System) -> None:
         decider = Decider(system, self.settings.oracle, budget=self.settings.budget)
@@ -147,8 +171,10 @@ class SafetyCampaign:
         )
 
 
-def system_of(task: JaniTask, handle: LabelPolicyHandle) -> System:
-    return System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
+def system_of(
+    task: JaniTask, handle: LabelPolicyHandle, engine: _core.JaniEngine | None = None
+) -> System:
+    return System(jani_transitions(task, engine), handle.policy, inapplicable=handle.inapplicable)
 
 
 def safety_summary(store: CampaignStore) -> SafetySummary:

@@ -29,7 +29,9 @@ def replay_safety(
     settings = SafetySettings.from_dict(store.config, str(store.path))
     tables = SafetyStore(store)
     task = tables.model()
-    handle = load_label_policy(settings.policy, task) if with_policy else None
+    handle = None
+    if with_policy:
+        handle = load_label_policy(settings.policy, task, inapplicable=settings.inapplicable)
     try:
         if handle is not None and store.policy is not None and handle.digest != store.policy[1]:
             raise InputFormatError(

@@ -9,7 +9,8 @@ from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
 from misstep.safety.decider import KINDS, Budget
-from misstep.safety.fuzz import CONFIGURATIONS, FuzzSettings
+from misstep.safety.fuzz import CONFIGURATIONS, LOOKAHEAD_CAP, FuzzSettings
+from misstep.safety.system import INAPPLICABLE
 
 SAFETY = "safety"  # what `campaign` says in the settings of such a campaign
 
@@ -26,6 +27,10 @@ class SafetySettings:
     oracle: str = "localfix"
     radius: float = math.inf
     evaluations: int = 1_000_000  # of a question to the oracle
+    lookahead_cap: int = LOOKAHEAD_CAP  # states of one lookahead of the fuzzer
+    inapplicable: str | None = (
+        None  # what to do with labels that do not apply; none: as the policy's interface says
+    )
     campaign: str = SAFETY
 
     def __post_init__(self) -> None:
@@ -35,12 +40,22 @@ class SafetySettings:
             raise UsageError(f"no safety oracle {self.oracle!r}", expected=", ".join(KINDS))
         if self.radius != math.inf and (self.radius < 0 or self.radius != int(self.radius)):
             raise UsageError(f"the radius is {self.radius}", expected="0, 1, 2, ... or inf")
-        for name in ("runs", "max_steps", "evaluations"):
+        if self.inapplicable not in (None, *INAPPLICABLE):
+            raise UsageError(
+                f"inapplicable is {self.inapplicable!r}", expected=", ".join(INAPPLICABLE)
+            )
+        for name in ("runs", "max_steps", "evaluations", "lookahead_cap"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", expected="a positive number")
+        self.fuzzing(1)  # refuses what is too large
 
     def fuzzing(self, runs: int) -> FuzzSettings:
-        return dataclasses.replace(CONFIGURATIONS[self.fuzz], runs=runs, max_steps=self.max_steps)
+        return dataclasses.replace(
+            CONFIGURATIONS[self.fuzz],
+            runs=runs,
+            max_steps=self.max_steps,
+            lookahead_cap=self.lookahead_cap,
+        )
 
     @property
     def budget(self) -> Budget:

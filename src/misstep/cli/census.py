@@ -15,7 +15,8 @@ from misstep.cli.arguments import (
     check_limits,
     read_task,
 )
-from misstep.cli.jani_census import is_model, jani_census
+from misstep.cli.jani_census import jani_census
+from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
 from misstep.cli.output import print_json, print_pairs, search_progress
 from misstep.faults.census import policy_census
 from misstep.policies.load import load_policy
@@ -37,6 +38,9 @@ def census_command(
     ] = DEFAULT_MAX_STATES,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
+    property: Property = None,
+    constant: Constants = None,
+    inapplicable: Inapplicable = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -50,11 +54,15 @@ def census_command(
         return jani_census(
             task,
             policy,
+            property=property,
+            constants=constant,
+            inapplicable=inapplicable,
             max_states=max_states,
             time_limit=time_limit,
             memory_limit=memory_limit,
             as_json=as_json,
         )
+    refuse_model_options(property, constant)
     loaded = read_task(task, keep_unimportant)
     with search_progress("enumerating") as progress:
         space = state_space(

@@ -5,35 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, search_progress
-from misstep.errors import UsageError
 from misstep.safety.census import safety_census
 from misstep.safety.policies import load_label_policy
-from misstep.tasks.jani.load import load_jani
 
 DEFAULT_POLICY = "first"
-
-
-def is_model(paths: list[Path]) -> bool:
-    return paths[0].suffix.lower() == ".jani"
 
 
 def jani_census(
     paths: list[Path],
     policy: str | None,
     *,
+    property: str | None,
+    constants: list[str] | None,
+    inapplicable: str | None,
     max_states: int,
     time_limit: float | None,
     memory_limit: int | None,
     as_json: bool,
 ) -> int:
     """Exit code 1 says that the policy, if one is given, has bugs."""
-    if len(paths) > 1:
-        raise UsageError(
-            f"{paths[1]} is one file too many", expected="one model, with its property in it"
-        )
-    task = load_jani(paths[0])
-    handle = load_label_policy(policy or DEFAULT_POLICY, task)
+    task = read_model(paths, property, constants)
+    handle = load_label_policy(policy or DEFAULT_POLICY, task, inapplicable=inapplicable)
     try:
         with search_progress("enumerating") as progress:
             census = safety_census(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,37 +14,9 @@ from misstep.campaigns.safety_settings import SAFETY, SafetySettings
 from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.settings import without_none
 from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, remark
-from misstep.errors import InputFileError, UsageError
-from misstep.tasks.jani.load import load_jani
-
-
-@dataclass(frozen=True)
-class ModelOptions:
-    """How to read the model."""
-
-    property: str | None
-    constants: list[str]
-
-    def parameters(self) -> dict[str, bool | int | float]:
-        found: dict[str, bool | int | float] = {}
-        for text in self.constants:
-            name, equals, value = text.partition("=")
-            if not equals:
-                raise UsageError(f"--constant {text}", expected="NAME=VALUE")
-            found[name] = _value(text, value)
-        return found
-
-
-def _value(text: str, value: str) -> bool | int | float:
-    if value in ("true", "false"):
-        return value == "true"
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    raise UsageError(f"--constant {text}", expected="a number, true or false")
+from misstep.errors import InputFileError, Interrupted
 
 
 def is_safety_campaign(folder: Path) -> bool:
@@ -63,7 +34,8 @@ def test_model(
     paths: list[Path],
     settings: SafetySettings | None,
     out: Path,
-    options: ModelOptions,
+    property: str | None,
+    constants: list[str] | None,
     progress: AbstractContextManager[Progress],
     as_json: bool,
 ) -> int:
@@ -74,14 +46,17 @@ def test_model(
         settings = SafetySettings.from_dict(store.config, str(store.path))
         task = SafetyStore(store).model()
     else:
-        if len(paths) > 1:
-            raise UsageError(
-                f"{paths[1]} is one file too many", expected="one model, with its property in it"
-            )
-        task = load_jani(paths[0], options.property, options.parameters())
+        task = read_model(paths, property, constants)
         store = _start(out, settings)
-    with store, progress as report:
-        summary = SafetyCampaign(store, settings, report).run(task)
+    try:
+        with store, progress as report:
+            summary = SafetyCampaign(store, settings, report).run(task)
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "stopped by the user; what is done is kept",
+            where=str(out),
+            hint=f"misstep test --resume --out {out} goes on",
+        ) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
@@ -121,4 +96,4 @@ def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:
         remark(f"note: {text}")
 
 
-__all__ = ["ModelOptions", "is_safety", "is_safety_campaign", "test_model"]
+__all__ = ["is_safety", "is_safety_campaign", "test_model"]

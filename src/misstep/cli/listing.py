@@ -35,6 +35,9 @@ def list_command(as_json: AsJson = False) -> int:
         | {f"{name}:...": f"from {point.value}" for name, point in third_party().items()},
         "shipped policies": {f"shipped:{n}": _figures(n) for n in shipped_names("asnets")},
         "policies for models": {kind.spec: kind.summary for kind in LABEL_POLICIES.values()},
+        "shipped policies for models": {
+            f"shipped:{n}": _safety_figures(n) for n in shipped_names("safety")
+        },
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
         "oracles": {kind.spec: kind.summary for kind in ORACLES.values()}
         | {name: "from another package" for name in known_oracles() if name not in ORACLES},
@@ -80,6 +83,13 @@ def _figures(name: str) -> str:
     held = card["held_out"]
     states = f"{held['bugs']} of {held['processed']} states are bugs"
     return f"{round(card['bytes'] / 1000)} kB; solves {held['coverage']} of {held['tasks']} larger tasks, {states}"
+
+
+def _safety_figures(name: str) -> str:
+    card = shipped("safety", name).card
+    test = card["test"]
+    model = card["commands"][0].removeprefix("misstep generate ").partition(" -o ")[0]
+    return f"for {model}; unsafe in {test['unsafe_rate']:.1%} of {test['episodes']} episodes"
 
 
 def _option(parameter: AnyParameter) -> str:

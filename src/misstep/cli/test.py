@@ -26,13 +26,14 @@ from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
-from misstep.cli.jani_census import is_model
-from misstep.cli.jani_test import ModelOptions, is_safety_campaign, test_model
+from misstep.cli.jani_test import is_safety_campaign, test_model
+from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
 from misstep.oracles.grammar import DEFAULT_ORACLE
 from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.safety.fuzz import LOOKAHEAD_CAP
 from misstep.tasks.task import Task
 
 TaskPaths = Annotated[
@@ -126,16 +127,16 @@ def command(
         int | None, typer.Option(metavar="N", help="States per question.")
     ] = None,
     runs: Annotated[int, typer.Option(metavar="N", help="Of a model: runs of the fuzzer.")] = 1000,
+    lookahead_cap: Annotated[
+        int, typer.Option(metavar="N", help="Of a model: states of one lookahead of the fuzzer.")
+    ] = LOOKAHEAD_CAP,
     radius: Annotated[
         str,
         typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
     ] = "inf",
-    property: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of a model: NAME, FILE or FILE#NAME.")
-    ] = None,
-    constant: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Of a model: open constants.")
-    ] = None,
+    property: Property = None,
+    constant: Constants = None,
+    inapplicable: Inapplicable = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -143,7 +144,14 @@ def command(
 
     The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found.
     """
-    check_limits(jobs=jobs, pool=pool, max_steps=max_steps, batch_size=batch_size, runs=runs)
+    check_limits(
+        jobs=jobs,
+        pool=pool,
+        max_steps=max_steps,
+        batch_size=batch_size,
+        runs=runs,
+        lookahead_cap=lookahead_cap,
+    )
     began = monotonic()
     model = task is not None and is_model(task)
     if model or (resume and is_safety_campaign(out)):
@@ -157,9 +165,11 @@ def command(
                 seed,
                 oracle or "localfix",
                 parse_radius(radius),
+                lookahead_cap=lookahead_cap,
+                inapplicable=inapplicable,
             )
-        options = ModelOptions(property, constant or [])
-        return test_model(task or [], chosen, out, options, _progress(), as_json)
+        return test_model(task or [], chosen, out, property, constant, _progress(), as_json)
+    refuse_model_options(property, constant)
     if resume:
         store, settings, tasks = resume_store(out)
     else:

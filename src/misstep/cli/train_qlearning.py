@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from misstep.cli.arguments import AsJson
+from misstep.cli.models import Constants, Property, read_model
 from misstep.cli.output import print_json, remark
 from misstep.cli.train import require_device
 from misstep.errors import UsageError
 from misstep.tasks.jani.episodes import Rewards
-from misstep.tasks.jani.load import load_jani
 from misstep.training.qlearning.settings import QSettings
 
 USUAL = QSettings()
@@ -34,14 +34,8 @@ def qlearning_command(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0,
     device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu",
-    property: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Property, or file of one; default: the model's first."),
-    ] = None,
-    constant: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A constant that the model leaves open."),
-    ] = None,
+    property: Property = None,
+    constant: Constants = None,
     ignore: Annotated[
         list[str] | None,
         typer.Option(metavar="VARIABLE", help="A variable that the policy does not see."),
@@ -58,6 +52,13 @@ def qlearning_command(
     environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments,
     learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate,
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma,
+    uniform_outcomes: Annotated[
+        bool,
+        typer.Option(
+            "--uniform-outcomes",
+            help="All outcomes of a label are equally likely, whatever the model says.",
+        ),
+    ] = False,
     goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0,
     unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0,
     dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0,
@@ -88,9 +89,10 @@ def qlearning_command(
         episodes=episodes,
         stop_at=stop_at,
         ignore=tuple(ignore or ()),
+        uniform_outcomes=uniform_outcomes,
         rewards=Rewards(goal_reward, unsafe_reward, dead_end_reward, step_reward),
     )
-    task = load_jani(model, property, _constants(constant or []))
+    task = read_model([model], property, constant)
     report = None if as_json else _line
     if resume:
         summary = trainer.resume(task, out, steps=steps, device=device, report=report)
@@ -110,25 +112,6 @@ def _sizes(text: str) -> tuple[int, ...]:
         raise UsageError(
             f"--hidden is {text!r}", expected="sizes of layers, such as 64,64"
         ) from None
-
-
-def _constants(pairs: list[str]) -> dict[str, bool | int | float]:
-    constants: dict[str, bool | int | float] = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        value: bool | int | float | None = {"true": True, "false": False}.get(text)
-        for kind in (int, float):
-            if value is None:
-                try:
-                    value = kind(text)
-                except ValueError:
-                    continue
-        if not equals or not name or value is None:
-            raise UsageError(
-                f"--constant is {pair!r}", expected="NAME=VALUE with a number, true or false"
-            )
-        constants[name] = value
-    return constants
 
 
 def _line(line: dict[str, Any]) -> None:

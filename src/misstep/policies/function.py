@@ -7,24 +7,18 @@ called with the task first, once, and its instances then take the states: the pl
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes
+from misstep.errors import InputFormatError, UsageError
 from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.user_code import named_object, users_code
 from misstep.tasks.task import State, Task
-
-MAX_SOURCE_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True)
@@ -92,19 +86,6 @@ class FunctionPolicy(Policy):
         )
 
 
-@contextmanager
-def users_code() -> Iterator[list[str]]:
-    """Whatever the user's code raises, SystemExit too, is noted down; what it prints does not mix with our output."""
-    failure: list[str] = []
-    with redirect_stdout(sys.stderr):
-        try:
-            yield failure
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            failure.append(" ".join(f"{type(error).__name__}: {error}".split()))
-
-
 def policy(function: Decide) -> Callable[[Task], FunctionPolicy]:
     """Decorator: `@policy def f(state): ...` makes `f(task)` a policy on the task."""
 
@@ -118,54 +99,11 @@ def policy(function: Decide) -> Callable[[Task], FunctionPolicy]:
 
 
 def load(argument: str, task: Task) -> Policy:
-    file, _, name = argument.rpartition(":")
-    where = f"python:{argument}"
-    if not file or not name:
-        raise UsageError("the policy is incomplete", where=where, expected="python:FILE.py:NAME")
-    path = Path(file)
-    source = read_bytes(path, MAX_SOURCE_BYTES, "a Python file")
-    found = getattr(user_module(path), name, None)
-    found = getattr(found, "__wrapped__", found)
-    if not callable(found):
-        raise InputFormatError(
-            f"the file defines no callable {name!r}",
-            where=file,
-            hint="check the name after the colon",
-        )
-    digest = hashlib.sha256(source + name.encode()).hexdigest()
+    own = named_object(argument)
+    function = getattr(own.value, "__wrapped__", own.value)
+    if not callable(function):
+        raise own.is_none("callable")
+    digest = hashlib.sha256(own.source + own.name.encode()).hexdigest()
     with users_code() as failure:
-        return FunctionPolicy(task, found, name=where, digest=digest)
-    raise InputFormatError(f"{name}(task) raises {failure[0]}", where=file)
-
-
-def user_module(path: Path) -> Any:
-    name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # dataclasses and pickle look their module up there
-    with redirect_stdout(sys.stderr):
-        try:
-            spec.loader.exec_module(module)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            line = _line_of(error, path)
-            raise InputFormatError(
-                f"the file cannot be run: {type(error).__name__}: {error}",
-                where=f"{path}:{line}" if line else str(path),
-            ) from error
-    return module
-
-
-def _line_of(error: BaseException, path: Path) -> int | None:
-    if isinstance(error, SyntaxError):
-        return error.lineno
-    lines = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
-            lines.append(traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return lines[-1] if lines else None
+        return FunctionPolicy(task, function, name=f"python:{argument}", digest=digest)
+    raise InputFormatError(f"{own.name}(task) raises {failure[0]}", where=own.file)

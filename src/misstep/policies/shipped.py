@@ -1,6 +1,7 @@
 """What is trained and comes with Misstep: test subjects, good and not perfect.
 
-`asnets/` has policies for tasks of the built-in domains, `shipped:NAME`; `safety/` networks for the built-in models.
+`asnets/` has policies for tasks of the built-in domains, `safety/` networks for the built-in models; both are named
+`shipped:NAME`, and the task or model tells which is meant.
 Each has a card, JSON beside it, with what made it, how good it is, and where it is known to be wrong.
 """
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.errors import MemoryLimitError, TimeLimitError
+from misstep.errors import InputFormatError, MemoryLimitError, TimeLimitError
 from misstep.safety.jani import jani_transitions
 from misstep.safety.policies import LabelPolicyHandle
 from misstep.safety.system import System
@@ -65,6 +65,12 @@ def safety_census(
         memory_limit_mb=memory_limit_mb,
         progress=progress,
     )
+    if space.root_count == 0:
+        raise InputFormatError(
+            "no state satisfies the start condition",
+            where=task.name,
+            expected="at least one start state",
+        )
     transitions = jani_transitions(task)
     system = System(transitions, handle.policy, inapplicable=handle.inapplicable)
     truth = _core.jani_ground_truth(

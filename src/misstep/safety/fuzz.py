@@ -21,6 +21,7 @@ from misstep.safety.system import Label, State, System
 
 SELECT = ("greedy", "sample", "uniform")
 ENDS = ("unsafe", "exhausted", "step limit", "revisit")
+LOOKAHEAD_CAP = 1_000
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class FuzzSettings:
 
     select: str = "greedy"
     lookahead: float = math.inf  # layers
-    lookahead_cap: int = 100_000  # states of one lookahead
+    # States of one lookahead. It bites where states hardly ever merge, as real-valued ones: none is ever closest alone.
+    lookahead_cap: int = LOOKAHEAD_CAP
     max_steps: int = 1000  # a run that is longer is not continued
     # Whether a run ends where it comes back to a state. By default only greedy ones do, which have no reason to go
     # on elsewhere.
@@ -44,7 +46,7 @@ class FuzzSettings:
             value = getattr(self, name)
             whole = value == math.inf if name == "lookahead" else False
             if not whole and (isinstance(value, bool) or not 1 <= value < 2**32 - 1):
-                raise UsageError(f"{name} is {value!r}", expected="a positive number")
+                raise UsageError(f"{name} is {value!r}", expected="from 1 to 4294967294")
             if not whole and value != int(value):
                 raise UsageError(f"{name} is {value!r}", expected="a whole number")
 
@@ -91,6 +93,7 @@ class FuzzReport:
     unsafe_starts: int  # runs that were unsafe before the first step: no bug of any policy
     steps: int
     looked_at: int  # states met by lookaheads
+    cut_lookaheads: int  # that met so many states that they took one of several closest ones
     limit: str | None = None  # "time" if there was none left for all runs
     effort: Effort = field(default_factory=Effort, compare=False)
 
@@ -113,7 +116,7 @@ def fuzz(
         raise UsageError("there is no state to start from")
     ends: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
     found: dict[tuple[int, ...], UnsafeRun] = {}
-    unsafe_starts = steps = looked_at = 0
+    unsafe_starts = steps = looked_at = cut = 0
     fuzzer = settings.fuzzer(system)
     limit = None
     for number in range(first, first + settings.runs):
@@ -124,6 +127,7 @@ def fuzz(
         ends[run.end] += 1
         steps += len(run)
         looked_at += run.looked_at
+        cut += run.cut
         if run.end != "unsafe":
             continue
         path = run.states
@@ -145,6 +149,7 @@ def fuzz(
         unsafe_starts,
         steps,
         looked_at,
+        cut,
         limit,
         effort,
     )
@@ -185,6 +190,7 @@ def envelope(system: System, starts: Sequence[State], budget: Budget | None = No
 
 __all__ = [
     "CONFIGURATIONS",
+    "LOOKAHEAD_CAP",
     "Envelope",
     "FuzzReport",
     "FuzzSettings",

@@ -19,7 +19,7 @@ Radius: TypeAlias = float  # a whole number, or infinity
 
 DEAD_END = ("safe", "unsafe", "error")
 INAPPLICABLE = ("filter", "stop_safe", "error")
-ORDER = ("policy", "declared")
+ORDER = ("safest", "policy", "declared")
 LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 
 
@@ -55,8 +55,9 @@ class System:
     `policy` is a native policy, a function from states to labels, an object with `act`, a mapping, or "first" (the
     first label that applies). `dead_end` says what states without a label count as; `inapplicable` what to do
     where the policy names no label that applies: take the best-valued one that does (`filter`; an error without
-    values), end its run there (`stop_safe`), or an error. `order` is the order in which deciders try labels: the
-    policy's first, or as declared.
+    values), end its run there (`stop_safe`), or an error. `order` is the order in which deciders try labels, which
+    no verdict depends on: as the policy ranks them, as declared, or (`safest`) as the policy ranks them within a
+    radius and without one those first whose worst outcome is farthest from being unsafe.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class System:
         initial: Iterable[State] | None = None,
         dead_end: str = "safe",
         inapplicable: str = "filter",
-        order: str = "policy",
+        order: str = "safest",
     ) -> None:
         for name, value, choices in (
             ("dead_end", dead_end, DEAD_END),

@@ -32,7 +32,7 @@ def load_task(
         raise UnsupportedError(
             "a JANI model is no planning task",
             where=str(files[0]),
-            hint="load it with misstep.tasks.jani.load.load_jani",
+            hint="misstep test, census and train qlearning take models; in Python load_jani does",
         )
     if len(files) == 1:
         return _load_sas(files[0])

@@ -149,6 +149,33 @@ def test_many_outcomes_are_distinct_too() -> None:
     assert (99, 0) in step(rolled)
 
 
+def test_probabilities_of_outcomes() -> None:
+    """Edges with the same label are equally likely; outcomes that they share get the sum."""
+    depends = op("/", "x", 10)
+    edges = [
+        edge("a", True, destination({"x": 1}, 0.9), destination({"x": 2}, 0.1)),
+        edge("a", op("<", "x", 5), destination({"x": 2}, 0.5), destination({"x": 3}, 0.5)),
+        edge("b", True, destination({"x": 1}, depends), destination({"x": 2}, op("-", 1, depends))),
+        edge("c", True, destination({"x": 4}, 0.25), destination({"x": 4}, 0.75)),
+    ]
+    built = task(model([X], edges, actions="a b c"))
+    assert built.probabilities((0,), "a") == pytest.approx({(1,): 0.45, (2,): 0.3, (3,): 0.25})
+    assert built.probabilities((7,), "a") == pytest.approx({(1,): 0.9, (2,): 0.1})
+    assert built.probabilities((0,), "b") == {(2,): 1.0}
+    assert built.probabilities((7,), "b") == pytest.approx({(1,): 0.7, (2,): 0.3})
+    assert built.probabilities((7,), "c") == {(4,): 1.0}
+    # An edge that is disabled since it leaves the bounds counts for nothing, the outcomes it shares included.
+    late = [*edges[:1], edge("a", True, destination({"x": 1}, 0.5), destination({"x": 10}, 0.5))]
+    disabled = task(model([X], late), out_of_bounds="disable")
+    assert disabled.probabilities((0,), "a") == pytest.approx({(1,): 0.9, (2,): 0.1})
+    # Asking for them changes nothing else, also after an error.
+    broken = task(model([X], late))
+    with pytest.raises(InputFormatError, match="above"):
+        broken.probabilities((0,), "a")
+    assert built.outcomes((0,), "a") == [(1,), (2,), (3,)]
+    assert task(TINY_LINE).probabilities((0, 0, 1), "acc") == {}  # unsafe: no label applies
+
+
 def test_labels_are_in_the_order_of_the_actions() -> None:
     edges = [edge("b", True, destination()), edge("a", True, destination())]
     built = task(model([X], edges, actions="unused b a"))
@@ -226,6 +253,7 @@ def test_two_automata_move_together() -> None:
         (0, 0, 1, 7),
         (0, 0, 0, 7),
     }
+    assert set(built.probabilities(start, "both").values()) == {0.25}
     # One label, two vectors: whichever fires.
     assert set(built.outcomes(start, "b")) == {(0, 0, 0, 9), (1, 0, 5, 0)}
     assert built.outcomes((1, 0, 0, 0), "both") == []

@@ -147,6 +147,9 @@ def test_lookahead_gets_over_a_plateau() -> None:
     assert set(short) == {"unsafe", "exhausted"}
     capped = Counter(run.end for run in fuzzer(world.system(), cap=2).runs(0, 0, 50))
     assert set(capped) == {"unsafe", "exhausted"}
+    for cap, cut in ((2, True), (1000, False)):
+        runs = fuzzer(world.system(), cap=cap).runs(0, 0, 50)
+        assert any(run.cut for run in runs) == cut
 
 
 def test_two_states_in_turn() -> None:

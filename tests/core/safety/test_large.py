@@ -99,7 +99,7 @@ def test_every_limit(kind: str) -> None:
 
 
 def test_effort_is_counted() -> None:
-    decider = family(20).decider("localfix")
+    decider = family(20).decider("localfix", order="policy")
     first = decider.decide(0, None)
     again = decider.decide(0, None)
     assert first.expansions == 41
@@ -108,9 +108,10 @@ def test_effort_is_counted() -> None:
     assert (again.expansions, again.evaluations, again.policy_calls) == (0, 0, 0)
 
 
-def test_declared_order_never_asks_the_policy_without_bound() -> None:
+@pytest.mark.parametrize("order", ["safest", "declared"])
+def test_these_orders_never_ask_the_policy_without_bound(order: str) -> None:
     world = family(20)
-    system = world.system(order="declared")
+    system = world.system(order=order)
     decider = make_safety_decider(system, "localfix", 0)
     assert decider.decide(0, None).answer == "safe"
     assert system.policy_calls == 0

@@ -100,9 +100,27 @@ def test_labels_are_tried_in_the_order_of_their_values() -> None:
     world = Explicit([0, 0, 0, 0, UNSAFE], actions, [])
     policy = valued({0: 5.0, 1: 0.0, 2: 2.0, 3: 1.0}, 0)
     for kind in KINDS:
-        decider = make_safety_decider(SafetySystem(world.transitions(), policy), kind, 0)
+        system = SafetySystem(world.transitions(), policy, order="policy")
+        decider = make_safety_decider(system, kind, 0)
         assert decider.decide(0, None).answer == "safe"
         assert dict(zip(*decider.strategy(0, None), strict=True))[0] == 2
+
+
+def test_labels_are_tried_as_their_worst_outcomes_look() -> None:
+    """Label 2 may end near the unsafe state, label 1 is as far from it as the policy's own, which comes first within
+    a radius. Without one the policy is not asked."""
+    actions = [[(2, [1, 4]), (1, [2]), (3, [3])], *([(3, [s])] for s in (1, 2, 3, 4)), []]
+    world = Explicit([0, 0, 0, 0, 0, UNSAFE], actions, [], distances=[1.0, 9.0, 5.0, 5.0, 2.0, 0.0])
+    policy = valued({1: 0.0, 2: 1.0, 3: 2.0}, 3)
+    for kind in KINDS:
+        system = SafetySystem(world.transitions(), policy)
+        decider = make_safety_decider(system, kind, 0)
+        assert decider.decide(0, None).answer == "safe"
+        assert dict(zip(*decider.strategy(0, None), strict=True))[0] == 1
+        assert system.policy_calls == 0
+        bounded = make_safety_decider(system, kind, 0)
+        assert bounded.decide(0, 1).answer == "safe"
+        assert dict(zip(*bounded.strategy(0, 1), strict=True))[0] == 3
 
 
 def test_policy_is_asked_once_a_state() -> None:

@@ -30,7 +30,7 @@ def test_reference_agrees(name: str) -> None:
             assert safe[states.index(state)] == (answers[column] == "Y"), (state, radius)
 
 
-@pytest.mark.parametrize("order", ["policy", "declared"])
+@pytest.mark.parametrize("order", ["safest", "policy", "declared"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", UNITS)
 def test_answers(name: str, kind: str, order: str) -> None:

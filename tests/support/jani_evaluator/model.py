@@ -247,7 +247,7 @@ class Model:
             if not all(truth(evaluate(edge.guard, scopes[i])) for i, edge in step):
                 continue
             try:
-                reached = list(self._fire(step, locations, values))
+                reached = [after for after, _ in self._fire(step, locations, values)]
             except OutOfBoundsError:
                 if self.out_of_bounds == "error":
                     raise
@@ -258,6 +258,24 @@ class Model:
                 raise ModelError("a silent step is possible")
             found.setdefault(label, {}).update(dict.fromkeys(reached))
         return {label: list(found[label]) for label in self.labels if label in found}
+
+    def probabilities(self, state: State, label: str) -> dict[State, float]:
+        """Of the label's outcomes, if every enabled step with it is as likely as any other."""
+        locations, values = self.split(state)
+        scopes = [self.scope(values, i) for i in range(len(self.instances))]
+        fired = []
+        for own, step in self._steps(locations):
+            if own == label and all(truth(evaluate(e.guard, scopes[i])) for i, e in step):
+                try:
+                    fired.append(list(self._fire(step, locations, values)))
+                except OutOfBoundsError:
+                    if self.out_of_bounds == "error":
+                        raise
+        found: dict[State, float] = {}
+        for reached in fired:
+            for after, probability in reached:
+                found[after] = found.get(after, 0.0) + probability / len(fired)
+        return found
 
     def _steps(self, locations: list[str]) -> Iterator[tuple[str, Step]]:
         def leaving(i: int, action: str | None) -> list[tuple[int, Edge]]:
@@ -272,7 +290,9 @@ class Model:
             for edge in leaving(i, None):
                 yield SILENT, [edge]
 
-    def _fire(self, step: Step, locations: list[str], values: Valuation) -> Iterator[State]:
+    def _fire(
+        self, step: Step, locations: list[str], values: Valuation
+    ) -> Iterator[tuple[State, float]]:
         scopes = {i: self.scope(values, i) for i, _ in step}
         for destinations in product(*(edge.destinations for _, edge in step)):
             probability: int | float = 1
@@ -281,7 +301,7 @@ class Model:
                 probability *= number(evaluate(given["exp"], scopes[i]))
             if probability > 0:
                 moves = [(i, d) for (i, _), d in zip(step, destinations, strict=True)]
-                yield self._reached(moves, locations, values)
+                yield self._reached(moves, locations, values), probability
 
     def _reached(
         self, moves: list[tuple[int, dict[str, Any]]], locations: list[str], values: Valuation

@@ -12,14 +12,35 @@ from misstep.tasks.jani.episodes import Episodes, Rewards
 from support.jani import TINY_LINE, bounded, destination, edge, model, op, pa, task, variable
 
 
-def test_outcomes_are_drawn_evenly() -> None:
-    """Not by the model's probabilities, which are 0.9 and 0.1."""
-    own = Episodes(task(TINY_LINE))
+@pytest.mark.parametrize(("uniform", "low", "high"), [(False, 60, 140), (True, 400, 500)])
+def test_how_outcomes_are_drawn(uniform: bool, low: int, high: int) -> None:
+    """By the model's probabilities, which are 0.9 and 0.1, or evenly."""
+    own = Episodes(task(TINY_LINE), uniform_outcomes=uniform)
     random = CounterRandom(0)
     start = own.start(random)
     seen = Counter(own.step(start, 0, random).state for _ in range(1000))
     assert len(seen) == 2
-    assert min(seen.values()) > 400
+    assert low < min(seen.values()) <= high
+    rare = min(seen, key=lambda state: seen[state])
+    if not uniform:
+        assert own.task.probabilities(own.engine.values(start), 0)[
+            own.engine.values(rare)
+        ] == pytest.approx(0.1)
+
+
+def test_even_probabilities_are_drawn_as_uniform_ones() -> None:
+    """So that models without probabilities of their own give the same episodes either way."""
+    third = op("/", 1, 3)
+    document = model(
+        [variable("x", bounded(0, 2), 0)],
+        [edge("a", True, *(destination({"x": n}, third) for n in range(3)))],
+    )
+    drawn = []
+    for uniform in (False, True):
+        own, random = Episodes(task(document), uniform_outcomes=uniform), CounterRandom(4)
+        start = own.start(random)
+        drawn.append([own.step(start, 0, random).state for _ in range(100)])
+    assert drawn[0] == drawn[1]
 
 
 def test_ends_and_their_rewards() -> None:

@@ -55,7 +55,7 @@ def test_registered(tmp_path: Path) -> None:
 
 def test_steps_follow_the_model() -> None:
     own = task(TINY_LINE)
-    env = make_env(own, horizon=6, rewards=Rewards(step=-2))
+    env = make_env(own, horizon=6, rewards=Rewards(step=-2), uniform_outcomes=True)
     ends = set()
     observation, info = env.reset(seed=3)
     random = np.random.default_rng(0)
@@ -78,6 +78,19 @@ def test_steps_follow_the_model() -> None:
         if terminated or truncated:
             observation, info = env.reset()
     assert ends == {"", "goal", "unsafe", "cut"}
+
+
+@pytest.mark.parametrize(("uniform", "low", "high"), [(False, 20, 60), (True, 160, 240)])
+def test_outcomes_by_probability_or_evenly(uniform: bool, low: int, high: int) -> None:
+    """The first step stays slow with probability 0.1."""
+    env = make_env(task(TINY_LINE), uniform_outcomes=uniform)
+    env.reset(seed=1)
+    slow = 0
+    for _ in range(400):
+        env.reset()
+        env.step(0)
+        slow += env.values == (0, 0, 0)
+    assert low < slow < high
 
 
 def test_seeds_repeat(tmp_path: Path) -> None:

@@ -12,13 +12,11 @@ import hashlib
 import inspect
 import math
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 from misstep import _core
-from misstep.errors import InputFormatError, ToolError, UsageError
-from misstep.files import read_bytes
-from misstep.policies.function import MAX_SOURCE_BYTES, user_module, users_code
+from misstep.errors import InputFormatError, ToolError
+from misstep.policies.user_code import named_object, users_code
 from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
 from misstep.tasks.jani.task import JaniTask
 
@@ -88,24 +86,15 @@ class FunctionLabels:
 
 
 def load(argument: str, setting: Setting) -> LabelPolicyHandle:
-    file, _, name = argument.rpartition(":")
-    where = f"policy python:{argument}"
-    if not file or not name:
-        raise UsageError("the policy is incomplete", where=where, expected="python:FILE.py:NAME")
-    path = Path(file)
-    source = read_bytes(path, MAX_SOURCE_BYTES, "a Python file")
-    found = getattr(user_module(path), name, None)
+    own = named_object(argument)
+    found, where = own.value, f"policy python:{argument}"
     if inspect.isclass(found):
         found = _made(found, setting.task, where)
     if not callable(found) and not callable(getattr(found, "act", None)):
-        raise InputFormatError(
-            f"the file defines no policy {name!r}",
-            where=file,
-            expected="a function, or an object or class with act",
-            hint="check the name after the colon",
-        )
+        raise own.is_none("policy", "a function, or an object or class with act")
     policy = FunctionLabels(found, setting.task, setting.engine, where).core()
-    return setting.handle(policy, digest_of("python", hashlib.sha256(source).hexdigest(), name))
+    digest = digest_of("python", hashlib.sha256(own.source).hexdigest(), own.name)
+    return setting.handle(policy, digest)
 
 
 def _made(cls: type, task: JaniTask, where: str) -> Any:

@@ -25,6 +25,9 @@ BUILTIN: dict[str, Kind] = {
         "a network or tree ensemble with its interface; a plain FILE will do",
         "network:load",
     ),
+    "shipped": Kind(
+        "shipped:NAME", "a trained network that comes with Misstep", "network:load_shipped"
+    ),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "function:load"),
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
     "shield": Kind("shield:FILE+SPEC", "another policy behind a shield", "shielded:load"),

@@ -9,9 +9,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from misstep import _core
-from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.policies.networks import Network, load_network
 from misstep.policies.options import split_options, word
+from misstep.policies.shipped import shipped
 from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
 from misstep.tasks.jani.interface import JaniInterface, load_interface
 from misstep.tasks.jani.task import JaniTask
@@ -38,6 +39,27 @@ def load(argument: str, setting: Setting) -> LabelPolicyHandle:
     return network_policy(network, load_interface(found), setting, where=str(found))
 
 
+def load_shipped(argument: str, setting: Setting) -> LabelPolicyHandle:
+    """`shipped:NAME`. The model has to be what the network was made for, name by name; its sizes are part of that."""
+    own, task = shipped("safety", argument), setting.task
+    interface = load_interface(own.file)
+    for what, known, there in (
+        ("variable", [item.name for item in interface.inputs], task.variable_names),
+        ("label", list(interface.outputs), task.labels),
+    ):
+        missing = [name for name in known if name not in there]
+        extra = [name for name in there if name not in known]
+        if missing or extra:
+            told = f"has no {what} {missing[0]}" if missing else f"has a {what} {extra[0]} too many"
+            raise UnsupportedError(
+                f"the model is not what the network was trained on: it {told}",
+                where=f"policy shipped:{argument}",
+                hint=f"{own.card['commands'][0]} makes that",
+            )
+    network = load_network(_named_network(interface, own.file))
+    return network_policy(network, interface, setting, where=str(own.file))
+
+
 def network_policy(
     network: Network, interface: JaniInterface, setting: Setting, *, where: str
 ) -> LabelPolicyHandle:
@@ -55,7 +77,11 @@ def network_policy(
     core = network.core or _core.CallbackNetwork(network.inputs, network.outputs, network.evaluate)
     filtered = inapplicable == "filter"
     policy = _core.NetworkPolicy(
-        setting.engine, core, interface.columns(task), interface.labels(task), filter=filtered
+        setting.engine,
+        core,
+        interface.columns(task, where),
+        interface.labels(task),
+        filter=filtered,
     )
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
@@ -89,4 +115,4 @@ def _find_interface(network: Path, given: str | None, task: JaniTask) -> Path:
     )
 
 
-__all__ = ["load", "network_policy"]
+__all__ = ["load", "load_shipped", "network_policy"]

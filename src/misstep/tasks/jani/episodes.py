@@ -1,8 +1,8 @@
 """A task as a game for learners: start somewhere, take a label, see where it leads and what that is worth.
 
-The engine knows which outcomes a label has and not how likely they are: an outcome is drawn uniformly from the distinct
-ones. That suits policies that are to be tested against an adversary, and a rare accident comes up often enough to be
-learnt from. Where an episode ends is the same as everywhere: unsafe first, then goal, then dead end.
+Outcomes are drawn by the model's probabilities, where edges of the same label are equally likely; or uniformly from the
+distinct ones, so that a rare accident comes up often enough to be learnt from. Where an episode ends is the same as
+everywhere: unsafe first, then goal, then dead end.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from misstep.tasks.jani.task import JaniTask
 
 End = Literal["", "unsafe", "goal", "dead_end"]  # "": the episode goes on
 START_TRIES = 1000
+SAME = 1e-12  # probabilities that differ by rounding
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,11 @@ class Step(NamedTuple):
 class Episodes:
     """Plays on an engine of its own, by state ids."""
 
-    def __init__(self, task: JaniTask, rewards: Rewards | None = None) -> None:
+    def __init__(
+        self, task: JaniTask, rewards: Rewards | None = None, *, uniform_outcomes: bool = False
+    ) -> None:
         self.task = task
+        self.uniform_outcomes = uniform_outcomes
         self.rewards = Rewards() if rewards is None else rewards
         self.engine: JaniEngine = task.new_engine()
         self.label_count = len(task.labels)
@@ -80,9 +84,16 @@ class Episodes:
                 f"{self.task.labels[label]} is not applicable",
                 where=f"state {self.engine.text(state)}",
             )
-        after = outcomes[random.below(len(outcomes))] if len(outcomes) > 1 else outcomes[0]
+        after = outcomes[0] if len(outcomes) == 1 else self._draw(state, label, outcomes, random)
         end = self.end_of(after)
         return Step(after, self.rewards.of(end), end)
+
+    def _draw(self, state: int, label: int, outcomes: list[int], random: CounterRandom) -> int:
+        if not self.uniform_outcomes:
+            chances = self.engine.probabilities(state, label)
+            if max(chances) - min(chances) > SAME:
+                return outcomes[_position(chances, random.real())]
+        return outcomes[random.below(len(outcomes))]
 
     def end_of(self, state: int) -> End:
         if not self.engine.is_terminal(state):
@@ -96,6 +107,14 @@ class Episodes:
         mask = np.zeros(self.label_count, dtype=np.bool_)
         mask[self.engine.applicable(state)] = True
         return mask
+
+
+def _position(chances: list[float], drawn: float) -> int:
+    for i, chance in enumerate(chances):
+        drawn -= chance
+        if drawn < 0:
+            return i
+    return len(chances) - 1  # rounding may leave a little
 
 
 __all__ = ["End", "Episodes", "Rewards", "Step"]

@@ -52,6 +52,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         horizon: int = HORIZON,
         inapplicable: Inapplicable = "stay",
         inapplicable_reward: float = -1.0,
+        uniform_outcomes: bool = False,
         render_mode: str | None = None,
     ) -> None:
         if inapplicable not in ("stay", "error"):
@@ -64,7 +65,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
             self.task = model
         else:
             self.task = load_jani(model, property, parameters)
-        self.episodes = Episodes(self.task, rewards)
+        self.episodes = Episodes(self.task, rewards, uniform_outcomes=uniform_outcomes)
         self.horizon = horizon
         self.inapplicable = inapplicable
         self.inapplicable_reward = inapplicable_reward

@@ -48,7 +48,7 @@ class JaniInterface:
     policy_file: Path | None
     torch_file: Path | None
 
-    def columns(self, task: JaniTask) -> list[int]:
+    def columns(self, task: JaniTask, where: str | None = None) -> list[int]:
         """The position of each input in a state."""
         positions = {name: i for i, name in enumerate(task.variable_names)}
         columns = []
@@ -59,7 +59,7 @@ class JaniInterface:
             if found is None:
                 raise UsageError(
                     f"the interface reads {item}, which the model does not have",
-                    where=task.name,
+                    where=where or task.name,
                     hint="variables: " + ", ".join(task.variable_names[:20]),
                 )
             columns.append(found)

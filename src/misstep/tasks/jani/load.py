@@ -81,6 +81,7 @@ def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
         prop.distance,
         source["scale"] == "l1",
         prop.start,
+        f"{path}: start",
     )
     task = JaniTask(
         core,

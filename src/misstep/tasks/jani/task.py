@@ -112,6 +112,14 @@ class JaniTask:
         ids = self.engine.outcomes(self.engine.intern(state), number, raw=raw)
         return [self.engine.values(id) for id in ids]
 
+    def probabilities(self, state: State, label: int | str) -> dict[State, float]:
+        """How likely each outcome is: enabled edges of the label are equally likely, destinations as the model says."""
+        number = self.label_id(label) if isinstance(label, str) else label
+        id = self.engine.intern(state)
+        chances = self.engine.probabilities(id, number)
+        ids = self.engine.outcomes(id, number)
+        return dict(zip(map(self.engine.values, ids), chances, strict=True))
+
     def text(self, state: State) -> str:
         """Such as `pos=3, vel=1`."""
         self.engine.intern(state)  # checks it

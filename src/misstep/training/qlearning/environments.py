@@ -70,17 +70,22 @@ class Environments:
         count: int,
         horizon: int,
         random: CounterRandom,
+        uniform_outcomes: bool = False,
     ) -> None:
         self.task = task
         self.rewards = rewards
         self.columns = list(columns)
         self.horizon = horizon
         self.random = random
-        self.episodes = Episodes(task, rewards)
+        self.uniform_outcomes = uniform_outcomes
+        self.episodes = self._game()
         self.states = [self.episodes.start(random) for _ in range(count)]
         self.lengths = [0] * count
         self.returns = [0.0] * count
         self.tally = Tally()
+
+    def _game(self) -> Episodes:
+        return Episodes(self.task, self.rewards, uniform_outcomes=self.uniform_outcomes)
 
     def observations(self) -> Rows:
         return self._rows(self.states)
@@ -142,7 +147,7 @@ class Environments:
 
     def restore(self, snapshot: dict[str, Any]) -> None:
         """Go on from there, on a fresh engine; the random numbers are the caller's to set back."""
-        self.episodes = Episodes(self.task, self.rewards)
+        self.episodes = self._game()
         self.states = [self.episodes.engine.intern(state) for state in snapshot["states"]]
         self.lengths = list(snapshot["lengths"])
         self.returns = list(snapshot["returns"])

@@ -27,6 +27,7 @@ def evaluate(
     horizon: int,
     seed: int = 0,
     rewards: Rewards | None = None,
+    uniform_outcomes: bool = False,
 ) -> dict[str, Any]:
     """Means and rates over episodes from start states drawn at random.
 
@@ -38,7 +39,7 @@ def evaluate(
             where=task.name,
             expected=f"{len(columns)} inputs and {len(task.labels)} outputs",
         )
-    game = Episodes(task, rewards)
+    game = Episodes(task, rewards, uniform_outcomes=uniform_outcomes)
     randoms = [CounterRandom(seed, STREAM, number << 32) for number in range(episodes)]
     states = [game.start(random) for random in randoms]
     returns = [0.0] * episodes

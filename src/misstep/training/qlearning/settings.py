@@ -37,6 +37,9 @@ class QSettings:
     episodes: int = 64  # of a test
     stop_at: float | None = None  # a goal rate in tests that is good enough
     ignore: tuple[str, ...] = ()  # variables that the policy does not see
+    uniform_outcomes: bool = (
+        False  # not by the model's probabilities: rare accidents come up more often
+    )
     rewards: Rewards = field(default_factory=Rewards)
 
     def __post_init__(self) -> None:

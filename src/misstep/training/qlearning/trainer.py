@@ -141,6 +141,7 @@ class _Training:
             count=own.environments,
             horizon=own.horizon,
             random=random,
+            uniform_outcomes=own.uniform_outcomes,
         )
 
     def _walk(self) -> Rows:
@@ -223,6 +224,7 @@ class _Training:
                 horizon=own.horizon,
                 seed=own.seed,
                 rewards=own.rewards,
+                uniform_outcomes=own.uniform_outcomes,
             ),
             "network": f"checkpoints/{self.step:09}.jani2nnet",
             "seconds": round(self._elapsed(), 3),

@@ -1,0 +1,95 @@
+"""How commands read a MODEL.jani, declared once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from misstep.errors import UsageError
+from misstep.safety.system import INAPPLICABLE
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+
+Property = Annotated[
+    str | None,
+    typer.Option(
+        "--property",
+        metavar="NAME",
+        help="Of a model: NAME, FILE or FILE#NAME; default: its first.",
+        show_default=False,
+    ),
+]
+Constants = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--constant",
+        metavar="NAME=VALUE",
+        help="Of a model: a constant that it leaves open.",
+        show_default=False,
+    ),
+]
+Inapplicable = Annotated[
+    str | None,
+    typer.Option(
+        "--inapplicable",
+        metavar="|".join(INAPPLICABLE),
+        help="Of a model: where the policy names a label that does not apply, take its best-valued one that does, "
+        "end its run there, or stop with an error.",
+        show_default=False,
+    ),
+]
+
+
+def is_model(paths: list[Path]) -> bool:
+    return paths[0].suffix.lower() == ".jani"
+
+
+def read_model(paths: list[Path], property: str | None, constants: list[str] | None) -> JaniTask:
+    if len(paths) > 1:
+        raise UsageError(
+            f"{paths[1]} is one file too many",
+            expected="one model, with its property in it or named by --property",
+        )
+    return load_jani(paths[0], property, _parameters(constants or []))
+
+
+def refuse_model_options(property: str | None, constants: list[str] | None) -> None:
+    """Where there is no model they would be ignored in silence."""
+    for name, given in (("--property", property), ("--constant", constants)):
+        if given:
+            raise UsageError(f"{name} without a model", expected="MODEL.jani as the task")
+
+
+def _parameters(constants: list[str]) -> dict[str, bool | int | float]:
+    found: dict[str, bool | int | float] = {}
+    for text in constants:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--constant {text}", expected="NAME=VALUE")
+        if name in found:
+            raise UsageError(f"--constant {text}: {name} has a value already")
+        found[name] = _value(text, value)
+    return found
+
+
+def _value(text: str, value: str) -> bool | int | float:
+    if value in ("true", "false"):
+        return value == "true"
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            continue
+    raise UsageError(f"--constant {text}", expected="a number, true or false")
+
+
+__all__ = [
+    "Constants",
+    "Inapplicable",
+    "Property",
+    "is_model",
+    "read_model",
+    "refuse_model_options",
+]
