@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
 from misstep.errors import MisstepError
 from misstep.policies.asnet.structure import Structure
 from misstep.policies.asnet.weights import Weights
+from misstep.policies.torch_extra import torch
 from misstep.tasks.task import Task
 from misstep.training.adam import Adam, Moments
 from misstep.training.minibatches import Minibatches

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UsageError
-from misstep.policies.gnn.torch_extra import require_torch
 from misstep.policies.options import flag, split_options, whole, word
 from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
 from misstep.tasks.task import Task
@@ -44,7 +43,6 @@ class GNNPolicy(Policy):
 
     def __init__(self, task: Task, path: Path, options: Options | None = None) -> None:
         super().__init__(task)
-        require_torch()
         from misstep.policies.gnn.checkpoint import read_checkpoint
         from misstep.policies.gnn.encoding import encode
         from misstep.policies.gnn.evaluator import Evaluator
