@@ -24,12 +24,12 @@ from misstep.errors import (
 from misstep.policies.asnet.model_file import read_model
 from misstep.policies.load import load_policy
 from misstep.tasks.task import Task
-from misstep.training import folder as folder_module
 from misstep.training.algorithms import next_step
 from misstep.training.folder import TrainingFolder
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.testing import TestSettings
 from misstep.training.tree import Node, PolicyTree
+from support.disk import files_up_to
 from support.tasks import generated_task
 from training.conftest import gripper
 
@@ -215,6 +215,35 @@ def test_full_disk(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) 
     assert contents(tmp_path / "out") == contents(tmp_path / "again")
 
 
+@pytest.mark.parametrize(
+    ("file", "models"),
+    [("data/0000.npz", 0), ("models/0001.safetensors", 1), ("log.jsonl", 8)],
+)
+def test_writes_that_are_cut(tmp_path: Path, tiny: Tiny, file: str, models: int) -> None:
+    settings = TrainingSettings(config="line", epochs=8, n_init=1, **tiny)
+    train(train_tasks(), [gripper(3)], tmp_path / "whole", settings)
+    out = tmp_path / "out"
+    size = (tmp_path / "whole" / file).stat().st_size
+    size -= 100 if file == "log.jsonl" else 1  # seconds in the log have more or fewer digits
+    with files_up_to(size):
+        with pytest.raises(InputFileError, match=r"cannot write.*go on with --resume") as refused:
+            train(train_tasks(), [gripper(3)], out, settings)
+        assert refused.value.where == str(out / file)
+        assert not list(out.rglob(".*"))
+        assert len(read_tree(out)) == models
+        with pytest.raises(InputFileError, match="go on with --resume"):
+            resume(train_tasks(), [gripper(3)], out)
+    resume(train_tasks(), [gripper(3)], out)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_no_room_for_the_settings(tmp_path: Path, tiny: Tiny) -> None:
+    settings = TrainingSettings(config="line", epochs=1, n_init=1, **tiny)
+    with files_up_to(100), pytest.raises(InputFileError, match=r"settings\.json: cannot write"):
+        train(train_tasks(), [], tmp_path / "out", settings)
+    train(train_tasks(), [], tmp_path / "out", settings)  # neither taken nor locked
+
+
 # -- bad input --------------------------------------------------------------------------------------
 
 
@@ -347,5 +376,5 @@ def test_bad_settings() -> None:
         TrainingSettings(hidden=0)
     with pytest.raises(UsageError, match="seed"):
         TrainingSettings(seed=-1)
-    assert folder_module.VERSION == 1
+    assert TrainingFolder.VERSION == 1
     assert next_step(PolicyTree(), TrainingSettings().configuration, 0) is not None
