@@ -21,7 +21,15 @@ import numpy as np
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import read_bytes
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.tasks.task import State, Task
 
 MAX_SOURCE_BYTES = 16 * 2**20
@@ -69,6 +77,7 @@ class FunctionPolicy(Policy):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
             raise UsageError(f"the policy {self.name} cannot choose among candidates")
+        states = checked_states(states, self.task)
         operators = np.full(len(states), FAILED, dtype=np.int32)
         messages = {}
         for row, values in enumerate(states.tolist()):

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from misstep.errors import UsageError
 from misstep.policies.options import flag, split_options, whole, word
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -59,6 +67,7 @@ class GNNPolicy(Policy):
         self.batch_size = 256 if self._evaluator.kind == "cpu" else 4096
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        states = checked_states(states, self.task)
         offsets, operators = self.all_candidates(states) if candidates is None else candidates
         offsets = np.asarray(offsets, dtype=np.int64)
         parents = np.repeat(np.arange(len(states)), np.diff(offsets))
@@ -86,6 +95,7 @@ class GNNPolicy(Policy):
         return answers
 
     def values(self, states: States) -> NDArray[np.float64]:
+        states = checked_states(states, self.task)
         return self._scores(states, np.arange(len(states) + 1))[0]
 
     def _scores(
