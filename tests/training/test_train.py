@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,12 @@ import numpy as np
 import pytest
 
 from misstep.errors import (
+    BudgetLimitError,
     InputFileError,
     InputFormatError,
     Interrupted,
     MisstepError,
+    ToolError,
     UnsupportedError,
     UsageError,
 )
@@ -25,6 +29,7 @@ from misstep.policies.asnet.model_file import read_model
 from misstep.policies.load import load_policy
 from misstep.tasks.task import Task
 from misstep.training.algorithms import next_step
+from misstep.training.explore import Exploration
 from misstep.training.folder import TrainingFolder
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.testing import TestSettings
@@ -367,11 +372,57 @@ def test_nothing_to_learn(tmp_path: Path, tiny: Tiny) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"teacher": "oracle of Delphi"}, UsageError, "no teacher"),
+        ({"teacher": "command:planner"}, UsageError, "{sas}"),
+        ({"teacher": "exhaustive", "exhaustive_states": 2}, BudgetLimitError, "the limit was 2"),
+        ({"teacher": "astar", "teacher_expansions": 2}, UnsupportedError, "solves none"),
+        ({"teacher": "command:true {sas}"}, UnsupportedError, "by hand"),
+        ({"teacher": "command:no-such-planner {sas}"}, ToolError, "cannot be started"),
+    ],
+)
+def test_nothing_is_left_of_what_never_began(
+    tmp_path: Path, tiny: Tiny, change: Tiny, error: type[MisstepError], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        train(train_tasks(), [], tmp_path / "out", TrainingSettings(**tiny, **change))
+    assert not (tmp_path / "out").exists()
+
+
+def test_resuming_with_other_settings(tmp_path: Path, tiny: Tiny) -> None:
+    settings = TrainingSettings(config="line", epochs=1, n_init=1, **tiny)
+    train(train_tasks(), [], tmp_path / "out", settings)
+    for same in (settings, TrainingSettings()):
+        assert resume(train_tasks(), [], tmp_path / "out", asked=same).models == 2
+    for asked, says in (
+        (replace(settings, epochs=5), "begun with epochs 1, not 5"),
+        (TrainingSettings(learner=LearnerSettings(steps=5)), "learner steps 4, not 5"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            resume(train_tasks(), [], tmp_path / "out", asked=asked)
+
+
 def test_bad_settings() -> None:
-    wrong: list[Tiny] = [{"steps": 0}, {"dropout": 1.0}, {"learning_rate": 0.0}, {"share": "most"}]
+    wrong: list[Tiny] = [
+        {"steps": 0},
+        {"dropout": 1.0},
+        {"learning_rate": 0.0},
+        {"clip": math.inf},
+        {"share": "most"},
+    ]
     for change in wrong:
         with pytest.raises(UsageError):
             LearnerSettings(**change)
+    with pytest.raises(UsageError, match="positive"):
+        TrainingSettings(exhaustive_states=0)
+    with pytest.raises(UsageError, match="positive"):
+        TrainingSettings(teacher_expansions=0)
+    with pytest.raises(UsageError, match="walks is -1"):
+        Exploration(walks=-1)
+    with pytest.raises(UsageError, match="no oracle 'nonsense'"):
+        TestSettings(oracle="nonsense")
     with pytest.raises(UsageError, match="hidden size"):
         TrainingSettings(hidden=0)
     with pytest.raises(UsageError, match="seed"):

@@ -41,14 +41,18 @@ class ResumableFolder:
         self.settings = settings
         self._lock = WriterLock(path)
 
-    @classmethod
-    def create(cls, path: Path, settings: dict[str, Any]) -> Self:
+    @staticmethod
+    def require_new(path: Path) -> None:
         if (path / SETTINGS).exists():
             raise InputFileError(
                 "there is a training in this folder",
                 where=str(path),
                 hint="go on with it by --resume, or choose another folder",
             )
+
+    @classmethod
+    def create(cls, path: Path, settings: dict[str, Any]) -> Self:
+        cls.require_new(path)
         try:
             for part in cls.PARTS:
                 (path / part).mkdir(parents=True, exist_ok=True)
