@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import signal
@@ -275,6 +276,11 @@ def test_folder_is_taken(tmp_path: Path, tiny: Tiny) -> None:
     [
         ("settings.json", b"{", "not JSON"),
         ("settings.json", b"{}", "not the settings of a training"),
+        (
+            "settings.json",
+            b'{"format": "misstep-training", "version": 1}',
+            "settings of the training are not as expected",
+        ),
         ("log.jsonl", b"nonsense\n", "not JSON"),
         ("log.jsonl", b'{"id": 0}\n', "not a record"),
         ("data/0000.npz", b"nonsense", "damaged"),
@@ -290,6 +296,30 @@ def test_damaged_folder(tmp_path: Path, tiny: Tiny, file: str, content: bytes, s
     (tmp_path / "out" / file).write_bytes(content)
     with pytest.raises(InputFormatError, match=says):
         resume(train_tasks(), [], tmp_path / "out")
+
+
+def test_settings_without_tasks(tmp_path: Path, tiny: Tiny) -> None:
+    out = tmp_path / "out"
+    train(train_tasks(), [], out, TrainingSettings(config="line", epochs=1, n_init=1, **tiny))
+    settings = json.loads((out / "settings.json").read_text())
+    for wrong in ("gripper", [1], None):
+        (out / "settings.json").write_text(json.dumps({**settings, "train": wrong}))
+        with pytest.raises(InputFormatError, match="tasks of the training are not as expected"):
+            resume(train_tasks(), [], out)
+
+
+def test_files_without_arrays(tmp_path: Path, tiny: Tiny) -> None:
+    out = tmp_path / "out"
+    train(train_tasks(), [], out, TrainingSettings(config="line", epochs=2, n_init=1, **tiny))
+    moments = out / "moments" / "0001.npz"
+    kept = moments.read_bytes()
+    np.savez(moments, step=np.array(1))
+    with pytest.raises(InputFormatError, match="no array first"):
+        resume(train_tasks(), [], out, keep=2)
+    moments.write_bytes(kept)
+    np.savez(out / "data" / "0000.npz", states0=np.zeros((0, 3)))
+    with pytest.raises(InputFormatError, match="no array counts0"):
+        resume(train_tasks(), [], out, keep=2)
 
 
 def test_changed_model(tmp_path: Path, tiny: Tiny) -> None:

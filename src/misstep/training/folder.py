@@ -94,7 +94,7 @@ class TrainingFolder(ResumableFolder):
         self.write_arrays(f"moments/{id:04d}.npz", arrays)
 
     def read_moments(self, id: int) -> tuple[int, Floats, Floats]:
-        arrays = self.read_arrays(f"moments/{id:04d}.npz")
+        arrays = self.read_arrays(f"moments/{id:04d}.npz", ("step", "first", "second"))
         return int(arrays["step"]), arrays["first"], arrays["second"]
 
     def add(self, node: Node) -> None:
@@ -144,8 +144,10 @@ class TrainingFolder(ResumableFolder):
 
     def read_data(self, samples: Samples) -> None:
         """The data of all models of the tree, in order."""
+        kinds = ("states", "counts", "good", "weights", "failed")
+        expected = [f"{kind}{t}" for t in range(len(samples.tasks)) for kind in kinds]
         for node in self.tree:
-            arrays = self.read_arrays(f"data/{node.id:04d}.npz")
+            arrays = self.read_arrays(f"data/{node.id:04d}.npz", expected)
             for t in range(len(samples.tasks)):
                 offsets = np.concatenate([[0], np.cumsum(arrays[f"counts{t}"])])
                 good = arrays[f"good{t}"].tolist()

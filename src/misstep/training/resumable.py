@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -120,16 +120,22 @@ class ResumableFolder:
         with self.writing():
             write_bytes(self.path / name, buffer.getvalue())
 
-    def read_arrays(self, name: str) -> Arrays:
+    def read_arrays(self, name: str, expected: Iterable[str]) -> Arrays:
         path = self.path / name
         content = read_bytes(path, MAX_BYTES, "a file of the training")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-                return dict(arrays)
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                arrays = dict(stored)
         except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise InputFormatError(
                 f"the file is damaged: {str(error)[:80]}", where=str(path)
             ) from error
+        missing = [array for array in expected if array not in arrays]
+        if missing:
+            raise InputFormatError(
+                f"the file is damaged: there is no array {missing[0]}", where=str(path)
+            )
+        return arrays
 
 
 def json_object(content: bytes, where: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from misstep.errors import Interrupted, UnsupportedError, UsageError
+from misstep.errors import InputFormatError, Interrupted, UnsupportedError, UsageError
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.shape import Shape, difference, shape_of
 from misstep.policies.asnet.structure import structure_of
@@ -98,17 +98,17 @@ def resume(
     """
     with TrainingFolder.open_folder(out, keep=keep) as folder:
         where = str(out / "settings.json")
-        settings = TrainingSettings.from_dict(folder.settings["settings"], where)
+        settings = TrainingSettings.from_dict(folder.settings.get("settings", {}), where)
         if asked is not None:
             settings.require_same(asked, where)
         fault_tasks = [own.task for own in faults]
         for name, given in (("train", tasks), ("validate", validation), ("faults", fault_tasks)):
-            known = [task["digest"] for task in folder.settings[name]]
-            if known != [task.digest for task in given]:
+            known = _identities(folder.settings.get(name), where)
+            if [task["digest"] for task in known] != [task.digest for task in given]:
                 raise UsageError(
                     "the tasks are not those that the training began with",
                     where=where,
-                    expected=", ".join(task["name"] for task in folder.settings[name]) or "none",
+                    expected=", ".join(task["name"] for task in known) or "none",
                 )
         trainer = Trainer(tasks, validation, settings, faults, device)
         if not len(folder.tree):
@@ -381,6 +381,15 @@ def _require_same(shape: Shape, first: Task, task: Task) -> None:
             f"the tasks {first.name} and {task.name} are of different domains: {found}",
             hint="a network is trained for one domain",
         )
+
+
+def _identities(stored: Any, where: str) -> list[dict[str, str]]:
+    try:
+        return [{name: str(task[name]) for name in ("name", "digest")} for task in stored]
+    except (KeyError, TypeError) as error:
+        raise InputFormatError(
+            f"the tasks of the training are not as expected: {error}", where=where
+        ) from None
 
 
 def _identity(task: Task) -> dict[str, str]:

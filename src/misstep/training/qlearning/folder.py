@@ -70,7 +70,7 @@ class QFolder(ResumableFolder):
         file = self.path / "state.npz"
         if not file.exists():
             return None
-        arrays = self.read_arrays("state.npz")
+        arrays = self.read_arrays("state.npz", ["__rest__"])
         try:
             rest = json.loads(arrays.pop("__rest__").tobytes())
             step = int(rest["step"])
