@@ -5,7 +5,8 @@
 Upper table: the models of one `line` training, chosen by each of the five offline criteria. Lower table: the training
 configurations, with several budgets of epochs, chosen by pi-test-val. As in the paper, training tasks are the first
 ones of the track, validation tasks are spread over the rest, all policies meet the same pools, and numbers are means
-over repetitions. `start` is what the other configurations have after their start-up phase.
+over repetitions. `start` is what the other configurations have after their start-up phase. A domain that cannot be
+handled stays in the tables, with the reason. The file of tables is written anew after each repetition.
 
 The smallest scale takes less than an hour on two cores. It has fewer and smaller tasks, fewer epochs and one
 repetition, and shows that the machinery works, not what the paper found.
@@ -26,7 +27,7 @@ from typing import Any
 
 from benchmarks.common import remark, report
 from benchmarks.models import common_states, read_tree, results_of
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, UnsupportedError
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
 from misstep.training.algorithms import CRITERIA, select_offline
@@ -111,7 +112,7 @@ def one_repetition(
     import torch
 
     torch.set_num_threads(1)
-    began = time.perf_counter()
+    began, began_cpu = time.perf_counter(), time.process_time()
     folder = data / name
     domain = folder / "domain.pddl"
     training, validating = split_training(sorted((folder / "training").rglob("*.pddl")), scale)
@@ -122,6 +123,9 @@ def one_repetition(
         for file in sorted((folder / "testing" / difficulty).glob("*.pddl"))[: scale.test]
     ]
     tests = load(domain, test_files, scale)
+    for kind, found in (("training", tasks), ("validation", validation), ("test", tests)):
+        if not found:
+            raise UnsupportedError(f"no {kind} task with at most {scale.max_operators} operators")
     test_settings = TestSettings(pool_size=scale.test_pool, seed=11)
     lower: dict[str, dict[str, int]] = {}
     upper: dict[str, Any] = {}
@@ -163,6 +167,7 @@ def one_repetition(
         "upper": upper,
         "lower": lower,
         "seconds": round(time.perf_counter() - began, 1),
+        "cpu_seconds": round(time.process_time() - began_cpu, 1),
     }
 
 
@@ -210,11 +215,12 @@ def tables(runs: list[dict[str, Any]]) -> dict[str, Any]:
                 for budget in budgets
             },
             "seconds": [run["seconds"] for run in own],
+            "cpu_seconds": [run["cpu_seconds"] for run in own],
         }
     return found
 
 
-def show(found: dict[str, Any]) -> None:
+def show(found: dict[str, Any], failed: dict[str, str]) -> None:
     remark("\ncoverage by criterion: " + ", ".join(CRITERIA))
     for domain, entry in found.items():
         values = "  ".join(f"{entry['criteria'][c]['coverage']:6.1f}" for c in CRITERIA)
@@ -224,6 +230,8 @@ def show(found: dict[str, Any]) -> None:
         for budget, row in entry["configurations"].items():
             values = "  ".join(f"{c} {value:.1f}" for c, value in row.items())
             remark(f"{domain:12} {budget:>4} epochs  {values}")
+    for domain, reason in failed.items():
+        remark(f"{domain:12} not handled: {reason}")
 
 
 def main() -> None:
@@ -247,8 +255,11 @@ def main() -> None:
     )
     repetitions = arguments.repetitions or scale.repetitions
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    arguments.out.mkdir(parents=True, exist_ok=True)
     began = time.perf_counter()
-    runs, failed = [], {}
+    runs: list[dict[str, Any]] = []
+    failed: dict[str, str] = {}
+    results: dict[str, Any] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
         jobs = {
@@ -257,27 +268,23 @@ def main() -> None:
             for r in range(1, repetitions + 1)
         }
         for job in as_completed(jobs):
+            name = jobs[job]
             try:
                 runs.append(job.result())
-            except MisstepError as error:
-                failed[jobs[job]] = str(error)
-                remark(f"{jobs[job]}: {error}")
-                continue
-            remark(
-                f"{runs[-1]['domain']}: {runs[-1]['seconds']} s, {json.dumps(runs[-1]['lower'])}"
-            )
-    found = tables(runs)
-    show(found)
-    results = {
-        "scale": arguments.scale,
-        **asdict(scale),
-        "repetitions": repetitions,
-        "seconds": round(time.perf_counter() - began, 1),
-        "failed": failed,
-        "domains": found,
-    }
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    (arguments.out / "tables.json").write_text(json.dumps(results, indent=1) + "\n")
+                remark(f"{name}: {runs[-1]['seconds']} s, {json.dumps(runs[-1]['lower'])}")
+            except Exception as error:  # The other domains are not to be lost by any of them.
+                failed[name] = f"{type(error).__name__}: {error}"
+                remark(f"{name}: {failed[name]}")
+            results = {
+                "scale": arguments.scale,
+                **asdict(scale),
+                "repetitions": repetitions,
+                "seconds": round(time.perf_counter() - began, 1),
+                "failed": failed,
+                "domains": tables(runs),
+            }
+            (arguments.out / "tables.json").write_text(json.dumps(results, indent=1) + "\n")
+    show(results["domains"], failed)
     report("p25", results)
 
 

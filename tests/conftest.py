@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -34,3 +35,12 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the folder ../shared is not there")
     return SHARED
+
+
+@pytest.fixture
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """PyTorch is not installed, and nothing that uses it has been imported."""
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name, module in list(sys.modules.items()):
+        if name.startswith("misstep.") and hasattr(module, "torch"):
+            monkeypatch.delitem(sys.modules, name)

@@ -6,7 +6,7 @@ does not, and `misstep --help` should not wait for it.
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
+        from importlib import metadata
+
         return metadata.version("misstep")
     if name not in _HOMES:
         raise AttributeError(f"module 'misstep' has no attribute {name!r}")

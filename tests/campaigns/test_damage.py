@@ -20,6 +20,7 @@ from misstep.campaigns.records import Event
 from misstep.campaigns.store import create_store, open_store
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UnsupportedError
 from support.campaigns import SIZE, fill, pool_record, run_record, verdict_record
+from support.disk import files_up_to
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -373,6 +374,15 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert "the disk is full" in first
     assert "all records up to here are safe" in first
     assert "full" in second or "No space left" in second
+
+
+@pytest.mark.parametrize(
+    ("size", "says"), [(0, r"config\.toml: cannot write"), (20_000, "nothing was begun; make room")]
+)
+def test_no_room_for_a_new_campaign(tmp_path: Path, size: int, says: str) -> None:
+    with files_up_to(size), pytest.raises(InputFileError, match=says):
+        create_store(tmp_path / "c", {"seed": 1})
+    create_store(tmp_path / "c", {"seed": 1}).close()
 
 
 def test_a_database_that_another_program_holds(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -104,16 +103,19 @@ def test_train_errors(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.usefixtures("without_torch")
 def test_without_torch(
-    problems: list[Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    problems: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "misstep.training.network", raising=False)
+    says = "this needs PyTorch, which is not installed; pip install 'misstep[neural]'"
     assert train(problems, tmp_path / "out") == MissingDependencyError.exit_code
-    assert "pip install 'misstep[neural]'" in capsys.readouterr().err
+    assert says in capsys.readouterr().err
+    model = tmp_path / "model.jani"
+    assert misstep("generate", "one-way-line", "--output", model) == 0
+    given = ("train", "qlearning", model, "--out", tmp_path / "out")
+    assert misstep(*given) == MissingDependencyError.exit_code
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_ctrl_c(

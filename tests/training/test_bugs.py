@@ -8,6 +8,7 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign, start_store
 from misstep.campaigns.configuration import CampaignSettings
+from misstep.campaigns.store import create_store
 from misstep.errors import UnsupportedError
 from misstep.fuzzing.settings import preset
 from misstep.tasks.task import Task
@@ -71,6 +72,12 @@ def test_campaign_without_pddl(tmp_path: Path) -> None:
     folder = campaign(tmp_path / "c", [task], "noisy:0.3:5+optimal")
     with pytest.raises(UnsupportedError, match="no PDDL files"):
         read_faults(folder)
+
+
+def test_campaign_without_planning_tasks(tmp_path: Path) -> None:
+    create_store(tmp_path / "c", {"campaign": "safety"}).close()
+    with pytest.raises(UnsupportedError, match="no planning tasks"):
+        read_faults(tmp_path / "c")
 
 
 def test_training_takes_faults_in(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from time import sleep
 
 import numpy as np
 import pytest
@@ -126,8 +127,30 @@ def test_bad_commands(tmp_path: Path) -> None:
     slow = CommandTeacher(task, "sh -c 'sleep 60' {sas}", seconds=0.05)
     assert slow.lesson(task.initial_state) is None
     name = task.operator_name(task.applicable(task.initial_state)[0])
+    with pytest.raises(UsageError, match="cannot be read: No closing quotation"):
+        CommandTeacher(task, "sh -c 'planner {sas}")
+    with pytest.raises(ToolError, match="has no operator"):
+        CommandTeacher(task, "sh -c 'echo \"(fly)\"' {sas}").lesson(task.initial_state)
     with pytest.raises(ToolError, match="does not reach the goal"):
         CommandTeacher(task, f"sh -c 'echo \"({name})\"' {{sas}}").lesson(task.initial_state)
+
+
+def test_a_slow_planner_goes_with_all_it_started(tmp_path: Path) -> None:
+    """The usual planner is a script, and what takes the time is its child."""
+    task = small_task("gripper-4")
+    script = tmp_path / "planner.sh"
+    script.write_text(f"sleep 60 &\necho $! > {tmp_path}/pid\nwait\n")
+    teacher = CommandTeacher(task, f"sh {script} {{sas}}", seconds=0.5)
+    assert teacher.lesson(task.initial_state) is None
+    child = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    for _ in range(500):  # a killed process takes a moment to go
+        try:
+            if child.read_text().rpartition(")")[2].split()[0] == "Z":
+                return
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        sleep(0.01)
+    pytest.fail("the child of the planner is still there")
 
 
 def test_samples_keep_the_first_label() -> None:

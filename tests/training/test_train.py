@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,22 +17,25 @@ import numpy as np
 import pytest
 
 from misstep.errors import (
+    BudgetLimitError,
     InputFileError,
     InputFormatError,
     Interrupted,
     MisstepError,
+    ToolError,
     UnsupportedError,
     UsageError,
 )
 from misstep.policies.asnet.model_file import read_model
 from misstep.policies.load import load_policy
 from misstep.tasks.task import Task
-from misstep.training import folder as folder_module
 from misstep.training.algorithms import next_step
+from misstep.training.explore import Exploration
 from misstep.training.folder import TrainingFolder
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.testing import TestSettings
 from misstep.training.tree import Node, PolicyTree
+from support.disk import files_up_to
 from support.tasks import generated_task
 from training.conftest import gripper
 
@@ -215,6 +221,35 @@ def test_full_disk(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) 
     assert contents(tmp_path / "out") == contents(tmp_path / "again")
 
 
+@pytest.mark.parametrize(
+    ("file", "models"),
+    [("data/0000.npz", 0), ("models/0001.safetensors", 1), ("log.jsonl", 8)],
+)
+def test_writes_that_are_cut(tmp_path: Path, tiny: Tiny, file: str, models: int) -> None:
+    settings = TrainingSettings(config="line", epochs=8, n_init=1, **tiny)
+    train(train_tasks(), [gripper(3)], tmp_path / "whole", settings)
+    out = tmp_path / "out"
+    size = (tmp_path / "whole" / file).stat().st_size
+    size -= 100 if file == "log.jsonl" else 1  # seconds in the log have more or fewer digits
+    with files_up_to(size):
+        with pytest.raises(InputFileError, match=r"cannot write.*go on with --resume") as refused:
+            train(train_tasks(), [gripper(3)], out, settings)
+        assert refused.value.where == str(out / file)
+        assert not list(out.rglob(".*"))
+        assert len(read_tree(out)) == models
+        with pytest.raises(InputFileError, match="go on with --resume"):
+            resume(train_tasks(), [gripper(3)], out)
+    resume(train_tasks(), [gripper(3)], out)
+    assert contents(out) == contents(tmp_path / "whole")
+
+
+def test_no_room_for_the_settings(tmp_path: Path, tiny: Tiny) -> None:
+    settings = TrainingSettings(config="line", epochs=1, n_init=1, **tiny)
+    with files_up_to(100), pytest.raises(InputFileError, match=r"settings\.json: cannot write"):
+        train(train_tasks(), [], tmp_path / "out", settings)
+    train(train_tasks(), [], tmp_path / "out", settings)  # neither taken nor locked
+
+
 # -- bad input --------------------------------------------------------------------------------------
 
 
@@ -241,6 +276,11 @@ def test_folder_is_taken(tmp_path: Path, tiny: Tiny) -> None:
     [
         ("settings.json", b"{", "not JSON"),
         ("settings.json", b"{}", "not the settings of a training"),
+        (
+            "settings.json",
+            b'{"format": "misstep-training", "version": 1}',
+            "settings of the training are not as expected",
+        ),
         ("log.jsonl", b"nonsense\n", "not JSON"),
         ("log.jsonl", b'{"id": 0}\n', "not a record"),
         ("data/0000.npz", b"nonsense", "damaged"),
@@ -256,6 +296,30 @@ def test_damaged_folder(tmp_path: Path, tiny: Tiny, file: str, content: bytes, s
     (tmp_path / "out" / file).write_bytes(content)
     with pytest.raises(InputFormatError, match=says):
         resume(train_tasks(), [], tmp_path / "out")
+
+
+def test_settings_without_tasks(tmp_path: Path, tiny: Tiny) -> None:
+    out = tmp_path / "out"
+    train(train_tasks(), [], out, TrainingSettings(config="line", epochs=1, n_init=1, **tiny))
+    settings = json.loads((out / "settings.json").read_text())
+    for wrong in ("gripper", [1], None):
+        (out / "settings.json").write_text(json.dumps({**settings, "train": wrong}))
+        with pytest.raises(InputFormatError, match="tasks of the training are not as expected"):
+            resume(train_tasks(), [], out)
+
+
+def test_files_without_arrays(tmp_path: Path, tiny: Tiny) -> None:
+    out = tmp_path / "out"
+    train(train_tasks(), [], out, TrainingSettings(config="line", epochs=2, n_init=1, **tiny))
+    moments = out / "moments" / "0001.npz"
+    kept = moments.read_bytes()
+    np.savez(moments, step=np.array(1))
+    with pytest.raises(InputFormatError, match="no array first"):
+        resume(train_tasks(), [], out, keep=2)
+    moments.write_bytes(kept)
+    np.savez(out / "data" / "0000.npz", states0=np.zeros((0, 3)))
+    with pytest.raises(InputFormatError, match="no array counts0"):
+        resume(train_tasks(), [], out, keep=2)
 
 
 def test_changed_model(tmp_path: Path, tiny: Tiny) -> None:
@@ -338,14 +402,60 @@ def test_nothing_to_learn(tmp_path: Path, tiny: Tiny) -> None:
         )
 
 
+@pytest.mark.parametrize(
+    ("change", "error", "says"),
+    [
+        ({"teacher": "oracle of Delphi"}, UsageError, "no teacher"),
+        ({"teacher": "command:planner"}, UsageError, "{sas}"),
+        ({"teacher": "exhaustive", "exhaustive_states": 2}, BudgetLimitError, "the limit was 2"),
+        ({"teacher": "astar", "teacher_expansions": 2}, UnsupportedError, "solves none"),
+        ({"teacher": "command:true {sas}"}, UnsupportedError, "by hand"),
+        ({"teacher": "command:no-such-planner {sas}"}, ToolError, "cannot be started"),
+    ],
+)
+def test_nothing_is_left_of_what_never_began(
+    tmp_path: Path, tiny: Tiny, change: Tiny, error: type[MisstepError], says: str
+) -> None:
+    with pytest.raises(error, match=says):
+        train(train_tasks(), [], tmp_path / "out", TrainingSettings(**tiny, **change))
+    assert not (tmp_path / "out").exists()
+
+
+def test_resuming_with_other_settings(tmp_path: Path, tiny: Tiny) -> None:
+    settings = TrainingSettings(config="line", epochs=1, n_init=1, **tiny)
+    train(train_tasks(), [], tmp_path / "out", settings)
+    for same in (settings, TrainingSettings()):
+        assert resume(train_tasks(), [], tmp_path / "out", asked=same).models == 2
+    for asked, says in (
+        (replace(settings, epochs=5), "begun with epochs 1, not 5"),
+        (TrainingSettings(learner=LearnerSettings(steps=5)), "learner steps 4, not 5"),
+    ):
+        with pytest.raises(UsageError, match=says):
+            resume(train_tasks(), [], tmp_path / "out", asked=asked)
+
+
 def test_bad_settings() -> None:
-    wrong: list[Tiny] = [{"steps": 0}, {"dropout": 1.0}, {"learning_rate": 0.0}, {"share": "most"}]
+    wrong: list[Tiny] = [
+        {"steps": 0},
+        {"dropout": 1.0},
+        {"learning_rate": 0.0},
+        {"clip": math.inf},
+        {"share": "most"},
+    ]
     for change in wrong:
         with pytest.raises(UsageError):
             LearnerSettings(**change)
+    with pytest.raises(UsageError, match="positive"):
+        TrainingSettings(exhaustive_states=0)
+    with pytest.raises(UsageError, match="positive"):
+        TrainingSettings(teacher_expansions=0)
+    with pytest.raises(UsageError, match="walks is -1"):
+        Exploration(walks=-1)
+    with pytest.raises(UsageError, match="no oracle 'nonsense'"):
+        TestSettings(oracle="nonsense")
     with pytest.raises(UsageError, match="hidden size"):
         TrainingSettings(hidden=0)
     with pytest.raises(UsageError, match="seed"):
         TrainingSettings(seed=-1)
-    assert folder_module.VERSION == 1
+    assert TrainingFolder.VERSION == 1
     assert next_step(PolicyTree(), TrainingSettings().configuration, 0) is not None

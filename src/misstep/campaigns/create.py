@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from misstep.campaigns.database import connect, translated
+from misstep.campaigns.database import connect
 from misstep.campaigns.lock import LOCK_NAME, WriterLock
 from misstep.campaigns.schema import create_tables
 from misstep.campaigns.settings import Settings, to_toml
@@ -76,7 +77,7 @@ def _build(folder: Path, config: str) -> None:
                 (folder / name).unlink(missing_ok=True)
         unfinished.write_bytes(b"")
         write_text(folder / CONFIG_NAME, config)
-        with translated(unfinished), closing(connect(unfinished)) as connection:
+        with closing(connect(unfinished)) as connection:
             create_tables(connection)
             connection.executemany(
                 "INSERT INTO meta VALUES (?, ?)", [("config", config), ("writing", "0")]
@@ -85,9 +86,11 @@ def _build(folder: Path, config: str) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
         unfinished.rename(folder / DATABASE_NAME)
         _sync_folder(folder)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
         raise InputFileError(
-            f"cannot write: {error.strerror or error}", where=str(folder)
+            f"cannot write: {getattr(error, 'strerror', None) or error}",
+            where=str(folder),
+            hint="nothing was begun; make room or choose another folder, then try again",
         ) from error
 
 

@@ -86,7 +86,8 @@ def _distinct(paths: list[Path]) -> list[str]:
         names = ["/".join(own[-length:]) for own in parts]
         if len(set(names)) == len(names):
             return names
-    raise UsageError("a problem is given twice")
+    twice = next(path for place, path in enumerate(paths) if parts[place] in parts[:place])
+    raise UsageError("a problem is given twice", where=str(twice))
 
 
 # Options that take several values in a row, as in `--validate a.pddl b.pddl`.

@@ -7,8 +7,6 @@ errors go to standard error. Every error a user can cause is a `MisstepError` wi
 from __future__ import annotations
 
 import errno
-import json
-import os
 import signal
 import sys
 import threading
@@ -37,7 +35,7 @@ from misstep.cli import (
     train_qlearning,
 )
 from misstep.cli.arguments import repeat_options
-from misstep.cli.output import error_line
+from misstep.cli.failure import close_output, tell
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -124,10 +122,12 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
         # typer ends the program itself when the reader of our output goes away (`misstep ... | head`).
         cause = stop.__context__
         if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
-            return _without_output(0)
+            close_output()
+            return 0
         return stop.code if isinstance(stop.code, int) else 1
     except BrokenPipeError:
-        return _without_output(0)
+        close_output()
+        return 0
     except (KeyboardInterrupt, typer.Abort) as stop:
         if debug:
             raise
@@ -151,7 +151,7 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
         error = InputFileError(
             f"cannot write: {problem.strerror or problem}", hint="is the disk full?"
         )
-        _without_output(0)
+        close_output()
     except Exception as problem:
         if debug:
             raise
@@ -159,20 +159,4 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
             f"internal error: {type(problem).__name__}: {problem}",
             hint="please report it, with the output of the same command and --debug",
         )
-    try:
-        if as_json:
-            print(json.dumps(error.as_dict()), flush=True)
-    except OSError:
-        _without_output(0)
-    error_line(str(error))
-    return error.exit_code
-
-
-def _without_output(code: int) -> int:
-    """Nothing more can be written, also not what the interpreter flushes when it ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return code
-
-
-if __name__ == "__main__":
-    main()
+    return tell(error, as_json=as_json)

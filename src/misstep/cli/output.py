@@ -31,11 +31,6 @@ def print_json(result: Mapping[str, Any]) -> None:
     sys.stdout.write(json.dumps(result) + "\n")
 
 
-def error_line(text: str) -> None:
-    # Not through rich: it would wrap the line at the width of the terminal.
-    sys.stderr.write(f"misstep: {text}\n")
-
-
 def remark(text: str) -> None:
     sys.stderr.write(f"{text}\n")
 

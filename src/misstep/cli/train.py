@@ -145,7 +145,14 @@ def asnet_command(
     with _live(as_json) as report:
         if resume:
             summary = go_on(
-                tasks, validation, out, keep=keep, faults=faults, report=report, device=device
+                tasks,
+                validation,
+                out,
+                asked=settings,
+                keep=keep,
+                faults=faults,
+                report=report,
+                device=device,
             )
         else:
             summary = begin(

@@ -83,7 +83,7 @@ def _examine(
         findings.append(Finding("leaves the states it is given alone", 1, "the array was changed"))
         states = copy.copy()
     first = np.asarray(answers.operators)
-    if first.shape != (len(states),) or not np.issubdtype(first.dtype, np.integer):
+    if first.shape != (len(states),) or first.dtype != np.int32:
         example = f"{len(states)} states, an answer of shape {first.shape} and type {first.dtype}"
         return len(states), [*findings, Finding("one operator a state", 1, example)]
 

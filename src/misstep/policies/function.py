@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import InputFormatError, UsageError
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.policies.user_code import named_object, users_code
 from misstep.tasks.task import State, Task
 
@@ -63,6 +71,7 @@ class FunctionPolicy(Policy):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
             raise UsageError(f"the policy {self.name} cannot choose among candidates")
+        states = checked_states(states, self.task)
         operators = np.full(len(states), FAILED, dtype=np.int32)
         messages = {}
         for row, values in enumerate(states.tolist()):

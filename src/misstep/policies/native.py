@@ -15,7 +15,7 @@ from misstep import _core
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
 from misstep.planning import HEURISTICS
-from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
+from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
 from misstep.tasks.census import state_space
 from misstep.tasks.task import Task
 
@@ -38,6 +38,7 @@ class NativePolicy(Policy):
         self.valued = valued
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        states = checked_states(states, self.task)
         before = self.native.evaluations
         if candidates is None:
             operators, values = self.native.decide_batch(states)
@@ -53,7 +54,7 @@ class NativePolicy(Policy):
     def values(self, states: States) -> NDArray[np.float64]:
         if not self.valued:
             return super().values(states)
-        return self.native.value_batch(states)
+        return self.native.value_batch(checked_states(states, self.task))
 
 
 def load_first(argument: str, task: Task) -> Policy:

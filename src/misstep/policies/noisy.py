@@ -12,7 +12,7 @@ import numpy as np
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.policies.native import NativePolicy, parse_seed
-from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
 
 
@@ -28,6 +28,7 @@ class NoisyPolicy(Policy):
         self._noise = _core.noisy_policy(inner.task, probability, seed, None)
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        states = checked_states(states, self.task)
         if candidates is None:
             operators, _ = self._noise.decide_batch(states)
         else:
@@ -35,8 +36,11 @@ class NoisyPolicy(Policy):
         calm = np.flatnonzero(operators < 0)
         if len(calm) == 0:
             return Answers(operators)
-        own = None if candidates is None else _rows(candidates, calm)
+        own = None if candidates is None else candidates.of(calm)
         answers = self.inner.decide(np.ascontiguousarray(states[calm]), own)
+        problem = answers.problem(len(calm), self.task)
+        if problem is not None:
+            raise ValueError(problem)
         operators[calm] = answers.operators
         return Answers(
             operators,
@@ -46,14 +50,6 @@ class NoisyPolicy(Policy):
 
     def close(self) -> None:
         self.inner.close()
-
-
-def _rows(candidates: Candidates, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Candidates:
-    parts = [
-        candidates.operators[candidates.offsets[row] : candidates.offsets[row + 1]] for row in rows
-    ]
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-    return Candidates(offsets, np.concatenate(parts).astype(np.int32))
 
 
 def load(argument: str, task: Task) -> Policy:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import UnsupportedError
+from misstep.errors import UnsupportedError, UsageError
 from misstep.tasks.task import Task
 
 States = NDArray[np.int32]  # shape (n, variables)
@@ -32,6 +32,12 @@ class Candidates(NamedTuple):
     offsets: NDArray[np.int64]
     operators: NDArray[np.int32]
 
+    def of(self, rows: NDArray[np.intp]) -> Candidates:
+        """Those of some rows."""
+        parts = [self.operators[self.offsets[row] : self.offsets[row + 1]] for row in rows]
+        offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
+        return Candidates(offsets, np.concatenate([np.empty(0, np.int32), *parts]))
+
 
 @dataclass
 class Answers:
@@ -41,6 +47,17 @@ class Answers:
     messages: dict[int, str] = field(default_factory=dict)  # row -> why it FAILED
     values: NDArray[np.float64] | None = None  # of the states chosen, if the policy values states
     evaluations: int = 0  # evaluations of single states by a network or heuristic
+
+    def problem(self, count: int, task: Task) -> str | None:
+        """Why these cannot be the answers to so many states of a task: policies are foreign code."""
+        given = np.asarray(self.operators)
+        if given.shape != (count,) or given.dtype != np.int32:
+            return (
+                f"the policy answered an array of {given.dtype}, shape {given.shape}; "
+                f"expected int32, shape ({count},)"
+            )
+        wrong = given[(given < FAILED) | (given >= task.operator_count)]
+        return f"the task has no operator {wrong[0]}" if len(wrong) else None
 
 
 class Policy(ABC):
@@ -75,6 +92,21 @@ class Policy(ABC):
         return f"<Policy {self.name} on {self.task.name}>"
 
 
+def checked_states(states: Any, task: Task) -> States:
+    """A batch that a user may have made, as native code takes it. That would read 2**32 + 1 and 1.7 as 1."""
+    given = np.asarray(states)
+    if given.ndim != 2 or given.dtype.kind not in "iu":
+        raise UsageError(
+            f"the states are an array of {given.dtype}, shape {given.shape}",
+            expected=f"rows of {task.variable_count} whole numbers, as numpy.int32",
+        )
+    rows = np.ascontiguousarray(given, dtype=np.int32)
+    if given.dtype != np.int32:
+        for row, variable in np.argwhere(rows != given)[:1].tolist():
+            raise UsageError(f"row {row}: variable {variable} has no value {given[row, variable]}")
+    return rows
+
+
 __all__ = [
     "FAILED",
     "NO_ACTION",
@@ -83,4 +115,5 @@ __all__ = [
     "Operators",
     "Policy",
     "States",
+    "checked_states",
 ]

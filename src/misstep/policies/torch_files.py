@@ -12,12 +12,11 @@ import zipfile
 from typing import Any
 
 from misstep.errors import InputFormatError, UnsupportedError
+from misstep.policies.torch_extra import torch
 
 
 def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
     """The content of the archive, by the restricted unpickler; `kind` says what was hoped for."""
-    import torch
-
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             size = sum(member.file_size for member in archive.infolist())

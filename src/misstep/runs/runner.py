@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.native import NativePolicy
-from misstep.policies.policy import FAILED, Answers, Policy, States
+from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
 from misstep.tasks.task import State
 
 OUTCOMES: tuple[str, ...] = _core.OUTCOMES
@@ -82,7 +82,8 @@ class PolicyRunner:
         progress: Callable[..., None] | None = None,
     ) -> RunEnds:
         """Run the policy from each state, for at most `max_steps` steps."""
-        return self.run_ids(self.graph.add(states), max_steps, progress)
+        ids = self.graph.add(checked_states(states, self.task))
+        return self.run_ids(ids, max_steps, progress)
 
     def run_ids(
         self,
@@ -165,11 +166,11 @@ def _ids(ids: list[int]) -> NDArray[np.uint32]:
     return np.array(ids, dtype=np.uint32)
 
 
-def ask(policy: Policy, states: States) -> Answers:
+def ask(policy: Policy, states: States, candidates: Candidates | None = None) -> Answers:
     """The answers of a policy, whatever it does: what it raises or garbles is a failure of the states concerned."""
     try:
-        answers = policy.decide(states)
-        problem = _garbled(answers, len(states), policy.task.operator_count)
+        answers = policy.decide(states) if candidates is None else policy.decide(states, candidates)
+        problem = answers.problem(len(states), policy.task)
         if problem is None:
             return answers
     except (MisstepError, KeyboardInterrupt):
@@ -179,19 +180,12 @@ def ask(policy: Policy, states: States) -> Answers:
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})
     # Row by row, so that one bad state does not condemn its batch.
-    parts = [ask(policy, states[row : row + 1]) for row in range(len(states))]
+    parts = [
+        ask(policy, states[[row]], None if candidates is None else candidates.of(np.array([row])))
+        for row in range(len(states))
+    ]
     return Answers(
         np.concatenate([part.operators for part in parts]),
         {row: part.messages[0] for row, part in enumerate(parts) if part.messages},
         evaluations=sum(part.evaluations for part in parts),
     )
-
-
-def _garbled(answers: Answers, count: int, operators: int) -> str | None:
-    given = np.asarray(answers.operators)
-    if given.shape != (count,) or given.dtype != np.int32:
-        return (
-            f"the policy answered an array of {given.dtype}, shape {given.shape}, to {count} states"
-        )
-    wrong = given[(given < FAILED) | (given >= operators)]
-    return f"the task has no operator {wrong[0]}" if len(wrong) else None

@@ -59,7 +59,7 @@ def run_once(
                 outcome = "stuck"
                 break
             own = Candidates(np.array([0, len(fresh)]), np.array(fresh, dtype=np.int32))
-            answers = policy.decide(_row(state), own)
+            answers = ask(policy, _row(state), own)
         else:
             answers = ask(policy, _row(state))
         calls += 1

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import torch
-
 from misstep.policies.asnet.weights import Floats
+from misstep.policies.torch_extra import torch
 
 Tensor = Any  # mypy does not look into PyTorch
 BETAS = (0.9, 0.999)

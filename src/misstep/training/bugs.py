@@ -46,7 +46,14 @@ def read_faults(
 ) -> list[TaskFaults]:
     """The faults behind all bugs of a campaign, task by task."""
     with open_store(folder, readonly=True) as store:
-        return [_faults(store, name, max_states, expansions) for name in store.task_names()]
+        names = store.task_names()
+        if not names:  # a campaign about safety, for example
+            raise UnsupportedError(
+                "there are no planning tasks in this campaign",
+                where=str(folder),
+                expected="one of 'misstep test DOMAIN.pddl PROBLEM.pddl'",
+            )
+        return [_faults(store, name, max_states, expansions) for name in names]
 
 
 def _faults(store: CampaignStore, name: str, max_states: int, expansions: int) -> TaskFaults:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from misstep._core import CounterRandom
+from misstep.errors import UsageError
 from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
@@ -23,6 +24,11 @@ class Exploration:
     rollout_steps: int = ROLLOUT_STEPS
     walks: int = 0  # random walks from the run on each task, whose ends are asked about too
     walk_steps: int = WALK_STEPS
+
+    def __post_init__(self) -> None:
+        for name, least in (("rollout_steps", 1), ("walks", 0), ("walk_steps", 1)):
+            if getattr(self, name) < least:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected=f"{least} or more")
 
 
 def explore(

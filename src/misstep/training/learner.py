@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 
-from misstep.errors import MisstepError
+from misstep.errors import UndecidedError, UnsupportedError
 from misstep.policies.asnet.structure import Structure
 from misstep.policies.asnet.weights import Weights
+from misstep.policies.torch_extra import torch
 from misstep.tasks.task import Task
 from misstep.training.adam import Adam, Moments
 from misstep.training.minibatches import Minibatches
@@ -74,7 +74,7 @@ class Learner:
     def epoch(self, model: Model, samples: Samples, seed: int) -> tuple[Model, float]:
         """Train for an epoch; returns the new model and its loss on the data, without dropout."""
         if len(samples) == 0:
-            raise MisstepError(
+            raise UnsupportedError(
                 "there is nothing to learn from: no state with a known good decision",
                 hint="use smaller training tasks, or a teacher that solves these",
             )
@@ -111,7 +111,7 @@ class Learner:
     ) -> tuple[Model, float]:
         loss = self._overall_loss(spaces)
         if not math.isfinite(loss):
-            raise MisstepError(
+            raise UndecidedError(
                 "the training has diverged: the loss is no longer a number",
                 hint="use a smaller learning rate",
             )

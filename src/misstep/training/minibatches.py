@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from misstep.policies.asnet.structure import Structure
+from misstep.policies.torch_extra import torch
 from misstep.tasks.task import Task
 from misstep.training.network import PlanTensors, Tensor
 from misstep.training.samples import Samples

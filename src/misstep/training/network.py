@@ -17,17 +17,10 @@ from typing import Any
 import numpy as np
 
 from misstep import _core
-from misstep.errors import MissingDependencyError
 from misstep.policies.asnet.shape import Shape, modules
 from misstep.policies.asnet.weights import Floats, Weights
+from misstep.policies.torch_extra import torch
 from misstep.training.union import Plan
-
-try:
-    import torch
-except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise MissingDependencyError(
-        "training needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
-    ) from error
 
 Tensor = Any  # mypy does not look into PyTorch
 EMPTY = -1.0  # what an empty pool and a missing fact look like

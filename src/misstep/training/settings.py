@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,11 +33,11 @@ class LearnerSettings:
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", expected="a positive number")
         for name in ("learning_rate", "clip"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} is {getattr(self, name)}", expected="more than 0")
         if not 0 <= self.dropout < 1:
             raise UsageError(f"dropout is {self.dropout}", expected="from 0 to below 1")
-        if not self.weight_decay >= 0:
+        if not 0 <= self.weight_decay < math.inf:
             raise UsageError(f"weight_decay is {self.weight_decay}", expected="not negative")
         if self.share not in ("data", "equal"):
             raise UsageError(f"no share {self.share!r}", expected="data or equal")
@@ -66,6 +67,9 @@ class TrainingSettings:
         _ = self.configuration
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"the seed is {self.seed}", expected="0 to 2^63 - 1")
+        for name in ("exhaustive_states", "teacher_expansions"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name} is {getattr(self, name)}", expected="a positive number")
 
     @property
     def configuration(self) -> Configuration:
@@ -75,6 +79,17 @@ class TrainingSettings:
         """A seed for one purpose, so that none depends on how many random numbers another one took."""
         text = " ".join(map(str, (self.seed, *what)))
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
+
+    def require_same(self, asked: TrainingSettings, where: str) -> None:
+        """An error if something else is asked for. What has its usual value was hardly asked for."""
+        known, usual = _flat(self.as_dict()), _flat(TrainingSettings().as_dict())
+        for name, value in _flat(asked.as_dict()).items():
+            if value not in (known[name], usual[name]):
+                raise UsageError(
+                    f"the training was begun with {name} {known[name]}, not {value}",
+                    where=where,
+                    hint="leave the option out, or begin another training",
+                )
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -92,6 +107,16 @@ class TrainingSettings:
             raise InputFormatError(
                 f"the settings of the training are not as expected: {error}", where=where
             ) from None
+
+
+def _flat(values: dict[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, dict):
+            flat |= {f"{name} {inner}": own for inner, own in value.items()}
+        else:
+            flat[name] = value
+    return flat
 
 
 __all__ = ["LearnerSettings", "TrainingSettings"]

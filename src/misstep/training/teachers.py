@@ -11,12 +11,15 @@ a circle, so of those only the one that starts a shortest cheapest plan is right
 from __future__ import annotations
 
 import math
+import os
 import re
 import shlex
+import signal
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from misstep import _core
@@ -117,6 +120,12 @@ class CommandTeacher(Teacher):
                 where=command,
                 expected="{sas}, and {plan} unless the plan is printed",
             )
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise UsageError(
+                f"the command of the teacher cannot be read: {error}", where=command
+            ) from None
         self.command = command
         self.seconds = seconds
 
@@ -125,26 +134,40 @@ class CommandTeacher(Teacher):
             sas, plan = Path(folder, "task.sas"), Path(folder, "plan")
             sas.write_bytes(with_initial_state(self.task.sas, state))
             words = [
-                word.replace("{sas}", str(sas)).replace("{plan}", str(plan))
-                for word in shlex.split(self.command)
+                word.replace("{sas}", str(sas)).replace("{plan}", str(plan)) for word in self.words
             ]
-            try:
-                done = subprocess.run(
-                    words,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    timeout=self.seconds,
-                    cwd=folder,
-                    check=False,
-                )
-            except subprocess.TimeoutExpired:
+            printed = self._call(words, folder)
+            if printed is None:
                 return None
-            except OSError as error:
-                raise ToolError(
-                    f"the teacher cannot be started: {error.strerror or error}", where=self.command
-                ) from error
-            text = plan.read_bytes() if "{plan}" in self.command and plan.exists() else done.stdout
+            text = plan.read_bytes() if "{plan}" in self.command and plan.exists() else printed
             return self._read(state, text.decode(errors="replace"))
+
+    def _call(self, words: list[str], folder: str) -> bytes | None:
+        """What the planner prints, or None if it takes too long."""
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                cwd=folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"the teacher cannot be started: {error.strerror or error}", where=self.command
+            ) from error
+        with process:
+            try:
+                return process.communicate(timeout=self.seconds)[0]
+            except BaseException as error:  # Ctrl-C too
+                # The whole group: a planner is often a script that starts the real one.
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                if isinstance(error, subprocess.TimeoutExpired):
+                    return None
+                raise
 
     def _read(self, state: State, text: str) -> list[Sample] | None:
         names = re.findall(r"^\s*(\([^()]*\))\s*$", text, re.MULTILINE)
@@ -152,7 +175,12 @@ class CommandTeacher(Teacher):
             return None
         samples = []
         for name in names:
-            op = self.task.operator_id(name)
+            try:
+                op = self.task.operator_id(name)
+            except UsageError as error:
+                raise ToolError(
+                    f"the plan of the teacher does not work: {error.what}", where=self.command
+                ) from error
             if op not in self.task.applicable(state):
                 raise ToolError(
                     f"the plan of the teacher does not work: {name} does not apply",

@@ -21,7 +21,7 @@ from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import Settings
 from misstep.oracles import Walk, Workbench, parse_oracle
 from misstep.oracles.dominance import try_dominance
-from misstep.oracles.grammar import needs_dominance
+from misstep.oracles.grammar import read_oracle, needs_dominance
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.policy import Policy
 from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
@@ -50,6 +50,7 @@ class TestSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name} is {value}", expected="a positive number")
+        read_oracle(self.oracle)  # now, not when the first policy is good enough to be tested
 
     @property
     def fuzzing(self) -> Settings:

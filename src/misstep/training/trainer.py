@@ -14,7 +14,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from misstep.errors import Interrupted, UnsupportedError, UsageError
+from misstep.errors import InputFormatError, Interrupted, UnsupportedError, UsageError
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.shape import Shape, difference, shape_of
 from misstep.policies.asnet.structure import structure_of
@@ -67,7 +67,10 @@ def train(
     device: str = "cpu",
 ) -> TrainingSummary:
     """Train on the tasks, and on faults of earlier policies, and test on the validation tasks, in a new folder."""
-    Trainer.check(tasks, validation, settings, faults)
+    TrainingFolder.require_new(out)
+    # All that can be wrong with tasks, teacher and settings is found before there is a folder.
+    trainer = Trainer(tasks, validation, settings, faults, device)
+    trainer.first_lessons()
     about = {
         "settings": settings.as_dict(),
         "train": [_identity(task) for task in tasks],
@@ -75,7 +78,7 @@ def train(
         "faults": [_identity(own.task) for own in faults],
     }
     with TrainingFolder.create(out, about) as folder:
-        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
+        return trainer.run(folder, report)
 
 
 def resume(
@@ -83,33 +86,43 @@ def resume(
     validation: Sequence[Task],
     out: Path,
     *,
+    asked: TrainingSettings | None = None,
     keep: int | None = None,
     faults: Sequence[TaskFaults] = (),
     report: Report | None = None,
     device: str = "cpu",
 ) -> TrainingSummary:
-    """Go on with a training that was stopped, on the same tasks; with `keep`, from an earlier model on."""
+    """Go on with a training that was stopped, on the same tasks; with `keep`, from an earlier model on.
+
+    Its settings are those it was begun with. If others are `asked` for, that is an error.
+    """
     with TrainingFolder.open_folder(out, keep=keep) as folder:
         where = str(out / "settings.json")
-        settings = TrainingSettings.from_dict(folder.settings["settings"], where)
+        settings = TrainingSettings.from_dict(folder.settings.get("settings", {}), where)
+        if asked is not None:
+            settings.require_same(asked, where)
         fault_tasks = [own.task for own in faults]
         for name, given in (("train", tasks), ("validate", validation), ("faults", fault_tasks)):
-            known = [task["digest"] for task in folder.settings[name]]
-            if known != [task.digest for task in given]:
+            known = _identities(folder.settings.get(name), where)
+            if [task["digest"] for task in known] != [task.digest for task in given]:
                 raise UsageError(
                     "the tasks are not those that the training began with",
                     where=where,
-                    expected=", ".join(task["name"] for task in folder.settings[name]) or "none",
+                    expected=", ".join(task["name"] for task in known) or "none",
                 )
-        return Trainer(folder, tasks, validation, settings, faults, device).run(report)
+        trainer = Trainer(tasks, validation, settings, faults, device)
+        if not len(folder.tree):
+            trainer.first_lessons()
+        return trainer.run(folder, report)
 
 
 class Trainer:
-    """One training, in its folder."""
+    """One training."""
+
+    folder: TrainingFolder  # from `run` on
 
     def __init__(
         self,
-        folder: TrainingFolder,
         tasks: Sequence[Task],
         validation: Sequence[Task],
         settings: TrainingSettings,
@@ -117,7 +130,6 @@ class Trainer:
         device: str = "cpu",
     ) -> None:
         self.check(tasks, validation, settings, faults)
-        self.folder = folder
         self.faults = list(faults)
         # Tasks that only faults come from bring data, but the policy is not rolled out on them.
         self.train_count = len(tasks)
@@ -163,16 +175,18 @@ class Trainer:
             )
         criterion_of(settings, bool(validation))
 
-    def run(self, report: Report | None = None) -> TrainingSummary:
+    def run(self, folder: TrainingFolder, report: Report | None = None) -> TrainingSummary:
+        """Make all models that are not in the folder yet. An empty one needs the first lessons."""
         from misstep.training.learner import Learner
 
-        settings, tree = self.settings, self.folder.tree
+        self.folder = folder
+        settings, tree = self.settings, folder.tree
         learner = Learner(self.tasks, self.structures, settings.learner, self.device)
         config = settings.configuration
         self.folder.read_data(self.samples)
         try:
             while (step := next_step(tree, config, settings.derived_seed("online"))) is not None:
-                mark = self.samples.mark()
+                mark = self.samples.mark() if len(tree) else Samples(self.tasks).mark()
                 node = (
                     self._start(mark)
                     if step.parent is None
@@ -192,18 +206,20 @@ class Trainer:
     # -- steps ------------------------------------------------------------------------------------
 
     def _start(self, mark: list[tuple[int, int]]) -> Node:
-        """Random weights; the first of them also brings in the data that is there from the beginning."""
+        """Random weights."""
         tree, settings = self.folder.tree, self.settings
         id = len(tree)
-        if id == 0:
-            with self._clock("explore"):
-                self._first_lessons()
         number = sum(node.parent is None for node in tree)
         seed = settings.derived_seed("weights", number)
         weights = random_weights(
             self.shape, seed=seed, hidden=settings.hidden, layers=settings.layers
         )
         return self._keep(id, None, seed, weights, None, mark, 0)
+
+    def first_lessons(self) -> None:
+        """The data that is there from the beginning; it is kept with the first model."""
+        with self._clock("explore"):
+            self._first_lessons()
 
     def _first_lessons(self) -> None:
         unsolved = []
@@ -217,7 +233,9 @@ class Trainer:
             raise UnsupportedError(
                 "the teacher solves none of the training tasks",
                 where=", ".join(unsolved),
-                hint="use smaller tasks, or allow it more with --teacher-expansions",
+                hint="try the command of the teacher by hand"
+                if self.settings.teacher.startswith("command:")
+                else "use smaller tasks, or allow it more with --teacher-expansions",
             )
         if unsolved:
             self.remarks.append(
@@ -363,6 +381,15 @@ def _require_same(shape: Shape, first: Task, task: Task) -> None:
             f"the tasks {first.name} and {task.name} are of different domains: {found}",
             hint="a network is trained for one domain",
         )
+
+
+def _identities(stored: Any, where: str) -> list[dict[str, str]]:
+    try:
+        return [{name: str(task[name]) for name in ("name", "digest")} for task in stored]
+    except (KeyError, TypeError) as error:
+        raise InputFormatError(
+            f"the tasks of the training are not as expected: {error}", where=where
+        ) from None
 
 
 def _identity(task: Task) -> dict[str, str]:

@@ -132,7 +132,7 @@ def test_padding_changes_nothing(
 ) -> None:
     """What a GPU evaluates in place of the batch gives the values of the batch."""
     from misstep.policies.gnn.graphs import MAX_RECORDS, pad, padded_states
-    from misstep.policies.gnn.torch_extra import exact_arithmetic
+    from misstep.policies.torch_extra import exact_arithmetic
 
     policy = open_policy(domain, problem)
     evaluator = policy._evaluator

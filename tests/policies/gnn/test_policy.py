@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,7 +169,7 @@ def test_bad_arguments(policy: Callable[..., GNNPolicy], task: Task) -> None:
         load("", task)
 
 
-def test_without_pytorch(task: Task, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
+@pytest.mark.usefixtures("without_torch")
+def test_without_pytorch(task: Task) -> None:
     with pytest.raises(MissingDependencyError, match=r"misstep\[neural\]"):
         load("model.ckpt", task)

@@ -18,6 +18,7 @@ from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning import environments
 from misstep.training.qlearning.settings import QSettings
+from support.disk import files_up_to
 from support.jani import TINY_LINE, write
 from training.qlearning.conftest import figures, networks
 
@@ -130,6 +131,22 @@ def test_killed_after_the_state_was_written(
     assert resume(task, out).checkpoints == 4
     assert networks(out) == whole
     assert figures(out) == lines
+
+
+@pytest.mark.parametrize(("size", "file"), [(900, "last"), (4_000, "state.npz")])
+def test_full_disk(task: JaniTask, small: QSettings, tmp_path: Path, size: int, file: str) -> None:
+    train(task, tmp_path / "whole", small)
+    out = tmp_path / "out"
+    with files_up_to(size):
+        with pytest.raises(InputFileError, match=r"cannot write.*--resume") as refused:
+            train(task, out, small)
+        assert file in str(refused.value.where)
+        with pytest.raises(InputFileError, match=r"cannot write.*--resume"):
+            resume(task, out)
+        assert not list(out.rglob(".*"))
+    resume(task, out)
+    assert networks(out) == networks(tmp_path / "whole")
+    assert figures(out) == figures(tmp_path / "whole")
 
 
 def test_goes_on_for_more_steps(task: JaniTask, small: QSettings, tmp_path: Path) -> None:

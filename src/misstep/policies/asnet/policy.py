@@ -14,7 +14,7 @@ from misstep.policies.asnet.shape import shape_of
 from misstep.policies.asnet.structure import Structure, structure_of
 from misstep.policies.asnet.weights import Weights
 from misstep.policies.native import NativePolicy
-from misstep.policies.policy import Candidates, Policy, States
+from misstep.policies.policy import Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
 
 
@@ -42,7 +42,7 @@ class ASNetPolicy(NativePolicy):
 
     def logits(self, states: States, candidates: Candidates) -> NDArray[np.float32]:
         """The number of each candidate; the policy takes the highest."""
-        return self.core.logits(states, *candidates)
+        return self.core.logits(checked_states(states, self.task), *candidates)
 
 
 def core_network(

@@ -15,21 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from misstep.errors import MissingDependencyError
 from misstep.policies.asnet.shape import Shape
 from misstep.policies.asnet.structure import ALWAYS, MISSING, Structure, structure_of
 from misstep.policies.asnet.weights import Weights, random_weights, tensor_shapes
+from misstep.policies.torch_extra import torch
 from misstep.tasks.task import Task
 
-try:
-    import torch
-    from torch import nn
-    from torch.nn import functional as F  # noqa: N812
-except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise MissingDependencyError(
-        "PyTorch is not installed", hint="pip install 'misstep[neural]'"
-    ) from error
-
+F = torch.nn.functional
 # mypy does not look into PyTorch, so that the types do not depend on whether it is installed.
 Tensor = Any
 
@@ -121,7 +113,7 @@ class GroundTask:
         return result
 
 
-class ASNet(nn.Module):  # type: ignore[misc]
+class ASNet(torch.nn.Module):  # type: ignore[misc]
     """The network: weights that fit every task of a domain. Call it with a task and states."""
 
     def __init__(self, weights: Weights, *, dropout: float = 0.0) -> None:
@@ -132,8 +124,8 @@ class ASNet(nn.Module):  # type: ignore[misc]
         self.training_info = dict(weights.training)
         self.dropout = dropout
         self.names = list(tensor_shapes(weights.shape, weights.hidden, weights.layers))
-        self.tensors = nn.ParameterList(
-            nn.Parameter(torch.tensor(weights.tensors[name])) for name in self.names
+        self.tensors = torch.nn.ParameterList(
+            torch.nn.Parameter(torch.tensor(weights.tensors[name])) for name in self.names
         )
         self._place = {name: i for i, name in enumerate(self.names)}
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from misstep.policies.gnn.encoding import Encoding
+from misstep.policies.torch_extra import torch
 
 
 @dataclass

@@ -14,7 +14,7 @@ from typing import Any
 
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
-from misstep.policies.gnn.torch_extra import require_torch
+from misstep.policies.torch_extra import torch
 from misstep.policies.torch_files import load_weights
 
 MAX_BYTES = 512 * 2**20
@@ -64,7 +64,6 @@ class Checkpoint:
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Reads and checks a checkpoint file."""
-    require_torch()
     content = read_bytes(path, MAX_BYTES, KIND)
     where = str(path)
     stored = load_weights(content, where, KIND, MAX_BYTES)
@@ -152,8 +151,6 @@ def _shapes(
 
 
 def _weight(state: dict[Any, Any], name: str, shape: tuple[int, ...], where: str) -> Any:
-    import torch
-
     weight = state.get(name)
     if not isinstance(weight, torch.Tensor):
         raise _malformed(f"the weight {name} is missing", where)

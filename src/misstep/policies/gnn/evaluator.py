@@ -14,7 +14,7 @@ from misstep.policies.gnn.encoding import Encoding
 from misstep.policies.gnn.graphs import GraphRunner
 from misstep.policies.gnn.network import RelationalNetwork
 from misstep.policies.gnn.noise import object_noise
-from misstep.policies.gnn.torch_extra import exact_arithmetic
+from misstep.policies.torch_extra import exact_arithmetic, torch
 
 # Rows of a piece: on a CPU few enough to stay in the cache, on a GPU enough to fill it.
 ROWS = {"cpu": 4_096, "cuda": 4_194_304}
@@ -66,8 +66,6 @@ def _pieces(offsets: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]
 
 
 def _check_device(device: str) -> str:
-    import torch
-
     kind = device.partition(":")[0]
     if kind not in ROWS:
         raise UsageError(f"no device {device!r}", expected="cpu, cuda or cuda:N")

@@ -11,10 +11,9 @@ from collections import OrderedDict
 from dataclasses import fields
 from typing import Any
 
-import torch
-
 from misstep.policies.gnn.batching import Batch
 from misstep.policies.gnn.network import RelationalNetwork
+from misstep.policies.torch_extra import torch
 
 MAX_STATES = 512  # Beyond this the kernels themselves take longer than their launches.
 MAX_RECORDS = 24

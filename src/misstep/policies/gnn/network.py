@@ -17,11 +17,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch.nn import functional
-
 from misstep.policies.gnn.batching import Batch
 from misstep.policies.gnn.checkpoint import Checkpoint
+from misstep.policies.torch_extra import torch
 
 SHARPNESS = 8.0
 FLOOR = 1e-16
@@ -112,7 +110,9 @@ class RelationalNetwork(torch.nn.Module):  # type: ignore[misc]
         greatest = torch.full((batch.group_count,), -torch.inf, device=messages.device)
         greatest.scatter_reduce_(0, batch.row_group, messages.amax(dim=1), "amax")
         messages.sub_(greatest[batch.row_group, None]).exp_()
-        sums = functional.embedding_bag(batch.by_node, messages, batch.node_start, mode="sum")
+        sums = torch.nn.functional.embedding_bag(
+            batch.by_node, messages, batch.node_start, mode="sum"
+        )
         sums = sums[: len(batch.node_group)]  # A padded batch has sums that belong to no node.
         sums.add_(FLOOR).log_()
         torch.add(sums, greatest[batch.node_group, None], out=out)

@@ -11,9 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UsageError
-from misstep.policies.gnn.torch_extra import require_torch
 from misstep.policies.options import flag, split_options, whole, word
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
@@ -44,7 +51,6 @@ class GNNPolicy(Policy):
 
     def __init__(self, task: Task, path: Path, options: Options | None = None) -> None:
         super().__init__(task)
-        require_torch()
         from misstep.policies.gnn.checkpoint import read_checkpoint
         from misstep.policies.gnn.encoding import encode
         from misstep.policies.gnn.evaluator import Evaluator
@@ -61,6 +67,7 @@ class GNNPolicy(Policy):
         self.batch_size = 256 if self._evaluator.kind == "cpu" else 4096
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        states = checked_states(states, self.task)
         offsets, operators = self.all_candidates(states) if candidates is None else candidates
         offsets = np.asarray(offsets, dtype=np.int64)
         parents = np.repeat(np.arange(len(states)), np.diff(offsets))
@@ -88,6 +95,7 @@ class GNNPolicy(Policy):
         return answers
 
     def values(self, states: States) -> NDArray[np.float64]:
+        states = checked_states(states, self.task)
         return self._scores(states, np.arange(len(states) + 1))[0]
 
     def _scores(

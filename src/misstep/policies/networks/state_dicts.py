@@ -28,10 +28,8 @@ def decode_safetensors(content: bytes, where: str) -> MlpWeights:
 
 
 def decode_torch(content: bytes, where: str) -> MlpWeights:
-    from misstep.policies.gnn.torch_extra import require_torch
     from misstep.policies.torch_files import load_weights
 
-    require_torch("state dicts of PyTorch")
     stored = load_weights(content, where, TORCH, MAX_BYTES)
     if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
         stored = stored["state_dict"]
@@ -41,7 +39,7 @@ def decode_torch(content: bytes, where: str) -> MlpWeights:
 
 
 def _array(name: Any, tensor: Any, where: str) -> Array:
-    import torch
+    from misstep.policies.torch_extra import torch
 
     if (
         not isinstance(tensor, torch.Tensor)

@@ -18,7 +18,7 @@ import numpy as np
 
 from misstep.errors import InputFormatError, ToolError, UnsupportedError, UsageError
 from misstep.policies.options import positive, split_options
-from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
+from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
 from misstep.policies.process.channel import Channel, ProgramError
 from misstep.policies.process.protocol import (
     AnswerReader,
@@ -98,7 +98,7 @@ class ProcessPolicy(Policy):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
             raise UnsupportedError(f"the policy {self.name} does not choose among candidates")
-        states = np.ascontiguousarray(states, dtype=np.int32)
+        states = checked_states(states, self.task)
         answers = Answers(np.full(len(states), FAILED, dtype=np.int32), evaluations=len(states))
         start = 0
         while start < len(states):

@@ -20,7 +20,15 @@ from misstep.errors import (
     UsageError,
 )
 from misstep.policies.options import positive, split_options
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
 from misstep.policies.remote.names import Matching
@@ -118,7 +126,7 @@ class GrpcPolicy(Policy):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
             raise UnsupportedError(f"the policy {self.name} does not choose among candidates")
-        states = np.ascontiguousarray(states, dtype=np.int32)
+        states = checked_states(states, self.task)
         self.task.check_batch(states)
         answers = Answers(np.full(len(states), FAILED, dtype=np.int32), evaluations=len(states))
         if len(states):

@@ -140,6 +140,9 @@ class PolicyServer:
         start = perf_counter()
         try:
             answers = self._policy.decide(np.array(states, dtype=np.int32).reshape(len(states), -1))
+            problem = answers.problem(len(states), self._policy.task)
+            if problem is not None:
+                return [problem] * len(states)
             return [
                 answers.messages.get(row, "the policy failed") if operator == FAILED else operator
                 for row, operator in enumerate(answers.operators.tolist())

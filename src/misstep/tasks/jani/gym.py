@@ -21,7 +21,7 @@ from misstep.tasks.jani.task import JaniTask
 
 try:
     import gymnasium
-except ImportError as error:  # pragma: no cover - depends on what is installed
+except ImportError as error:
     raise MissingDependencyError(
         "environments need Gymnasium, which is not installed", hint="pip install 'misstep[gym]'"
     ) from error

@@ -14,18 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import InputFormatError, MissingDependencyError
+from misstep.errors import InputFormatError
 from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
+from misstep.policies.torch_extra import torch
 from misstep.training.qlearning.environments import Rows
 from misstep.training.qlearning.replay import Batch
 from misstep.training.qlearning.settings import QSettings
-
-try:
-    import torch
-except ImportError as error:  # pragma: no cover - depends on what is installed
-    raise MissingDependencyError(
-        "training needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
-    ) from error
 
 Tensor = Any  # mypy does not look into PyTorch
 Floats = NDArray[np.float32]

@@ -1,4 +1,7 @@
-"""PyTorch is an extra: it is imported when a network is loaded, not before."""
+"""PyTorch, which is an extra: whoever needs it takes it from here, and imports that only when a network is loaded.
+
+from misstep.policies.torch_extra import torch
+"""
 
 from __future__ import annotations
 
@@ -7,16 +10,12 @@ from contextlib import contextmanager
 
 from misstep.errors import MissingDependencyError
 
-
-def require_torch(users: str = "graph network policies") -> None:
-    """Imports PyTorch, or says how to get it."""
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{users} need PyTorch, which is not installed",
-            hint="pip install 'misstep[neural]'",
-        ) from error
+try:
+    import torch
+except ImportError as error:
+    raise MissingDependencyError(
+        "this needs PyTorch, which is not installed", hint="pip install 'misstep[neural]'"
+    ) from error
 
 
 @contextmanager
@@ -26,8 +25,6 @@ def exact_arithmetic() -> Iterator[None]:
     More threads split sums differently and are slower on matrices of this size; reduced precision
     on a GPU (TF32) changes decisions.
     """
-    import torch
-
     threads = torch.get_num_threads()
     precision = torch.get_float32_matmul_precision()
     torch.set_num_threads(1)
@@ -40,4 +37,4 @@ def exact_arithmetic() -> Iterator[None]:
         torch.set_float32_matmul_precision(precision)
 
 
-__all__ = ["exact_arithmetic", "require_torch"]
+__all__ = ["exact_arithmetic", "torch"]

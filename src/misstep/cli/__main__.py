@@ -1,3 +1,0 @@
-from misstep.cli.main import main
-
-main()

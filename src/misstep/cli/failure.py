@@ -1,0 +1,29 @@
+"""How the program ends when it fails. Imports next to nothing: it serves while the commands are still being loaded."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from misstep.errors import MisstepError
+
+
+def tell(error: MisstepError, *, as_json: bool) -> int:
+    """One line, and with `--json` one object; returns the exit code."""
+    try:
+        if as_json:
+            print(json.dumps(error.as_dict()), flush=True)
+    except OSError:
+        close_output()
+    # Not through rich: it would wrap the line at the width of the terminal.
+    sys.stderr.write(f"misstep: {error}\n")
+    return error.exit_code
+
+
+def close_output() -> None:
+    """Nothing more can be written, also not what the interpreter flushes when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+__all__ = ["close_output", "tell"]

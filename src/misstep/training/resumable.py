@@ -1,0 +1,151 @@
+"""What the folders of all trainings share: settings, a lock, and files that a full disk does not spoil.
+
+settings.json      what was asked for, and of which tasks
+run.lock           held while the training is open
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.campaigns.lock import WriterLock
+from misstep.errors import InputFileError, InputFormatError
+from misstep.files import read_bytes, write_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SETTINGS = "settings.json"
+MAX_BYTES = 1 << 30
+Arrays = dict[str, NDArray[Any]]
+
+
+class ResumableFolder:
+    """Open it with `create` or `open_folder`; it holds the lock until `close`."""
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    PARTS: ClassVar[tuple[str, ...]]  # folders inside
+
+    def __init__(self, path: Path, settings: dict[str, Any]) -> None:
+        self.path = path
+        self.settings = settings
+        self._lock = WriterLock(path)
+
+    @staticmethod
+    def require_new(path: Path) -> None:
+        if (path / SETTINGS).exists():
+            raise InputFileError(
+                "there is a training in this folder",
+                where=str(path),
+                hint="go on with it by --resume, or choose another folder",
+            )
+
+    @classmethod
+    def create(cls, path: Path, settings: dict[str, Any]) -> Self:
+        cls.require_new(path)
+        try:
+            for part in cls.PARTS:
+                (path / part).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputFileError(
+                f"cannot make the folder: {error.strerror or error}", where=str(path)
+            ) from error
+        folder = cls(path, settings)
+        try:
+            folder.write_settings()
+        except BaseException:
+            folder.close()
+            raise
+        return folder
+
+    @classmethod
+    def open_folder(cls, path: Path) -> Self:
+        file = path / SETTINGS
+        if not file.exists():
+            raise InputFileError(
+                "no training in this folder", where=str(path), hint="leave out --resume"
+            )
+        content = read_bytes(file, MAX_BYTES, "the settings of a training")
+        settings = json_object(content, str(file))
+        if (settings.pop("format", None), settings.pop("version", None)) != (
+            cls.FORMAT,
+            cls.VERSION,
+        ):
+            raise InputFormatError(
+                "these are not the settings of a training of this kind",
+                where=str(file),
+                expected=f"{cls.FORMAT}, version {cls.VERSION}",
+            )
+        return cls(path, settings)
+
+    def close(self) -> None:
+        self._lock.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write_settings(self) -> None:
+        document = {"format": self.FORMAT, "version": self.VERSION, **self.settings}
+        text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        write_bytes(self.path / SETTINGS, text.encode())
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around all that is written on the way: what fails there has cost nothing but the last step."""
+        try:
+            yield
+        except InputFileError as error:
+            raise InputFileError(
+                error.what,
+                where=error.where,
+                hint="all before it is kept; make room, or mend the folder, then go on with --resume",
+            ) from error
+
+    def write_arrays(self, name: str, arrays: Arrays) -> None:
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        with self.writing():
+            write_bytes(self.path / name, buffer.getvalue())
+
+    def read_arrays(self, name: str, expected: Iterable[str]) -> Arrays:
+        path = self.path / name
+        content = read_bytes(path, MAX_BYTES, "a file of the training")
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                arrays = dict(stored)
+        except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise InputFormatError(
+                f"the file is damaged: {str(error)[:80]}", where=str(path)
+            ) from error
+        missing = [array for array in expected if array not in arrays]
+        if missing:
+            raise InputFormatError(
+                f"the file is damaged: there is no array {missing[0]}", where=str(path)
+            )
+        return arrays
+
+
+def json_object(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        document = json.loads(content)
+    except ValueError as error:
+        raise InputFormatError(f"not JSON: {error}", where=where) from error
+    if not isinstance(document, dict):
+        raise InputFormatError("not a JSON object", where=where)
+    return document
+
+
+__all__ = ["Arrays", "ResumableFolder", "json_object"]
