@@ -21,7 +21,7 @@ from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import Settings
 from misstep.oracles import Walk, Workbench, parse_oracle
 from misstep.oracles.dominance import try_dominance
-from misstep.oracles.grammar import read_oracle, needs_dominance
+from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.policy import Policy
 from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
