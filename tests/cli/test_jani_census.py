@@ -128,4 +128,4 @@ def test_property_and_constants(capsys: Captured) -> None:
         assert message in captured.err
         assert captured.err.count("\n") == 1
     assert run("census", "task.sas", "--constant", "top=4") == 2
-    assert "--constant without a model" in capsys.readouterr().err
+    assert "--constant has no meaning here; expected MODEL.jani" in capsys.readouterr().err

@@ -17,18 +17,16 @@ from time import perf_counter, time
 from typing import Any
 
 from misstep.campaigns.configuration import CampaignSettings
-from misstep.campaigns.create import DATABASE_NAME
 from misstep.campaigns.records import Event, PoolRecord
-from misstep.campaigns.settings import without_none
 from misstep.campaigns.store import (
     POOL_FINISHED,
     TASK_FINISHED,
     CampaignStore,
-    create_store,
+    begin_store,
     open_store,
 )
 from misstep.campaigns.testing import Job, Tested, judge_chunk
-from misstep.errors import InputFileError, InputFormatError
+from misstep.errors import InputFormatError, UsageError
 from misstep.faults.explain import follow
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
@@ -86,6 +84,13 @@ class Campaign:
 
     def run(self, tasks: Sequence[Task]) -> Summary:
         """Work until all tasks are done. Interrupted, it keeps the chunks that are finished."""
+        known = self.store.task_names()
+        if known and set(known) != {task.name for task in tasks}:
+            raise UsageError(
+                "the campaign has other tasks",
+                where=str(self.store.folder),
+                expected=", ".join(known),
+            )
         with self.store.unit():  # all or none: a campaign knows its tasks
             for task in tasks:
                 self.store.add_task(task)
@@ -239,20 +244,10 @@ class Campaign:
         return total
 
 
-def start_store(folder: Path, settings: CampaignSettings) -> CampaignStore:
-    """A new campaign; also where an earlier start of the same campaign was killed before it knew its tasks."""
+def start_store(folder: Path, settings: CampaignSettings, *, resume: bool = False) -> CampaignStore:
+    """The campaign with these settings; one that exists only to `resume`."""
     read_oracle(settings.oracle)  # before there is anything that a corrected command would meet
-    config = settings.as_dict()
-    try:
-        return create_store(folder, config)
-    except InputFileError:
-        if not (folder / DATABASE_NAME).exists():
-            raise
-        store = open_store(folder)
-        if not store.task_names() and store.config == without_none(config):
-            return store
-        store.close()
-        raise
+    return begin_store(folder, settings.as_dict(), resume=resume)
 
 
 def resume_store(folder: Path) -> tuple[CampaignStore, CampaignSettings, list[Task]]:

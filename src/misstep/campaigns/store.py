@@ -35,7 +35,7 @@ import hashlib
 import os
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +56,7 @@ from misstep.campaigns.database import (
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.records import Event, PoolRecord, RunRecord, TestedState, VerdictRecord
 from misstep.campaigns.schema import VERSION, check_version, migrate
-from misstep.campaigns.settings import Settings, from_toml
+from misstep.campaigns.settings import Settings, from_toml, without_none
 from misstep.campaigns.view import tested_states
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.pddl.text import Source
@@ -526,6 +526,42 @@ def create_store(folder: str | os.PathLike[str], config: Settings) -> CampaignSt
     return CampaignStore(place, prepare(place, config))
 
 
+def begin_store(folder: Path, config: Settings, *, resume: bool = False) -> CampaignStore:
+    """A new campaign, or this very one if it was begun in the folder before.
+
+    That is for those who `resume`, and for all where the first start was killed before it knew what to test.
+    """
+    try:
+        return create_store(folder, config)
+    except InputFileError:
+        if not (folder / DATABASE_NAME).exists():
+            raise
+        store = open_store(folder)
+        changed = _difference(store.config, without_none(config))
+        begun = store.rows("SELECT 1 FROM tasks UNION SELECT 1 FROM models")
+        if changed is None and (resume or not begun):
+            return store
+        store.close()
+        if resume:
+            raise UsageError(
+                f"this is not the campaign in the folder: {changed}",
+                where=str(folder),
+                hint="give --resume and --out alone, or choose another folder",
+            ) from None
+        raise
+
+
+def _difference(known: Settings, given: Settings) -> str | None:
+    for name in dict.fromkeys([*known, *given]):
+        before, now = known.get(name), given.get(name)
+        if isinstance(before, Mapping) and isinstance(now, Mapping):
+            if inner := _difference(before, now):
+                return inner
+        elif before != now:
+            return f"its {name} is {before}, not {now}"
+    return None
+
+
 def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> CampaignStore:
     """Open a campaign, to go on with it or only to read."""
     place = Path(folder)
@@ -549,6 +585,7 @@ __all__ = [
     "TASK_FINISHED",
     "CampaignStore",
     "LastUnit",
+    "begin_store",
     "create_store",
     "open_store",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -108,6 +109,17 @@ def repeat_options(arguments: list[str]) -> list[str]:
         else:
             result.append(argument)
     return result
+
+
+def typed(context: typer.Context, names: Iterable[str]) -> list[str]:
+    """Which of these parameters the user has given, as they are written on the command line."""
+    wanted = set(names)
+    found = []
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in wanted and source is not None and source.name == "COMMANDLINE":
+            found.append(parameter.opts[0])
+    return found
 
 
 def check_limits(**limits: float | None) -> None:

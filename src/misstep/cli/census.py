@@ -16,7 +16,14 @@ from misstep.cli.arguments import (
     read_task,
 )
 from misstep.cli.jani_census import jani_census
-from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
+from misstep.cli.models import (
+    MODEL_OPTIONS,
+    Constants,
+    Inapplicable,
+    Property,
+    is_model,
+    refuse_options,
+)
 from misstep.cli.output import print_json, print_pairs, search_progress
 from misstep.faults.census import policy_census
 from misstep.policies.load import load_policy
@@ -24,6 +31,7 @@ from misstep.tasks.census import DEFAULT_MAX_STATES, Census, state_space
 
 
 def census_command(
+    context: typer.Context,
     task: TaskPaths,
     policy: Annotated[
         str | None,
@@ -51,6 +59,7 @@ def census_command(
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     if is_model(task):
+        refuse_options(context, ["keep_unimportant"], "a planning task")
         return jani_census(
             task,
             policy,
@@ -62,7 +71,7 @@ def census_command(
             memory_limit=memory_limit,
             as_json=as_json,
         )
-    refuse_model_options(property, constant)
+    refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
     loaded = read_task(task, keep_unimportant)
     with search_progress("enumerating") as progress:
         space = state_space(

@@ -12,11 +12,10 @@ from misstep.campaigns.create import DATABASE_NAME
 from misstep.campaigns.safety import SafetyCampaign, SafetySummary
 from misstep.campaigns.safety_settings import SAFETY, SafetySettings
 from misstep.campaigns.safety_store import SafetyStore
-from misstep.campaigns.settings import without_none
-from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.campaigns.store import CampaignStore, begin_store, open_store
 from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, remark
-from misstep.errors import InputFileError, Interrupted
+from misstep.errors import Interrupted
 
 
 def is_safety_campaign(folder: Path) -> bool:
@@ -38,8 +37,10 @@ def test_model(
     constants: list[str] | None,
     progress: AbstractContextManager[Progress],
     as_json: bool,
+    *,
+    resume: bool,
 ) -> int:
-    """Begin a campaign, or go on with the one in `out` if there are no settings."""
+    """Begin a campaign, or go on with the one in `out`, whatever its settings are if none are given."""
     began = monotonic()
     if settings is None:
         store = open_store(out)
@@ -47,7 +48,7 @@ def test_model(
         task = SafetyStore(store).model()
     else:
         task = read_model(paths, property, constants)
-        store = _start(out, settings)
+        store = begin_store(out, settings.as_dict(), resume=resume)
     try:
         with store, progress as report:
             summary = SafetyCampaign(store, settings, report).run(task)
@@ -60,22 +61,6 @@ def test_model(
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
-
-
-def _start(out: Path, settings: SafetySettings) -> CampaignStore:
-    """A new campaign; also where an earlier start of the same was killed before it knew its model."""
-    try:
-        return create_store(out, settings.as_dict())
-    except InputFileError:
-        if not (out / DATABASE_NAME).exists():
-            raise
-        store = open_store(out)
-        if not store.rows("SELECT 1 FROM models") and store.config == without_none(
-            settings.as_dict()
-        ):
-            return store
-        store.close()
-        raise
 
 
 def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from misstep.cli.arguments import typed
 from misstep.errors import UsageError
 from misstep.safety.system import INAPPLICABLE
 from misstep.tasks.jani.load import load_jani
@@ -41,6 +43,8 @@ Inapplicable = Annotated[
     ),
 ]
 
+MODEL_OPTIONS = ("property", "constant", "inapplicable")
+
 
 def is_model(paths: list[Path]) -> bool:
     return paths[0].suffix.lower() == ".jani"
@@ -55,11 +59,10 @@ def read_model(paths: list[Path], property: str | None, constants: list[str] | N
     return load_jani(paths[0], property, _parameters(constants or []))
 
 
-def refuse_model_options(property: str | None, constants: list[str] | None) -> None:
-    """Where there is no model they would be ignored in silence."""
-    for name, given in (("--property", property), ("--constant", constants)):
-        if given:
-            raise UsageError(f"{name} without a model", expected="MODEL.jani as the task")
+def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:
+    """Options that have no meaning for what is tested; without this they would be ignored in silence."""
+    for option in typed(context, names):
+        raise UsageError(f"{option} has no meaning here", expected=expected)
 
 
 def _parameters(constants: list[str]) -> dict[str, bool | int | float]:
@@ -86,10 +89,11 @@ def _value(text: str, value: str) -> bool | int | float:
 
 
 __all__ = [
+    "MODEL_OPTIONS",
     "Constants",
     "Inapplicable",
     "Property",
     "is_model",
     "read_model",
-    "refuse_model_options",
+    "refuse_options",
 ]

@@ -25,9 +25,16 @@ from misstep.campaigns.campaign import Campaign, Progress, Summary, resume_store
 from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
-from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task
+from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task, typed
 from misstep.cli.jani_test import is_safety_campaign, test_model
-from misstep.cli.models import Constants, Inapplicable, Property, is_model, refuse_model_options
+from misstep.cli.models import (
+    MODEL_OPTIONS,
+    Constants,
+    Inapplicable,
+    Property,
+    is_model,
+    refuse_options,
+)
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
@@ -46,7 +53,27 @@ TaskPaths = Annotated[
 ]
 
 
+# What makes sense only where a planning task is tested, or only where a model is.
+OF_TASKS = (
+    *(
+        "suite",
+        "paper",
+        "objective",
+        "pool",
+        "min_weight",
+        "walk_length",
+        "estimate",
+        "state_budget",
+    ),
+    *("expansion_budget", "novelty", "dead_ends", "patience", "fuzz_time", "require_solved"),
+    "keep_unimportant",
+)
+OF_MODELS = ("runs", "lookahead_cap", "radius", *MODEL_OPTIONS)
+SHARED = ("policy", "bias", "oracle", "seed", "max_steps")
+
+
 def command(
+    context: typer.Context,
     task: TaskPaths = None,
     policy: Annotated[
         str | None,
@@ -122,7 +149,7 @@ def command(
         bool,
         typer.Option("--require-solved", help="Skip tasks whose initial state it does not solve."),
     ] = False,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Processes.")] = 1,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Of planning tasks: processes.")] = 1,
     batch_size: Annotated[
         int | None, typer.Option(metavar="N", help="States per question.")
     ] = None,
@@ -153,10 +180,16 @@ def command(
         lookahead_cap=lookahead_cap,
     )
     began = monotonic()
-    model = task is not None and is_model(task)
-    if model or (resume and is_safety_campaign(out)):
+    again = typed(context, ("task", *SHARED, *OF_TASKS, *OF_MODELS))
+    if resume and again and (policy is None or not (task or suite)):
+        raise UsageError(
+            f"{again[0]} with --resume",
+            expected="--resume and --out alone, or the whole command again",
+        )
+    if is_model(task) if task else resume and is_safety_campaign(out):
+        refuse_options(context, OF_TASKS, "a planning task")
         chosen = None
-        if not resume:
+        if again or not resume:
             chosen = SafetySettings(
                 _required(policy),
                 bias or "greedy-inf",
@@ -168,11 +201,11 @@ def command(
                 lookahead_cap=lookahead_cap,
                 inapplicable=inapplicable,
             )
-        return test_model(task or [], chosen, out, property, constant, _progress(), as_json)
-    refuse_model_options(property, constant)
-    if resume:
-        store, settings, tasks = resume_store(out)
-    else:
+        return test_model(
+            task or [], chosen, out, property, constant, _progress(), as_json, resume=resume
+        )
+    refuse_options(context, OF_MODELS, "MODEL.jani as the task")
+    if again or not resume:
         changes: dict[str, Any] = {
             "bias": bias,
             "max_states": pool,
@@ -197,7 +230,9 @@ def command(
             fuzzing=fuzzing,
         )
         tasks = _read_tasks(task, suite, keep_unimportant)
-        store = start_store(out, settings)
+        store = start_store(out, settings, resume=resume)
+    else:
+        store, settings, tasks = resume_store(out)
     with store, _progress() as progress:
         summary = Campaign(
             store, settings, jobs=jobs, batch_size=batch_size, progress=progress

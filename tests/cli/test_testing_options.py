@@ -1,0 +1,97 @@
+"""Options of `misstep test` that would change nothing are refused, and --resume goes on with nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.commands import misstep, result_of
+
+
+@pytest.fixture
+def gripper(tmp_path: Path) -> list[Path]:
+    assert misstep("generate", "gripper", "--balls", "2", "-o", tmp_path / "task").returncode == 0
+    return [tmp_path / "task"]
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Path:
+    path = tmp_path / "line.jani"
+    assert misstep("generate", "one-way-line", "--cells", "4", "-o", path).returncode == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--pool", "5"),
+        ("--preset", "p24"),
+        ("--objective", "cost"),
+        ("--require-solved",),
+        ("--fuzz-time", "3"),
+    ],
+)
+def test_options_of_planning_tasks_do_not_fit_a_model(
+    option: tuple[str, ...], line: Path, tmp_path: Path
+) -> None:
+    done = misstep("test", line, "--policy", "first", "-o", tmp_path / "out", *option)
+    assert done.returncode == 2
+    assert f"{option[0]} has no meaning here; expected a planning task" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "option",
+    [("--runs", "1000"), ("--radius", "1"), ("--property", "p"), ("--inapplicable", "error")],
+)
+def test_options_of_models_do_not_fit_a_task(
+    option: tuple[str, ...], gripper: list[Path], tmp_path: Path
+) -> None:
+    done = misstep("test", *gripper, "--policy", "first", "-o", tmp_path / "out", *option)
+    assert done.returncode == 2
+    assert f"{option[0]} has no meaning here; expected MODEL.jani as the task" in done.stderr
+
+
+def test_resume_takes_nothing_or_the_whole_command(gripper: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command: list[str | Path] = ["test", *gripper, "--policy", "first", "--pool", "7", "-o", out]
+    # There is nothing yet: the whole command begins, in whatever moment the first start was killed.
+    begun = result_of(*command, "--resume", code=1)
+    assert begun["tested"] == 7
+    alone: list[str | Path] = ["test", "-o", out]
+    for again in (command, alone):
+        assert result_of(*again, "--resume", code=1)["tested"] == 7
+    assert misstep(*command).returncode == 30
+    for changed, difference in (
+        (["--pool", "8"], "its max_states is 7, not 8"),
+        (["--policy", "random:1"], "its policy is first, not random:1"),
+        (["--oracle", "lmcut"], "not lmcut"),
+    ):
+        done = misstep(*command, *changed, "--resume")
+        assert done.returncode == 2
+        assert difference in done.stderr
+    done = misstep("test", "-o", out, "--resume", "--pool", "7")
+    assert done.returncode == 2
+    assert "--pool with --resume; expected --resume and --out alone" in done.stderr
+    assert misstep("generate", "gripper", "--balls", "3", "-o", tmp_path / "x").returncode == 0
+    command[1] = tmp_path / "x"
+    assert "is not the one" in misstep(*command, "--resume").stderr
+    command[1:2] = [tmp_path / "x" / "domain.pddl", tmp_path / "other.pddl"]
+    (tmp_path / "x" / "problem.pddl").rename(tmp_path / "other.pddl")
+    assert "the campaign has other tasks" in misstep(*command, "--resume").stderr
+
+
+def test_a_model_is_resumed_in_the_same_ways(line: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command: list[str | Path] = ["test", line, "--policy", "random:1", "--runs", "60", "-o", out]
+    alone: list[str | Path] = ["test", "-o", out]
+    runs = [result_of(*again, "--resume", code=1)["runs"] for again in (command, command, alone)]
+    assert runs == [60, 60, 60]
+    done = misstep(*command, "--seed", "3", "--resume")
+    assert done.returncode == 2
+    assert "its seed is 0, not 3" in done.stderr
+    other = tmp_path / "line2.jani"
+    assert misstep("generate", "one-way-line", "--cells", "5", "-o", other).returncode == 0
+    command[1] = other
+    assert "is not the one that the campaign began with" in misstep(*command, "--resume").stderr
