@@ -106,7 +106,7 @@ bool read_factor(std::string_view &in, const std::vector<int> &domain_sizes, Fac
         factor.variables.push_back(static_cast<int>(variable));
     }
     if (!get(in, size, 1, 1 << 30) || !get(in, fallback, 0, static_cast<int>(Fallback::time)) ||
-        !get(in, length, 1, static_cast<std::int64_t>(in.size() / sizeof(std::int64_t))))
+        !get(in, length, 1, std::numeric_limits<std::int64_t>::max()) || static_cast<std::uint64_t>(length) > in.size() / sizeof length)
         return false;
     factor.fallback = static_cast<Fallback>(fallback);
     std::vector<std::int64_t> numbers(length);
