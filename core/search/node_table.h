@@ -59,7 +59,11 @@ class NodeTable {
     }
     // How a best-first search ended; what it proves about plans it did not find is for the search to say.
     SearchResult result(Status status, Limit limit, const Progress &progress, StateId goal) const {
-        SearchResult result{.status = status, .limit = limit, .progress = progress, .registered = size()};
+        SearchResult result;
+        result.status = status;
+        result.limit = limit;
+        result.progress = progress;
+        result.registered = size();
         if (status == Status::plan) {
             result.plan = plan_to(goal);
             result.cost = nodes_[goal].g;
