@@ -110,6 +110,25 @@ def test_same_pool_after_an_interruption(variant: str, name: str) -> None:
         assert second.run() == whole
 
 
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_entries_alone_are_enough_to_go_on(variant: str) -> None:
+    """That is what a campaign stores; whether the choice was smoothed has to be seen from them."""
+    task = small_task("miconic-3")
+    settings = replace(VARIANTS[variant], max_states=10_000, patience=60)
+    whole = pool_of(task, settings)
+    assert (whole.smoothed_at is not None) == settings.needs_policy
+    ends = [e.iteration for e in whole] + [whole.iterations]
+    for k in range(1, len(whole) + 1):
+        if ends[k - 1] == ends[k]:
+            continue  # an iteration is stored as a whole
+        saved = Pool(whole.entries[:k], iterations=ends[k - 1] + 1)
+        policy = load_policy(SPEC, task)
+        resumed = make_fuzzer(task, PolicyRunner(policy), settings, 1, pool=saved).run()
+        assert resumed.entries == whole.entries
+        assert resumed.smoothed_at == whole.smoothed_at
+        assert resumed.remarks == whole.remarks
+
+
 class Nervous(InPython):
     """Raises Ctrl-C at its n-th call."""
 

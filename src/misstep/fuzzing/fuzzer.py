@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -52,6 +53,7 @@ class Fuzzer(ABC):
             raise UsageError(
                 "the pool does not begin with the initial state", hint="it is of another task"
             )
+        self._recall_smoothing()
         self.graph = _core.PolicyGraph(task) if runner is None else runner.graph
         self.space = (
             state_space(task, max_states=settings.exact_states)
@@ -123,15 +125,33 @@ class Fuzzer(ABC):
             return self._stopped(f"{pool.iterations} iterations were allowed")
         if pool.idle() < settings.patience:
             return False
-        idle = f"no new state in {settings.patience} iterations in a row"
-        if pool.smoothed_at is None and settings.needs_policy and settings.min_weight > 0:
-            pool.smoothed_at = pool.iterations
-            pool.remark(
-                f"{idle}, at {len(pool)} states: from iteration {pool.iterations} on "
-                f"{settings.min_weight:.0%} of the choices are uniform"
-            )
+        if self._may_smooth():
+            self._smooth(pool.iterations, len(pool))
             return False
-        return self._stopped(idle)
+        return self._stopped(self._idle())
+
+    def _idle(self) -> str:
+        return f"no new state in {self.settings.patience} iterations in a row"
+
+    def _may_smooth(self) -> bool:
+        settings = self.settings
+        return self.pool.smoothed_at is None and settings.needs_policy and settings.min_weight > 0
+
+    def _smooth(self, iteration: int, states: int) -> None:
+        self.pool.smoothed_at = iteration
+        self.pool.remark(
+            f"{self._idle()}, at {states} states: from iteration {iteration} on "
+            f"{self.settings.min_weight:.0%} of the choices are uniform"
+        )
+
+    def _recall_smoothing(self) -> None:
+        """A pool that was stored as its entries does not say when the choice was smoothed, but where it was idle."""
+        if not self._may_smooth():
+            return
+        for states, (before, after) in enumerate(pairwise(self.pool), 1):
+            if after.iteration - before.iteration > self.settings.patience:
+                self._smooth(before.iteration + 1 + self.settings.patience, states)
+                return
 
     def _hopeless(self) -> bool:
         if self.task.is_goal(self.task.initial_state):
