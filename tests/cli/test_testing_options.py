@@ -95,3 +95,46 @@ def test_a_model_is_resumed_in_the_same_ways(line: Path, tmp_path: Path) -> None
     assert misstep("generate", "one-way-line", "--cells", "5", "-o", other).returncode == 0
     command[1] = other
     assert "is not the one that the campaign began with" in misstep(*command, "--resume").stderr
+
+
+def test_a_mistyped_policy_leaves_the_folder_free(gripper: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command: list[str | Path] = ["test", *gripper, "--pool", "3", "-o", out, "--policy"]
+    for wrong, code in (("foo:1", 2), ("python:missing.py:f", 30), ("plan:missing", 30)):
+        assert misstep(*command, wrong).returncode == code
+    assert misstep("records", out).returncode in (0, 30)
+    assert result_of(*command, "first", code=1)["tested"] == 3
+    assert misstep(*command, "optimal").returncode == 30  # now there is something to lose
+    assert result_of("test", "--resume", "-o", out, code=1)["remarks"] == [
+        "problem: the policy does not solve the initial state (loop)"
+    ]
+
+
+def test_calls_of_all_processes_are_counted(tmp_path: Path) -> None:
+    assert misstep("generate", "gripper", "--balls", "6", "-o", tmp_path / "t").returncode == 0
+    counts = []
+    for jobs in ("1", "2"):
+        done = result_of(
+            *("test", tmp_path / "t", "--policy", "noisy:0.3:4+heuristic:ff", "--pool", "60"),
+            *("--preset", "p23", "--jobs", jobs, "-o", tmp_path / jobs),
+            code=1,
+        )
+        counts.append(done["policy_calls"])
+    assert counts[1] >= counts[0] > 60  # processes do not know what others have asked
+
+
+def test_a_policy_that_ends_the_process(tmp_path: Path) -> None:
+    assert misstep("generate", "gripper", "--balls", "6", "-o", tmp_path / "t").returncode == 0
+    (tmp_path / "bad.py").write_text(
+        "import multiprocessing, os\n\n"
+        "def policy(state):\n"
+        "    if multiprocessing.parent_process() is not None:\n"
+        "        os._exit(7)\n"
+        "    return state.operators[0]\n"
+    )
+    done = misstep(
+        *("test", tmp_path / "t", "--policy", f"python:{tmp_path / 'bad.py'}:policy"),
+        *("--pool", "60", "--preset", "p23", "--jobs", "2", "-o", tmp_path / "out"),
+    )
+    assert done.returncode == 33
+    assert "ended by itself" in done.stderr

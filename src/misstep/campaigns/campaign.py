@@ -8,9 +8,13 @@ whether the campaign was killed in between. A chunk is stored as a whole or not 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, time
@@ -26,7 +30,7 @@ from misstep.campaigns.store import (
     open_store,
 )
 from misstep.campaigns.testing import Job, Tested, judge_chunk
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError, Interrupted, ToolError, UsageError
 from misstep.faults.explain import follow
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
@@ -34,6 +38,7 @@ from misstep.oracles.dominance import DominanceFunction, try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.load import load_policy
+from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
 
@@ -91,33 +96,41 @@ class Campaign:
                 where=str(self.store.folder),
                 expected=", ".join(known),
             )
-        with self.store.unit():  # all or none: a campaign knows its tasks
-            for task in tasks:
-                self.store.add_task(task)
+        if known:
+            self._know(tasks)
         for task in tasks:
-            if not self.store.last_unit(task.name).finished:
-                self._run_task(task)
+            if known and self.store.last_unit(task.name).finished:
+                continue
+            policy = load_policy(self.settings.policy, task)
+            try:
+                self._know(
+                    tasks
+                )  # not before there is a policy: a mistyped one leaves nothing behind
+                self._run_task(task, policy)
+            finally:
+                policy.close()
         return self.summary()
 
-    def _run_task(self, task: Task) -> None:
-        policy = load_policy(self.settings.policy, task)
-        try:
-            self.store.set_policy(self.settings.policy, policy.digest)
-            runner = PolicyRunner(policy, batch_size=self.batch_size)
-            if self._left_alone(task, runner):
-                return
-            began = perf_counter()
-            entries = self._make_pool(task, runner)
-            self.seconds["fuzzing"] += perf_counter() - began
-            began = perf_counter()
-            tables = self._dominance(task)
-            self.seconds["dominance"] += perf_counter() - began
-            began = perf_counter()
-            self._test(task, runner, entries, tables)
-            self.seconds["testing"] += perf_counter() - began
-            self.policy_calls += runner.policy_calls
-        finally:
-            policy.close()
+    def _know(self, tasks: Sequence[Task]) -> None:
+        with self.store.unit():  # all or none
+            for task in tasks:
+                self.store.add_task(task)
+
+    def _run_task(self, task: Task, policy: Policy) -> None:
+        self.store.set_policy(self.settings.policy, policy.digest)
+        runner = PolicyRunner(policy, batch_size=self.batch_size)
+        if self._left_alone(task, runner):
+            return
+        began = perf_counter()
+        entries = self._make_pool(task, runner)
+        self.seconds["fuzzing"] += perf_counter() - began
+        began = perf_counter()
+        tables = self._dominance(task)
+        self.seconds["dominance"] += perf_counter() - began
+        began = perf_counter()
+        self._test(task, runner, entries, tables)
+        self.seconds["testing"] += perf_counter() - began
+        self.policy_calls += runner.policy_calls
         self._event(TASK_FINISHED, task)
 
     def _left_alone(self, task: Task, runner: PolicyRunner) -> bool:
@@ -125,7 +138,8 @@ class Campaign:
         if outcome == "goal" or task.is_goal(task.initial_state):
             return False
         text = f"the policy does not solve the initial state ({outcome})"
-        self._event("remark", task, text)
+        if not self.store.pool(task.name):  # else it was said before the campaign was interrupted
+            self._event("remark", task, text)
         if self.settings.require_solved:
             self._event(TASK_FINISHED, task, f"{text}: left alone")
         return self.settings.require_solved
@@ -225,11 +239,20 @@ class Campaign:
             workers, context, _start_worker, (task, self.settings, self.batch_size, tables)
         )
         try:
-            futures: list[Future[list[Tested]]] = [
-                executor.submit(_work, chunk) for chunk in chunks
-            ]
+            with _without_interrupts():
+                futures: list[Future[tuple[list[Tested], int]]] = [
+                    executor.submit(_work, chunk) for chunk in chunks
+                ]
             for future in as_completed(futures):
-                yield future.result()
+                results, calls = future.result()
+                self.policy_calls += calls
+                yield results
+        except BrokenProcessPool as error:
+            raise ToolError(
+                "a process that tests ended by itself",
+                where=task.name,
+                hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
+            ) from error
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
 
@@ -333,20 +356,37 @@ def _pool_record(task: Task, index: int, entry: PoolEntry) -> PoolRecord:
     )
 
 
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that begin here inherit that Ctrl-C waits until they can handle it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 _worker: dict[str, Any] = {}
 
 
 def _start_worker(
     task: Task, settings: CampaignSettings, batch_size: int | None, tables: bytes | str | None
 ) -> None:
+    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(Interrupted.exit_code))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     policy = load_policy(settings.policy, task)
     _worker["dominance"] = read_dominance(task, tables)
     _worker["runner"] = PolicyRunner(policy, batch_size=batch_size)
     _worker["settings"] = settings
 
 
-def _work(chunk: list[Job]) -> list[Tested]:
-    return judge_chunk(_worker["runner"], _worker["settings"], chunk, _worker["dominance"])
+def _work(chunk: list[Job]) -> tuple[list[Tested], int]:
+    """What came out, and how often the policy was asked."""
+    runner: PolicyRunner = _worker["runner"]
+    before = runner.policy_calls
+    results = judge_chunk(runner, _worker["settings"], chunk, _worker["dominance"])
+    return results, runner.policy_calls - before
 
 
 def read_dominance(task: Task, tables: bytes | str | None) -> Dominance | str | None:

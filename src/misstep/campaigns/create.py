@@ -50,6 +50,11 @@ def prepare(folder: Path, config: Settings) -> WriterLock:
     return lock
 
 
+def discard(folder: Path) -> None:
+    """Let a campaign that nothing was stored in look like one that was killed while it was made."""
+    (folder / DATABASE_NAME).rename(folder / (DATABASE_NAME + _UNFINISHED))
+
+
 def _refuse_used(folder: Path) -> None:
     found = {path.name for path in folder.iterdir()}
     if DATABASE_NAME in found:

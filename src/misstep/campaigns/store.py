@@ -43,7 +43,14 @@ from types import TracebackType
 from typing import Any
 
 from misstep.campaigns import rows
-from misstep.campaigns.create import CONFIG_NAME, DATABASE_NAME, prepare, read_config, write_text
+from misstep.campaigns.create import (
+    CONFIG_NAME,
+    DATABASE_NAME,
+    discard,
+    prepare,
+    read_config,
+    write_text,
+)
 from misstep.campaigns.database import (
     AGAIN,
     check_content,
@@ -527,9 +534,9 @@ def create_store(folder: str | os.PathLike[str], config: Settings) -> CampaignSt
 
 
 def begin_store(folder: Path, config: Settings, *, resume: bool = False) -> CampaignStore:
-    """A new campaign, or this very one if it was begun in the folder before.
+    """A new campaign, or, to `resume`, this very one if it was begun in the folder before.
 
-    That is for those who `resume`, and for all where the first start was killed before it knew what to test.
+    One that ended before it knew what to test was never begun, and is in nobody's way.
     """
     try:
         return create_store(folder, config)
@@ -542,6 +549,9 @@ def begin_store(folder: Path, config: Settings, *, resume: bool = False) -> Camp
         if changed is None and (resume or not begun):
             return store
         store.close()
+        if not begun:
+            discard(folder)
+            return create_store(folder, config)
         if resume:
             raise UsageError(
                 f"this is not the campaign in the folder: {changed}",

@@ -53,14 +53,18 @@ def test_model(
         with store, progress as report:
             summary = SafetyCampaign(store, settings, report).run(task)
     except KeyboardInterrupt:
-        raise Interrupted(
-            "stopped by the user; what is done is kept",
-            where=str(out),
-            hint=f"misstep test --resume --out {out} goes on",
-        ) from None
+        raise stopped(out) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
+
+
+def stopped(out: Path) -> Interrupted:
+    return Interrupted(
+        "stopped by the user; what is done is kept",
+        where=str(out),
+        hint=f"misstep test --resume --out {out} goes on",
+    )
 
 
 def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:

@@ -26,7 +26,7 @@ from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.safety_settings import SafetySettings, parse_radius
 from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task, typed
-from misstep.cli.jani_test import is_safety_campaign, test_model
+from misstep.cli.jani_test import is_safety_campaign, stopped, test_model
 from misstep.cli.models import (
     MODEL_OPTIONS,
     Constants,
@@ -68,7 +68,7 @@ OF_TASKS = (
     *("expansion_budget", "novelty", "dead_ends", "patience", "fuzz_time", "require_solved"),
     "keep_unimportant",
 )
-OF_MODELS = ("runs", "lookahead_cap", "radius", *MODEL_OPTIONS)
+OF_MODELS = ("runs", "lookahead_cap", "evaluations", "radius", *MODEL_OPTIONS)
 SHARED = ("policy", "bias", "oracle", "seed", "max_steps")
 
 
@@ -157,6 +157,9 @@ def command(
     lookahead_cap: Annotated[
         int, typer.Option(metavar="N", help="Of a model: states of one lookahead of the fuzzer.")
     ] = LOOKAHEAD_CAP,
+    evaluations: Annotated[
+        int, typer.Option(metavar="N", help="Of a model: effort for one question to the oracle.")
+    ] = SafetySettings.evaluations,
     radius: Annotated[
         str,
         typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
@@ -178,6 +181,7 @@ def command(
         batch_size=batch_size,
         runs=runs,
         lookahead_cap=lookahead_cap,
+        evaluations=evaluations,
     )
     began = monotonic()
     again = typed(context, ("task", *SHARED, *OF_TASKS, *OF_MODELS))
@@ -198,6 +202,7 @@ def command(
                 seed,
                 oracle or "localfix",
                 parse_radius(radius),
+                evaluations,
                 lookahead_cap=lookahead_cap,
                 inapplicable=inapplicable,
             )
@@ -233,10 +238,13 @@ def command(
         store = start_store(out, settings, resume=resume)
     else:
         store, settings, tasks = resume_store(out)
-    with store, _progress() as progress:
-        summary = Campaign(
-            store, settings, jobs=jobs, batch_size=batch_size, progress=progress
-        ).run(tasks)
+    try:
+        with store, _progress() as progress:
+            summary = Campaign(
+                store, settings, jobs=jobs, batch_size=batch_size, progress=progress
+            ).run(tasks)
+    except KeyboardInterrupt:
+        raise stopped(out) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs["total"] else 0
