@@ -138,3 +138,11 @@ def test_a_policy_that_ends_the_process(tmp_path: Path) -> None:
     )
     assert done.returncode == 33
     assert "ended by itself" in done.stderr
+
+
+def test_a_policy_that_never_answers_is_not_praised(gripper: list[Path], tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def policy(state):\n    raise RuntimeError('no')\n")
+    command: list[str | Path] = ["test", *gripper, "--pool", "4", "--fuzz", "none"]
+    policy = f"python:{tmp_path / 'bad.py'}:policy"
+    done = result_of(*command, "--policy", policy, "-o", tmp_path / "out", code=10)
+    assert (done["tested"], done["errors"], done["bugs"]["total"]) == (4, 4, 0)

@@ -36,7 +36,7 @@ from misstep.cli.models import (
     refuse_options,
 )
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
-from misstep.errors import InputFileError, UsageError
+from misstep.errors import InputFileError, UndecidedError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
 from misstep.oracles.grammar import DEFAULT_ORACLE
 from misstep.runs.runner import DEFAULT_MAX_STEPS
@@ -172,7 +172,8 @@ def command(
 ) -> int:
     """Test a policy: fuzz states, run the policy from them, let oracles judge, check every witness, keep all of it.
 
-    The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found.
+    The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found,
+    10 if the policy failed to answer in every run.
     """
     check_limits(
         jobs=jobs,
@@ -247,7 +248,10 @@ def command(
         raise stopped(out) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
-    return 1 if summary.bugs["total"] else 0
+    if summary.bugs["total"]:
+        return 1
+    # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
+    return UndecidedError.exit_code if summary.errors == summary.tested > 0 else 0
 
 
 def _required(policy: str | None) -> str:
