@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from misstep.errors import UsageError
@@ -113,6 +116,19 @@ def test_every_kind_is_there() -> None:
         assert name in known_oracles()
         assert shape(read_oracle(name)) == name
         assert all(p.type in (int, float, bool, str) for p in parameters(kind))
+
+
+def test_the_documented_defaults_are_those_of_the_code() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "oracles.md").read_text()
+    for name in BUILTIN:
+        kind = oracle_kind(name)
+        assert kind is not None
+        defaults = {p.name: str(p.default).lower() for p in parameters(kind)}
+        (row,) = re.findall(rf"(?m)^\| `{name}` \|.*\|(.*)\|$", text)
+        written = {
+            n: v or "none" for n, v in re.findall(r"(\w+)(?:=(\w+))?", row) if n != "seconds"
+        }
+        assert written == {n: v for n, v in defaults.items() if n != "seconds"}, name
 
 
 class Idle(Source):
