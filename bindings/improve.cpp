@@ -64,7 +64,7 @@ void define_improve(nb::module_ &module) {
             return best_elimination(task.generator, start, plan, limits);
         });
     }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::kw_only(), nb::arg("seconds") = nb::none(),
-               "The cheaper of plain and greedy elimination.");
+               "The cheaper of plain and greedy elimination; for long plans plain alone.");
 
     nb::class_<ArasResult>(module, "ArasResult")
         .def_prop_ro("status", [](const ArasResult &self) { return name(self.status); })

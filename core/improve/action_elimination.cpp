@@ -6,6 +6,9 @@ namespace misstep {
 
 namespace {
 
+// Greedy elimination is cubic; past this length it could take longer than the searches it prepares.
+constexpr std::size_t LONGEST_GREEDY = 300;
+
 // The steps of one plan, prepared for being executed over and over: what a step requires, word by word of a packed
 // state, so that executing it reads and writes a few words and allocates nothing.
 class Steps {
@@ -177,6 +180,7 @@ Plan best_elimination(const SuccessorGenerator &generator, const int *start, std
                       const Limits &limits) {
     const Task &task = generator.task();
     Plan first = eliminate(generator, start, plan, Elimination::first, limits);
+    if (plan.size() > LONGEST_GREEDY) return first;
     Plan greedy = eliminate(generator, start, plan, Elimination::greedy, limits);
     const auto key = [&](const Plan &p) { return std::pair(cost_of(task, p), p.size()); };
     return key(greedy) < key(first) ? greedy : first;

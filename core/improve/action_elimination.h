@@ -20,7 +20,7 @@ enum class Elimination { first, greedy };
 Plan eliminate(const SuccessorGenerator &generator, const int *start, std::span<const OperatorId> plan,
                Elimination kind, const Limits &limits = {});
 
-// The cheaper result of both kinds; the shorter if they cost the same.
+// The cheaper result of both kinds; the shorter if they cost the same. Of a long plan only the first kind is tried.
 Plan best_elimination(const SuccessorGenerator &generator, const int *start, std::span<const OperatorId> plan,
                       const Limits &limits = {});
 

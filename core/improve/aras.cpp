@@ -7,9 +7,6 @@ namespace misstep {
 
 namespace {
 
-// Greedy elimination is cubic; past this length it could take longer than the graph search it prepares.
-constexpr std::size_t LONGEST_GREEDY = 300;
-
 class Aras {
    public:
     Aras(PlanGraph &graph, const int *start, const ArasOptions &options, const Limits &limits)
@@ -101,7 +98,6 @@ class Aras {
         Limits limits;
         limits.seconds = limits_.seconds - budget_.watch.seconds();
         limits.poll = limits_.poll;
-        if (plan.size() > LONGEST_GREEDY) return eliminate(generator_, start_, plan, Elimination::first, limits);
         return best_elimination(generator_, start_, plan, limits);
     }
 

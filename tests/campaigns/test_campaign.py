@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -91,6 +92,45 @@ def test_jobs_do_not_matter_where_runs_are_cut(tmp_path: Path, oracle: str) -> N
     assert run(tmp_path / "b", task, chosen, jobs=2) == expected
 
 
+def renamed(text: str, names: list[str]) -> Task:
+    found = iter(names)
+    return Task(re.sub(r"(?m)^op\d+$", lambda _: next(found), text).encode(), name="namesakes")
+
+
+NAMESAKES = renamed(
+    sas(
+        [5],
+        [0],
+        [(0, 4)],
+        [
+            "0\n1\n0 0 0 1\n1",
+            "0\n1\n0 0 0 2\n5",
+            "0\n1\n0 0 1 0\n1",
+            "0\n1\n0 0 2 0\n1",
+            "0\n1\n0 0 2 4\n1",
+        ],
+    ),
+    ["go", "go", "back", "back", "win"],
+)
+
+
+@pytest.mark.parametrize("policy", ["first", "heuristic:ff", *(f"random:{i}" for i in range(6))])
+def test_operators_of_one_name_that_differ(tmp_path: Path, policy: str) -> None:
+    """The checkers know operators by name only: the one that was meant is among those that they follow."""
+    found = run(tmp_path / "a", NAMESAKES, settings(policy, "exact", bias="none"))
+    costs = {0: 6, 1: 7, 2: 1, 4: 0}
+    for row in found:
+        best = costs[row["state"][0]]  # type: ignore[index]
+        assert row["verdict"] == ("OPTIMAL" if row["policy_cost"] == best else "BUG")
+    with open_store(tmp_path / "a") as store:
+        assert [reason for _, _, reason in replay(store) if reason] == []
+        store.execute("UPDATE runs SET cost = cost + 1 WHERE outcome != 'goal'")
+    with open_store(tmp_path / "a", readonly=True) as store:
+        wrong = [reason for _, _, reason in replay(store) if reason]
+    assert len(wrong) == sum(row["policy_cost"] is None for row in found)
+    assert all("it costs" in reason for reason in wrong)
+
+
 def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
     """Operators of one name, as disjunctive preconditions give them: resuming must follow the walk that was taken."""
     text = sas(
@@ -106,12 +146,7 @@ def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
             "0\n1\n0 1 -1 1\n1",
         ],
     )
-    lines = text.split("\n")
-    names = iter(["go", "left", "go", "on", "back", "set"])
-    lines = [
-        next(names) if line.startswith("op") and line[2:].isdigit() else line for line in lines
-    ]
-    task = Task("\n".join(lines).encode(), name="namesakes")
+    task = renamed(text, ["go", "left", "go", "on", "back", "set"])
     chosen = settings("first", "undo, exact", bias="none")
     expected = run(tmp_path / "a", task, chosen)
     folder = tmp_path / "b"

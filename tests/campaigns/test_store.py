@@ -181,7 +181,6 @@ def test_last_unit(tmp_path: Path) -> None:
         fill(store, 5, 2)
         assert store.last_unit("counter") == LastUnit(5, 40, 2, 2, False, False)
         store.add_event(Event(1.5, POOL_FINISHED, "time limit", {"seconds": 3.5}, "counter"))
-        store.add_run(run_record(2))
         assert store.last_unit("counter") == LastUnit(5, 40, 2, 2, True, False)
         for index in (2, 3, 4):
             store.add_tested(run_record(index), verdict_record(index))
@@ -226,7 +225,7 @@ def test_units_are_whole(tmp_path: Path) -> None:
         with pytest.raises(UsageError, match="different states"):
             store.add_tested(run_record(0), verdict_record(1))
         store.add_tested(run_record(0), verdict_record(0))
-        with pytest.raises(UsageError, match="cannot store a verdict"):
+        with pytest.raises(UsageError, match="cannot store a run"):
             store.add_tested(run_record(0), verdict_record(0))
 
 
@@ -243,9 +242,8 @@ def test_resuming_with_something_else_is_refused(campaign: Path) -> None:
 def test_text_that_no_database_takes(tmp_path: Path) -> None:
     with create_store(tmp_path / "c", {}) as store:
         fill(store, 1, 0)
-        store.add_run(
-            RunRecord("counter", (0, 0), "error", 0, 0, ("\udc80",), "half \udc80 \0 done")
-        )
+        run = RunRecord("counter", (0, 0), "error", 0, 0, ("\udc80",), "half \udc80 \0 done")
+        store.add_tested(run, verdict_record(0))
         (run,) = store.runs("counter")
         assert (run.operators, run.message) == (("\udc80",), "half ? \0 done")
 

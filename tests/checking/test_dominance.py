@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +85,20 @@ def test_values_and_ends_are_checked() -> None:
     assert checked(JUMP, *PLAN, *PLAN[1:2]) == "step 5 (op0) does not apply"
     jump_on = {"state": [1, 1], "value": -3}
     assert checked(JUMP, jump_on) == "step 2 claims a value of -3, it is -7"
+
+
+def test_some_choice_among_equal_names_has_to_prove_it() -> None:
+    """Every operator has the same name: the truck may load at once, or drive away."""
+    task = replace(TASK, operators=tuple(replace(op, name="do") for op in TASK.operators))
+    steps = [JUMP, *[{"operator": "do"}] * len(PLAN)]
+
+    def holds(bound: int, *steps: Any) -> bool:
+        report = validate_derivation(task, steps, state=[1, 0], claimed_bound=bound, tables=TABLES)
+        return report.valid
+
+    assert holds(4, *steps)
+    assert not holds(3, *steps)
+    assert not holds(4, *steps[:-1])
 
 
 def test_summands_of_either_factoring_will_do() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misstep.checking import Failure, SasTask, parse_plan, parse_sas, validate_plan
+from misstep.checking import Failure, SasTask, parse_plan, parse_sas, validate_plan, validate_run
 from misstep.checking.sas import Effect, Operator, Variable
 from misstep.checking.semantics import Violation
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
@@ -134,13 +134,41 @@ def test_equal_names_that_do_the_same_are_not_ambiguous() -> None:
 
 
 @pytest.mark.parametrize("other", [step("up", 0, 4, cost=2), step("up", 0, 1)])
-def test_the_first_of_several_applicable_ones_is_taken(other: Operator) -> None:
-    report = validate_plan(counter(step("up", 0, 4), other), ["up"], claimed_cost=1)
+def test_one_of_several_applicable_ones_has_to_do(other: Operator) -> None:
+    for task in (counter(step("up", 0, 4), other), counter(other, step("up", 0, 4))):
+        report = validate_plan(task, ["up"], claimed_cost=1)
+        assert (report.valid, report.cost, report.final_state) == (True, 1, (4,))
+        assert report.ambiguous_steps == (1,)
+        assert validate_plan(task, ["up"]).cost == 1
+        report = validate_plan(task, ["up"], claimed_cost=7)
+        assert report.failure is Failure.COST_DIFFERS
+        assert "step 1 names several applicable operators" in report.reason
+        assert validate_plan(task, ["up", "down"]).failure is Failure.UNKNOWN_OPERATOR
+
+
+def test_choices_are_not_mixed() -> None:
+    """What one choice costs and where another leads make no plan."""
+    task = counter(step("go", 0, 1), step("go", 0, 2, cost=5), step("win", 2, 4))
+    assert validate_plan(task, ["go", "win"], claimed_cost=6).valid
+    assert validate_plan(task, ["go", "win"], claimed_cost=2).failure is Failure.COST_DIFFERS
+    assert validate_plan(task, ["go"]).failure is Failure.GOAL_NOT_REACHED
+    report = validate_plan(task, ["go", "go"])
+    assert (report.failure, report.failed_step) == (Failure.INAPPLICABLE, 2)
+
+
+def test_equal_costs_by_other_ways_are_followed_once() -> None:
+    task = counter(step("on", 0, 0), step("on", 0, 0, cost=2), step("win", 0, 4))
+    report = validate_plan(task, ["on"] * 200 + ["win"], claimed_cost=301)
     assert report.valid
-    assert report.ambiguous_steps == (1,)
-    report = validate_plan(counter(other, step("up", 0, 4)), ["up"], claimed_cost=1)
-    assert not report.valid
-    assert "step 1 names several applicable operators" in report.reason
+    assert not validate_plan(task, ["on"] * 200 + ["win"], claimed_cost=402).valid
+
+
+def test_runs_of_equal_names_cost_what_one_choice_costs() -> None:
+    task = counter(step("up", 0, 4, cost=2), step("up", 0, 4), step("up", 0, 1, cost=3))
+    for cost, valid in ((2, True), (1, True), (3, False)):
+        report = validate_run(task, [[0], [4]], ["up"], "goal", claimed_cost=cost)
+        assert report.valid == valid
+        assert valid == (report.cost == cost)
 
 
 def test_many_violations_are_cut_short() -> None:

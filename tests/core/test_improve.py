@@ -269,3 +269,12 @@ def test_what_is_no_plan_is_refused() -> None:
         aras(task, start, [], growth=0)
     with pytest.raises(ValueError, match="variable 0 has no value 5"):
         graph.plan_cost(State([5]))
+
+
+def test_long_plans_are_not_eliminated_greedily() -> None:
+    # Either of the first two will do; plain elimination drops the one that comes first, greedy the expensive one.
+    operators = ["0\n1\n0 0 -1 1\n1", "0\n1\n0 0 -1 1\n9", "0\n1\n0 1 -1 0\n0"]
+    task = Task(sas([2, 2], [0, 0], [(0, 1)], operators).encode())
+    for length, kept in ((300, [0]), (301, [1])):
+        plan = [0, 1] + [2] * (length - 2)
+        assert best_elimination(task, task.initial_state, plan) == kept

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from misstep.errors import UsageError
@@ -82,12 +85,12 @@ WRONG = {
     "gbfs(expansion=3)": "column 6: gbfs has no parameter 'expansion'; .* did you mean expansions\\?",
     "gbfs(3, expansions=4)": "column 9: expansions is given twice",
     "gbfs(expansions=)": "column 17: expansions has no value",
-    "gbfs(-3)": "column 6: expansions is -3; expected a whole number",
+    "gbfs(-3)": "column 6: expansions is -3; expected a whole number, 0 or more",
     "gbfs(3.5)": "column 6: expansions is 3.5; expected a whole number",
-    "gbfs(99999999999999999999)": "expected a whole number",
+    "gbfs(99999999999999999999)": "expected a whole number, .* of at most 18 digits",
     "gbfs(3_)": "expected a whole number",
     "lookahead(first=yes)": "column 17: first is yes; expected true or false",
-    "elimination(seconds=-1)": "column 21: seconds is -1; expected a number",
+    "elimination(seconds=-1)": "column 21: seconds is -1; expected a number, 0 or more",
     "ehc(heuristic=hff)": "column 1: no heuristic 'hff'; expected ff, add, max, lmcut",
     "astar(heuristic=ff)": "column 1: astar cannot use the heuristic 'ff'; expected auto, lmcut",
     "aras(growth=0)": "column 1: aras: growth is 0; expected at least 1",
@@ -113,6 +116,19 @@ def test_every_kind_is_there() -> None:
         assert name in known_oracles()
         assert shape(read_oracle(name)) == name
         assert all(p.type in (int, float, bool, str) for p in parameters(kind))
+
+
+def test_the_documented_defaults_are_those_of_the_code() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "oracles.md").read_text()
+    for name in BUILTIN:
+        kind = oracle_kind(name)
+        assert kind is not None
+        defaults = {p.name: str(p.default).lower() for p in parameters(kind)}
+        (row,) = re.findall(rf"(?m)^\| `{name}` \|.*\|(.*)\|$", text)
+        written = {
+            n: v or "none" for n, v in re.findall(r"(\w+)(?:=(\w+))?", row) if n != "seconds"
+        }
+        assert written == {n: v for n, v in defaults.items() if n != "seconds"}, name
 
 
 class Idle(Source):

@@ -117,6 +117,23 @@ def test_time_outs_are_unknown_and_reported() -> None:
         assert verdict.limits == (f"{name}: time",)
 
 
+def test_undo_names_its_limits() -> None:
+    """A one-way ring with a light at its start: back is all the way around."""
+    steps = [f"0\n1\n0 0 {i} {(i + 1) % 9}\n1" for i in range(9)]
+    light = "1\n0 0\n1\n0 1 0 1\n1"
+    task = Task(sas([9, 2], [0, 0], [(0, 0), (1, 1)], [light, *steps]).encode())
+    start = task.initial_state
+    for spec, limits, expansions in (
+        ("undo(3)", ("undo: expansions",), 3),
+        ("undo(seconds=0)", ("undo: time",), 0),
+        ("undo", (), 8),
+    ):
+        oracle = parse_oracle(spec, workbench(task, "optimal", max_steps=2))
+        verdict = oracle.test(task.apply(start, 1), walk=Walk(start, (1,)))
+        assert (verdict.limits, verdict.effort.expansions) == (limits, expansions)
+        assert math.isfinite(verdict.upper_bound) == (not limits)
+
+
 class Crashing(Source):
     name = "crashing"
 

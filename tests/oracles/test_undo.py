@@ -10,7 +10,7 @@ import pytest
 from misstep._core import CounterRandom, StateSpace
 from misstep.checking import SasTask, parse_sas, validate_plan
 from misstep.errors import UsageError
-from misstep.oracles.undo import Undoer, plan_cost, undo_plan, value_preorder
+from misstep.oracles.undo import Undoer, Undoing, UndoPlan, value_preorder
 from misstep.tasks.task import State, Task
 from support.plans import bad_plan
 from support.tasks import CONDITIONAL, SMALL, random_costs, sas, small_task
@@ -36,6 +36,12 @@ def random_walk(task: Task, start: State, steps: int, seed: int) -> tuple[list[S
     return states, operators
 
 
+def undo_plan(
+    task: Task, states: list[State], operators: list[int], base: list[int], budget: int = 500
+) -> UndoPlan | None:
+    return Undoer(task).undo(states, operators, base, budget).plan
+
+
 def solvable(space: StateSpace, seed: int) -> State:
     random = CounterRandom(seed, 1)
     while True:
@@ -53,7 +59,9 @@ def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
         start = solvable(space, seed)
         base = bad_plan(space, start, steps=seed % 4, seed=seed)
         states, operators = random_walk(task, start, seed % 13, seed)
-        found = undoer.undo_plan(states, operators, base, budget=len(space) * len(states) * 4)
+        result = undoer.undo(states, operators, base, budget=len(space) * len(states) * 4)
+        assert result.limit is None
+        found = result.plan
         if found is None:
             # With this budget it is a proof: no state at least as good as the start can be reached.
             reachable = StateSpace(task, [states[-1]]).states()
@@ -67,8 +75,9 @@ def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
         assert found.cost >= space.h_star[space.find(states[-1])]
         assert found.operators[found.undo_steps :] == tuple(base)
         assert found.undo_cost == sum(task.cost(op) for op in found.operators[: found.undo_steps])
-        small = undoer.undo_plan(states, operators, base, budget=0)
-        assert small is None or small.expansions == 0
+        small = undoer.undo(states, operators, base, budget=0)
+        assert small.expansions == 0
+        assert (small.plan is None) == (small.limit == "expansions")
 
 
 @pytest.mark.parametrize("name", ["blocksworld-4", "ferry-3", "gripper-4", "visitall-3x3"])
@@ -91,8 +100,8 @@ def test_the_search_finds_the_cheapest_way_to_a_state(name: str, costs: tuple[in
     for seed in range(6):
         random = CounterRandom(seed, 2)
         start, target = (space.state(random.below(len(space))) for _ in range(2))
-        way, _, final = undoer.search(start, target, budget=len(space))
-        assert final
+        way, _, limit = undoer.search(start, target, budget=len(space))
+        assert limit is None
         good = order.at_least_batch(states, states[[space.find(target)]])[:, 0]
         cheapest = distance(space, task, space.find(start), {int(i) for i in good.nonzero()[0]})
         assert (math.inf if way is None else way.cost) == cheapest
@@ -116,25 +125,13 @@ def distance(space: StateSpace, task: Task, start: int, goals: set[int]) -> floa
     return min((costs[g] for g in goals if g in costs), default=math.inf)
 
 
-def test_any_state_with_a_plan_can_be_the_target() -> None:
-    task, _, space = variant("blocksworld-4", ())
-    undoer = Undoer(task)
-    target = task.initial_state
-    base = bad_plan(space, target, 0, 0)
-    for s in range(0, len(space), 10):
-        found = undoer.return_plan(space.state(s), target, base, budget=10_000)
-        assert found is not None
-        assert plan_cost(task, space.state(s), found.operators) == found.cost
-    assert undoer.return_plan(space.state(50), target, base, budget=0) is None
-
-
 def test_a_step_that_cannot_be_undone_is_noticed_at_once() -> None:
     task, _, space = variant("spanner-3", ())
     base = bad_plan(space, task.initial_state, 0, 0)
     states, operators = random_walk(task, task.initial_state, 1, 0)
     undoer = Undoer(task)
-    assert undoer.undo_plan(states, operators, base) is None
-    assert undoer.search(states[1], states[0], 1000) == (None, 0, True)
+    assert undoer.undo(states, operators, base) == Undoing(None, 0, None)
+    assert undoer.search(states[1], states[0], 1000) == (None, 0, None)
 
 
 def test_a_detour_back_and_a_direct_way() -> None:
@@ -144,12 +141,13 @@ def test_a_detour_back_and_a_direct_way() -> None:
     start = task.initial_state
     states = [start, task.apply(start, 0)]
     base = [0, 1, 4]
-    assert undo_plan(task, states, [0], base, budget=1) is None
+    assert Undoer(task).undo(states, [0], base, budget=1) == Undoing(None, 1, "expansions")
+    assert Undoer(task).undo(states, [0], base, seconds=0) == Undoing(None, 0, "time")
     found = undo_plan(task, states, [0], base, budget=20)
     assert found is not None
     assert found.operators == (1, 2, 3, 0, 1, 4)
     assert (found.undo_steps, found.undo_cost, found.cost) == (3, 3, 6)
-    assert found.expansions > 0
+    assert Undoer(task).undo(states, [0], base, budget=20).expansions > 0
 
 
 def ring(size: int) -> Task:
@@ -169,9 +167,9 @@ def test_the_way_to_the_step_before_may_pass_the_start() -> None:
     assert found is not None
     assert found.operators == (8, 9, 10)
     # Too little for the nine steps to the state before, but enough for the two steps to the start.
-    found = undo_plan(task, states, list(range(8)), [10], budget=4)
-    assert found is not None
-    assert (found.operators, found.expansions) == ((8, 9, 10), 4)
+    result = Undoer(task).undo(states, list(range(8)), [10], budget=4)
+    assert result.plan is not None
+    assert (result.plan.operators, result.expansions) == ((8, 9, 10), 4)
     assert undo_plan(task, states, list(range(8)), [10], budget=3) is None
 
 

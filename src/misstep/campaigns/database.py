@@ -15,7 +15,7 @@ from misstep.errors import InputFileError, InputFormatError, MisstepError
 # How long a statement waits for another program that has the database locked.
 BUSY_SECONDS = 20.0
 _MAGIC = b"SQLite format 3\0"
-AGAIN = "the same settings give the same records: run the campaign again from its config.toml"
+AGAIN = "start a new campaign with the same settings, which are in config.toml beside it: it gives the same records"
 
 
 @contextmanager

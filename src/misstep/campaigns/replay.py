@@ -16,7 +16,7 @@ from misstep.checking import (
     validate_derivation,
     validate_plan,
 )
-from misstep.checking.semantics import apply, is_applicable
+from misstep.checking.plan import after, normalise, operators_by_name
 from misstep.errors import InputFileError, InputFormatError
 from misstep.oracles.values import cost_gap, cost_of_run, goal_gap
 from misstep.oracles.verdict import Objective
@@ -140,29 +140,28 @@ def _wrong_sum(run: RunRecord, verdict: VerdictRecord, objective: Objective) -> 
 
 
 def _failing_run(twin: SasTask, run: RunRecord) -> str | None:
-    """Follow a run that did not reach the goal."""
-    by_name: dict[str, list[int]] = {}
-    for i, operator in enumerate(twin.operators):
-        by_name.setdefault(operator.name, []).append(i)
-    state = run.state
-    seen = {state}
-    repeated = False
-    cost = 0
-    for step, name in enumerate(run.operators, 1):
-        fitting = [
-            twin.operators[i]
-            for i in by_name.get(name, [])
-            if is_applicable(state, twin.operators[i])
-        ]
-        if not fitting:
-            return f"step {step} ({name}) does not apply"
-        cost += fitting[0].cost
-        state = apply(state, fitting[0])
-        repeated = state in seen
-        seen.add(state)
-    if run.outcome == "loop" and not repeated:
-        return "it does not come back to a state"
-    return None if cost == run.cost else f"it costs {cost}, not {run.cost}"
+    """Follow a run that did not reach the goal. Where names leave a choice, some choice has to be as recorded."""
+    candidates = operators_by_name(twin, run.operators)
+    steps = [candidates[normalise(name)] for name in run.operators]
+    layers = [[(run.state, 0)]]  # what can be reached by each step, with what it costs
+    for number, operators in enumerate(steps, 1):
+        layers.append(after(layers[-1], operators))
+        if not layers[-1]:
+            return f"step {number} ({run.operators[number - 1]}) does not apply"
+    ends = {state for state, cost in layers[-1] if cost == run.cost}
+    if not ends:
+        return f"it costs {layers[-1][0][1]}, not {run.cost}"
+    if run.outcome != "loop":
+        return None
+    for number, layer in enumerate(layers[:-1]):
+        for here in layer:
+            if here[0] in ends:
+                reached = [here]
+                for operators in steps[number:]:
+                    reached = after(reached, operators)
+                if (here[0], run.cost) in reached:
+                    return None
+    return "it does not come back to a state"
 
 
 __all__ = ["replay", "rerun"]

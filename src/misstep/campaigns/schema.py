@@ -163,7 +163,7 @@ def check_version(connection: sqlite3.Connection, where: str) -> int:
             f"the campaign has schema {version}",
             where=where,
             expected=f"schema {VERSION}",
-            hint="it was written by an older misstep: use that one, or run the campaign again from its config.toml",
+            hint="it was written by an older misstep: use that one, or start a new campaign (settings: config.toml)",
         )
     return version
 

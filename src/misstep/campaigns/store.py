@@ -412,12 +412,6 @@ class CampaignStore:
                     )
                 self.insert(f"pool state {size}", "pool", (task, *rows.pool_row(record)))
 
-    def add_run(self, run: RunRecord) -> None:
-        """Add the policy's run from a pool state, without a verdict yet."""
-        with self.unit():
-            place = self._place(run.task, rows.state_text(run.state))
-            self.insert("a run", "runs", (*place, *rows.run_row(run)))
-
     def add_tested(
         self, run: RunRecord, verdict: VerdictRecord, better: Iterable[VerdictRecord] = ()
     ) -> None:
@@ -426,8 +420,7 @@ class CampaignStore:
             raise UsageError("run and verdict are of different states", where=str(self.path))
         with self.unit():
             place = self._place(run.task, rows.state_text(run.state))
-            if not self.rows("SELECT 1 FROM runs WHERE task = ? AND idx = ?", *place):
-                self.insert("a run", "runs", (*place, *rows.run_row(run)))
+            self.insert("a run", "runs", (*place, *rows.run_row(run)))
             self.insert("a verdict", "verdicts", (*place, *rows.verdict_row(verdict)))
             for record in better:
                 self.replace_verdict(record)

@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from misstep.checking.plan import normalise, operators_by_name
+from misstep.checking.plan import after, normalise, operators_by_name
 from misstep.checking.sas import SasTask, State
-from misstep.checking.semantics import apply, check_state, is_applicable, is_goal, refuse_axioms
+from misstep.checking.semantics import check_state, is_goal, refuse_axioms
 
 Summands = list[tuple[tuple[int, ...], int]]  # of each factor: its variables and its value
 
@@ -169,45 +169,51 @@ def validate_derivation(
     A jump may carry what its value is made of, `"factors": [{"variables": NUMBERS, "value": N}, ...]`.
     """
     refuse_axioms(task)
-    here = check_state(task, state)
+    reached = [(check_state(task, state), 0)]
     for number, step in enumerate(steps, 1):
         if not _is_step(task, step):
             return DerivationReport(
                 False, 0, f"step {number} is neither an operator nor a jump: {step}"
             )
     candidates = operators_by_name(task, [s["operator"] for s in steps if "operator" in s])
-    bound = 0
+    # Names need not be unique: some choice among the operators of each name has to prove the bound.
     for number, step in enumerate(steps, 1):
+        bound = reached[0][1]
         if "operator" in step:
-            fitting = [
-                operator
-                for operator in candidates[normalise(step["operator"])]
-                if is_applicable(here, operator)
-            ]
-            if not fitting:
+            reached = after(reached, candidates[normalise(step["operator"])])
+            if not reached:
                 reason = f"step {number} ({step['operator']}) does not apply"
                 return DerivationReport(False, bound, reason)
-            bound += fitting[0].cost
-            here = apply(here, fitting[0])
             continue
-        dominated = tuple(step["state"])
-        value = tables.value(dominated, here)
-        if value is None or value != step["value"]:
-            return DerivationReport(
-                False, bound, f"step {number} claims a value of {step['value']}, it is {value}"
+        problems = [_jump_problem(step, here, tables) for here, _ in reached]
+        if all(problems):
+            return DerivationReport(False, bound, f"step {number} claims {problems[0]}")
+        reached = list(
+            dict.fromkeys(
+                (tuple(step["state"]), spent - step["value"])
+                for (_, spent), problem in zip(reached, problems, strict=True)
+                if not problem
             )
-        if "factors" in step and not _makes_up(
-            step["factors"], value, tables.summands(dominated, here)
-        ):
-            reason = f"step {number} claims {step['factors']} by factor, the tables do not"
-            return DerivationReport(False, bound, reason)
-        bound -= value
-        here = dominated
-    if not is_goal(here, task):
-        return DerivationReport(False, bound, "it does not end in a goal")
-    if bound != claimed_bound or bound < 0:
-        return DerivationReport(False, bound, f"it proves {bound}, not {claimed_bound}")
-    return DerivationReport(True, bound)
+        )
+    bounds = [bound for here, bound in reached if is_goal(here, task)]
+    if not bounds:
+        return DerivationReport(False, reached[0][1], "it does not end in a goal")
+    if claimed_bound not in bounds or claimed_bound < 0:
+        return DerivationReport(False, bounds[0], f"it proves {bounds[0]}, not {claimed_bound}")
+    return DerivationReport(True, claimed_bound)
+
+
+def _jump_problem(step: Mapping[str, Any], here: State, tables: Values) -> str:
+    """What a jump from here claims although the tables do not; empty if there is nothing."""
+    dominated = tuple(step["state"])
+    value = tables.value(dominated, here)
+    if value is None or value != step["value"]:
+        return f"a value of {step['value']}, it is {value}"
+    if "factors" in step and not _makes_up(
+        step["factors"], value, tables.summands(dominated, here)
+    ):
+        return f"{step['factors']} by factor, the tables do not"
+    return ""
 
 
 def _is_step(task: SasTask, step: Any) -> bool:

@@ -1,19 +1,19 @@
 """Validate plans: sequences of operator names, from any state.
 
 A plan names its operators, but names need not be unique: the translator splits an action with a
-negative or disjunctive precondition into several operators of one name. The first *applicable*
-operator of that name, in the order of the file, is taken. Then VALID always means that a real
-sequence of operators does what is claimed. On translator output it makes no difference which
-one is taken, as the parts of one action do the same wherever two of them apply. On other files
-it may; such steps are listed in the report, since INVALID is then only about the first choice.
+negative or disjunctive precondition into several operators of one name. On translator output it
+makes no difference which one is taken, as the parts of one action do the same wherever two of them
+apply. On other files it may, so all choices are followed: VALID means that some real sequence of
+operators with these names does what is claimed, INVALID that none does.
 """
 
 from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from misstep.checking.files import read_text
 from misstep.checking.sas import Operator, SasTask, State
@@ -22,11 +22,14 @@ from misstep.checking.semantics import (
     apply,
     check_state,
     is_applicable,
+    is_goal,
     refuse_axioms,
     unreached_goals,
     violated_preconditions,
 )
 from misstep.errors import InputFormatError
+
+Reached = tuple[State, int]  # a state, and what was spent until there
 
 _SHOWN = 3  # conditions spelled out in a reason; the report has them all
 
@@ -40,7 +43,10 @@ class Failure(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
-    """What happened. Cost, steps and final state are those of the part that could be executed."""
+    """What happened. Cost, steps and final state are those of the part that could be executed.
+
+    Where names leave a choice, they are those of the cheapest one that comes as far as any.
+    """
 
     valid: bool
     cost: int
@@ -54,7 +60,7 @@ class PlanReport:
     """The preconditions or goal facts that do not hold in the final state."""
     reason: str = ""
     ambiguous_steps: tuple[int, ...] = ()
-    """Steps where another operator of that name was applicable and differs in result or cost."""
+    """Steps where several operators of that name were applicable and differ in result or cost."""
 
     def __str__(self) -> str:
         return f"VALID cost {self.cost}" if self.valid else f"INVALID {self.reason}"
@@ -96,15 +102,15 @@ def validate_plan(
     error; errors are kept for tasks with axioms and for states that are none of this task.
     """
     refuse_axioms(task)
-    current = task.initial_state if state is None else check_state(task, state)
+    reached = [(task.initial_state if state is None else check_state(task, state), 0)]
     candidates = operators_by_name(task, plan)
-    cost = 0
     ambiguous: list[int] = []
     for step, text in enumerate(plan, 1):
         name = normalise(text)
         same_name = candidates.get(name, [])
-        choices = [operator for operator in same_name if is_applicable(current, operator)]
-        if not choices:
+        choices = [after([here], same_name) for here in reached]
+        if not any(choices):
+            current, cost = _cheapest(reached)
             violated = _fewest_violations(current, same_name)
             if same_name:
                 failure, why = Failure.INAPPLICABLE, _describe(task, violated)
@@ -122,12 +128,13 @@ def validate_plan(
                 reason=f"step {step} ({name}): {why}" + _ambiguity_note(ambiguous),
                 ambiguous_steps=tuple(ambiguous),
             )
-        results = [(apply(current, operator), operator.cost) for operator in choices]
-        if any(result != results[0] for result in results):
+        if any(len(results) > 1 for results in choices):
             ambiguous.append(step)
-        current = results[0][0]
-        cost += results[0][1]
+        reached = list(dict.fromkeys(chain.from_iterable(choices)))
 
+    goals = [end for end in reached if is_goal(end[0], task)]
+    claimed = [end for end in goals if claimed_cost in (None, end[1])]
+    current, cost = _cheapest(claimed or goals or reached)
     missing = unreached_goals(current, task)
     failed: Failure | None = None
     reason = ""
@@ -167,6 +174,22 @@ def operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Oper
     return candidates
 
 
+def after(reached: Iterable[Reached], operators: Sequence[Operator]) -> list[Reached]:
+    """Where one step leads, with any of these operators that applies; each result once."""
+    return list(
+        dict.fromkeys(
+            (apply(state, operator), cost + operator.cost)
+            for state, cost in reached
+            for operator in operators
+            if is_applicable(state, operator)
+        )
+    )
+
+
+def _cheapest(reached: Iterable[Reached]) -> Reached:
+    return min(reached, key=lambda end: end[1])
+
+
 def _fewest_violations(state: State, operators: Sequence[Operator]) -> list[Violation]:
     """Explain with the operator that came closest to being applicable."""
     return min((violated_preconditions(state, op) for op in operators), key=len, default=[])
@@ -183,5 +206,5 @@ def _ambiguity_note(ambiguous: Sequence[int]) -> str:
         return ""
     return (
         f" (step {ambiguous[0]} names several applicable operators that differ; "
-        "the first in the file was taken)"
+        "no choice among them helps)"
     )

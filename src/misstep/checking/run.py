@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from misstep.checking.plan import normalise, operators_by_name
+from misstep.checking.plan import after, normalise, operators_by_name
 from misstep.checking.sas import SasTask, State
-from misstep.checking.semantics import apply, check_state, is_applicable, is_goal, refuse_axioms
+from misstep.checking.semantics import check_state, is_applicable, is_goal, refuse_axioms
 
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut")
 FAILURES = ("loop", "stuck", "inapplicable")
@@ -33,6 +33,7 @@ def validate_run(
     operators: Sequence[str],
     outcome: str,
     named: str | None = None,
+    claimed_cost: int | None = None,
 ) -> RunReport:
     """Follow a run step by step. `named` is the operator that the policy chose where it did not apply."""
     refuse_axioms(task)
@@ -43,20 +44,18 @@ def validate_run(
         )
     candidates = operators_by_name(task, [*operators, *([] if named is None else [named])])
     cost = 0
+    reached = [(path[0], 0)]
     seen: set[State] = set()
     for step, (text, here, there) in enumerate(zip(operators, path, path[1:], strict=False), 1):
         seen.add(here)
         if is_goal(here, task):
             return RunReport(False, cost, f"step {step} leaves a goal state")
         # Names need not be unique; the one that was chosen leads to the next state.
-        costs = [
-            operator.cost
-            for operator in candidates[normalise(text)]
-            if is_applicable(here, operator) and apply(here, operator) == there
-        ]
-        if not costs:
+        choices = after(reached, candidates[normalise(text)])
+        reached = [choice for choice in choices if choice[0] == there]
+        if not reached:
             return RunReport(False, cost, f"step {step} ({text}) does not lead to the next state")
-        cost += costs[0]
+        cost = reached[0][1]
         if there in seen and not (outcome == "loop" and step == len(operators)):
             return RunReport(False, cost, f"step {step} comes back to a state seen before")
 
@@ -70,7 +69,9 @@ def validate_run(
             return RunReport(False, cost, "the operator that did not apply is not given")
         if any(is_applicable(last, operator) for operator in candidates[normalise(named)]):
             return RunReport(False, cost, f"({named}) applies in the last state")
-    return RunReport(True, cost)
+    if claimed_cost is None or (last, claimed_cost) in reached:
+        return RunReport(True, cost if claimed_cost is None else claimed_cost)
+    return RunReport(False, cost, f"it costs {cost}, not {claimed_cost}")
 
 
 __all__ = ["FAILURES", "RunReport", "validate_run"]

@@ -205,8 +205,8 @@ class _Value(NamedTuple):
 
 # Numbers short enough to fit the counters of the core.
 _VALUES = {
-    int: _Value(r"\d(_?\d){0,17}", "a whole number", int),
-    float: _Value(r"\d(_?\d){0,17}(\.\d+)?", "a number", float),
+    int: _Value(r"\d(_?\d){0,17}", "a whole number, 0 or more, of at most 18 digits", int),
+    float: _Value(r"\d(_?\d){0,17}(\.\d+)?", "a number, 0 or more", float),
     bool: _Value("true|false", "true or false", lambda text: text == "true"),
     str: _Value(".+", "a word", str),
 }

@@ -9,9 +9,6 @@ from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
 
-# Greedy elimination is cubic in the length of the plan.
-LONGEST_GREEDY = 300
-
 
 class Elimination(Source):
     """Action elimination: operators of the run that it can do without."""
@@ -23,8 +20,7 @@ class Elimination(Source):
         if plan is None:
             return Report()
         task, state = question.bench.task, question.state
-        shortest = _core.best_elimination if len(plan) <= LONGEST_GREEDY else _core.eliminate
-        rest = shortest(task, state, plan, seconds=self.seconds)
+        rest = _core.best_elimination(task, state, plan, seconds=self.seconds)
         question.bench.bounds.add_plan(state, rest, sum(task.cost(op) for op in rest))
         return Report()
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,15 @@ class UndoPlan:
     cost: int
     undo_steps: int  # how many of the operators lead back
     undo_cost: int
+
+
+@dataclass(frozen=True)
+class Undoing:
+    """What came of undoing a walk. Without a plan and a limit there is no way back."""
+
+    plan: UndoPlan | None
     expansions: int  # of the searches where one operator was not enough
+    limit: str | None  # expansions or time, if one of them ended the search for a way back
 
 
 @dataclass(frozen=True)
@@ -53,32 +62,21 @@ class Undoer:
         self.order = order or value_preorder(task)
         self._hmax = HMax(task)
 
-    def undo_plan(
+    def undo(
         self,
         walk_states: Sequence[State],
         walk_operators: Sequence[int],
         base_plan: Sequence[int],
         budget: int = DEFAULT_BUDGET,
-    ) -> UndoPlan | None:
-        """A plan for the last state of the walk, given one for the first; None: none found."""
+        seconds: float = math.inf,
+    ) -> Undoing:
+        """Look for a plan for the last state of the walk, given one for the first."""
+        ends = time.perf_counter() + seconds
         self._check_walk(walk_states, walk_operators)
         self._check_plan(walk_states[0], base_plan)
-        way, expansions = self._way_back(list(walk_states), budget)
-        if way is None:
-            return None
-        return self._joined(walk_states[-1], way, base_plan, expansions)
-
-    def return_plan(
-        self,
-        state: State,
-        target: State,
-        target_plan: Sequence[int],
-        budget: int = DEFAULT_BUDGET,
-    ) -> UndoPlan | None:
-        """A plan for a state, through any other state with a known plan."""
-        self._check_plan(target, target_plan)
-        way, expansions, _ = self.search(state, target, budget)
-        return None if way is None else self._joined(state, way, target_plan, expansions)
+        way, expansions, limit = self._way_back(list(walk_states), budget, ends)
+        plan = None if way is None else self._joined(walk_states[-1], way, base_plan)
+        return Undoing(plan, expansions, limit)
 
     def single_steps(self, states: Sequence[State]) -> list[dict[int, int]]:
         """For each state: the other states that one operator leads to, each with the cheapest such operator."""
@@ -96,13 +94,18 @@ class Undoer:
             steps.append(found)
         return steps
 
-    def search(self, start: State, target: State, budget: int) -> tuple[_Way | None, int, bool]:
-        """A cheapest way to a state at least as good as the target; the expansions; whether the answer is final."""
+    def search(
+        self, start: State, target: State, budget: int, ends: float = math.inf
+    ) -> tuple[_Way | None, int, str | None]:
+        """A cheapest way to a state at least as good as the target; the expansions; the limit that ended it, if any.
+
+        `ends` is a time of `time.perf_counter`.
+        """
         goal = self.order.needed_facts(target)
         self._hmax.set_goal(goal)
         estimate = self._hmax(start)
         if math.isinf(estimate):
-            return None, 0, True
+            return None, 0, None
         cost: dict[State, int] = {start: 0}
         parents: dict[State, tuple[State, int]] = {}
         queue: list[tuple[float, float, int, State]] = [(estimate, estimate, 0, start)]
@@ -113,9 +116,11 @@ class Undoer:
             if state in closed:
                 continue
             if self.order.at_least(state, target):
-                return _Way(_path(parents, state), cost[state]), expansions, True
+                return _Way(_path(parents, state), cost[state]), expansions, None
             if expansions >= budget:
-                return None, expansions, False
+                return None, expansions, "expansions"
+            if time.perf_counter() >= ends:
+                return None, expansions, "time"
             closed.add(state)
             expansions += 1
             operators, successors = self._successors(state)
@@ -134,11 +139,13 @@ class Undoer:
                 generated += 1
                 h = float(estimates[row])
                 heapq.heappush(queue, (g + h, h, generated, successor))
-        return None, expansions, True
+        return None, expansions, None
 
     # -- the way back -----------------------------------------------------------------------------
 
-    def _way_back(self, states: list[State], budget: int) -> tuple[_Way | None, int]:
+    def _way_back(
+        self, states: list[State], budget: int, ends: float
+    ) -> tuple[_Way | None, int, str | None]:
         ways: list[dict[int, _Way]] = [
             {j: _Way((op,), self.task.cost(op)) for j, op in found.items()}
             for found in self.single_steps(states)
@@ -150,20 +157,20 @@ class Undoer:
         while True:
             distances, chosen = _cheapest(ways, len(states) - 1)
             if 0 in distances:
-                return _joined_way(ways, chosen, len(states) - 1), used
+                return _joined_way(ways, chosen, len(states) - 1), used, None
             # The walk is back as far as `earliest`; the step before it is the one that is missing.
             earliest = min(distances)
             half = (budget - used + 1) // 2
-            way, expansions, final = self.search(states[earliest], states[earliest - 1], half)
+            way, expansions, limit = self.search(states[earliest], states[earliest - 1], half, ends)
             used += expansions
             if way is not None:
                 self._add_way(ways[earliest], states[earliest], way, rows)
-            elif final:
-                return None, used
+            elif limit is None:
+                return None, used, None
             else:
                 # The rest of the budget goes into the direct way; a walk that wandered about may have a short one.
-                way, expansions, _ = self.search(states[-1], states[0], budget - used)
-                return way, used + expansions
+                way, expansions, limit = self.search(states[-1], states[0], budget - used, ends)
+                return way, used + expansions, limit
 
     def _add_way(self, known: dict[int, _Way], state: State, way: _Way, rows: _States) -> None:
         """A way leads not only to its end: on a ring, back to the step before may pass the start of the walk."""
@@ -183,12 +190,12 @@ class Undoer:
         copies = np.repeat(row, len(operators), axis=0)
         return list(enumerate(operators.tolist())), self.task.apply_batch(copies, operators)
 
-    def _joined(self, state: State, way: _Way, plan: Sequence[int], expansions: int) -> UndoPlan:
+    def _joined(self, state: State, way: _Way, plan: Sequence[int]) -> UndoPlan:
         operators = (*way.operators, *plan)
         cost = plan_cost(self.task, state, operators)
         if cost is None:
             raise AssertionError(f"not a plan for {state}: {operators}")
-        return UndoPlan(operators, cost, len(way.operators), way.cost, expansions)
+        return UndoPlan(operators, cost, len(way.operators), way.cost)
 
     def _check_plan(self, state: State, plan: Sequence[int]) -> None:
         if plan_cost(self.task, state, plan) is None:
@@ -209,17 +216,6 @@ class Undoer:
                 raise UsageError(
                     f"operator {op} does not lead from state {k} of the walk to the next"
                 )
-
-
-def undo_plan(
-    task: Task,
-    walk_states: Sequence[State],
-    walk_operators: Sequence[int],
-    base_plan: Sequence[int],
-    budget: int = DEFAULT_BUDGET,
-) -> UndoPlan | None:
-    """A plan for the last state of a walk, given one for the first. For many walks, keep an `Undoer`."""
-    return Undoer(task).undo_plan(walk_states, walk_operators, base_plan, budget)
 
 
 def plan_cost(task: Task, state: State, plan: Sequence[int]) -> int | None:
@@ -282,4 +278,4 @@ def _path(parents: dict[State, tuple[State, int]], state: State) -> tuple[int, .
     return tuple(reversed(operators))
 
 
-__all__ = ["DEFAULT_BUDGET", "UndoPlan", "Undoer", "plan_cost", "undo_plan", "value_preorder"]
+__all__ = ["DEFAULT_BUDGET", "UndoPlan", "Undoer", "Undoing", "plan_cost", "value_preorder"]

@@ -34,11 +34,13 @@ class Undo(Source):
         states = [walk.start]
         for operator in walk.operators:
             states.append(question.bench.task.apply(states[-1], operator))
-        found = question.bench.undoer.undo_plan(states, walk.operators, plan, self.expansions)
-        if found is None:
-            return Report()
-        question.bench.bounds.add_plan(question.state, list(found.operators), found.cost)
-        return Report(found.expansions)
+        found = question.bench.undoer.undo(
+            states, walk.operators, plan, self.expansions, self.seconds
+        )
+        if found.plan is not None:
+            operators, cost = list(found.plan.operators), found.plan.cost
+            question.bench.bounds.add_plan(question.state, operators, cost)
+        return Report(found.expansions, limit=found.limit)
 
 
 __all__ = ["Undo"]

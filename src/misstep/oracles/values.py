@@ -3,8 +3,8 @@
 A run that reaches the goal has a cost, a run that provably never does costs infinitely much, and a run that was cut
 short, or that the policy broke off by crashing, has an unknown cost. Treating the third like one of the others is how
 false bugs are made, so it is a value of its own. All that is known of it is what was spent so far: both ways it could
-go on cost at least as much. Comparisons have three answers; `None` is "cannot be told" and must be asked for
-explicitly, as there is no `<` that could give a wrong one by accident.
+go on cost at least as much. What follows from it are intervals. Comparing them has three answers; `None` is "cannot
+be told" and must be asked for explicitly, as there is no `<` that could give a wrong one by accident.
 """
 
 from __future__ import annotations
@@ -36,26 +36,6 @@ class PolicyCost:
     @property
     def fails(self) -> bool | None:
         return None if self.reaches_goal is None else not self.reaches_goal
-
-    def plus(self, cost: Cost) -> PolicyCost:
-        """The cost of a run that spends `cost` before this one begins."""
-        return PolicyCost(self.lower_bound + cost, self.is_exact)
-
-    def minimum(self, other: PolicyCost) -> PolicyCost:
-        """The smaller cost: unknown as soon as one of the two is."""
-        return PolicyCost(
-            min(self.lower_bound, other.lower_bound), self.is_exact and other.is_exact
-        )
-
-    def is_below(self, other: PolicyCost) -> bool | None:
-        """Whether this is the smaller cost; None if that depends on what is unknown."""
-        if self.is_exact and self.lower_bound < other.lower_bound:
-            return True
-        if math.isinf(self.lower_bound):
-            return False
-        if other.is_exact and other.lower_bound <= self.lower_bound:
-            return False
-        return None
 
     def __str__(self) -> str:
         if not self.is_exact:

@@ -164,3 +164,12 @@ def test_a_function_that_is_none_is_found_out() -> None:
     bench.bounds.add_dominance(states[-1], states[0], 1)
     with pytest.raises(MisstepError, match=r"internal error: .* less than nothing"):
         bench.bounds.bounds(states[0])
+
+
+def test_smo_keeps_to_its_time() -> None:
+    task, space = variant("transport-2", ())
+    state = sample(space, 8)[3]
+    verdict = parse_oracle("smo(seconds=0)", bench_of(task, space, "random:7")).test(state)
+    assert verdict.limits == ("smo: time",)
+    verdict = parse_oracle("smo", bench_of(task, space, "random:7")).test(state)
+    assert verdict.limits == ()

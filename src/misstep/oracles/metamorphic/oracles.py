@@ -75,23 +75,26 @@ class StateMorphing(MetamorphicOracle):
         self.blame_steps(question, dominance)
         if question.verdict.is_bug:
             return Report()
-        morphs = self._morphs(question, dominance)
+        morphs, limit = self._morphs(question, dominance)
         budget = (
             question.policy_cost.lower_bound
         )  # a run from s that spends this plus D(s,t) proves nothing
         worth = [(s, d) for s, d in morphs if budget + d > 0]
         if not worth:
-            return Report()
+            return Report(limit=limit)
         question.bench.run(
             np.array([s.values for s, _ in worth], dtype=np.int32),
             question.bench.steps_worth_taking(budget + max(d for _, d in worth)),
         )
         for morph, value in worth:
             question.bench.bounds.add_dominance(morph, question.state, value)
-        return Report()
+        return Report(limit=limit)
 
-    def _morphs(self, question: Question, dominance: Dominance) -> list[tuple[State, int]]:
-        """Those to run, without dead ends."""
+    def _morphs(
+        self, question: Question, dominance: Dominance
+    ) -> tuple[list[tuple[State, int]], str | None]:
+        """Those to run, without dead ends; and the limit, if the time was up before there were enough."""
+        ends = time.perf_counter() + self.seconds
         candidates = dominance.morphs(question.state)
         if self.sample:
             random = CounterRandom(self.seed)
@@ -103,9 +106,11 @@ class StateMorphing(MetamorphicOracle):
         for morph, value in candidates:
             if len(alive) == self.size:
                 break
+            if time.perf_counter() >= ends:
+                return alive, "time"
             if not math.isinf(hmax(morph)):
                 alive.append((morph, value))
-        return alive
+        return alive, None
 
 
 class BoundMaintenance(MetamorphicOracle):
