@@ -103,8 +103,7 @@ def _check(task: Task, result: PlanResult, start: tuple[int, ...]) -> None:
         state=start,
         claimed_cost=result.cost,
     )
-    # Names that several operators share can mean another plan to the checker; that is no contradiction.
-    if not report.valid and not report.ambiguous_steps:
+    if not report.valid:
         raise MisstepError(
             f"internal error: the checker refuses the plan: {report.reason}",
             where=task.name,
