@@ -105,7 +105,7 @@ def test_zeroed_page_is_found(campaign: Path) -> None:
         path.write_bytes(whole[:page] + bytes(4096) + whole[page + 4096 :])
         with pytest.raises(InputFormatError, match="damaged") as caught:
             open_store(campaign)
-        assert "run the campaign again" in str(caught.value)
+        assert "start a new campaign with the same settings" in str(caught.value)
 
 
 @pytest.mark.parametrize(
