@@ -49,6 +49,7 @@ def test_the_golden_numbers(
         "safe": {"inf": expected.safe, "0": zero, "1": one, "2": two},
         "safe_initial": expected.safe_initial,
         "faults": expected.faults,
+        "bugs": expected.safe - zero,  # this policy never stops
     }
 
 
@@ -70,6 +71,16 @@ def test_a_safe_policy_gives_exit_code_0(tmp_path: Path, capsys: Captured) -> No
     told = counts(capsys, path, "--policy", f"python:{code}:brake", code=0)
     assert told["safe"] == {"inf": 5, "0": 5, "1": 5, "2": 5}
     assert told["faults"] == 0
+
+
+def test_a_policy_that_stops_is_safe_there(tmp_path: Path, capsys: Captured) -> None:
+    """Nothing unsafe happens where it stops, although every strategy has to deviate from it there."""
+    code = tmp_path / "idle.py"
+    code.write_text("def never(state):\n    return None\n")
+    words = ("--policy", f"python:{code}:never", "--inapplicable", "stop_safe")
+    told = counts(capsys, jani.write(jani.TINY_LINE), *words, code=0)
+    assert (told["bugs"], told["faults"]) == (0, 0)
+    assert told["safe"]["0"] < told["safe"]["inf"]
 
 
 @pytest.mark.parametrize(
