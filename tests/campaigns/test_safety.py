@@ -154,6 +154,26 @@ def test_commands(tmp_path: Path) -> None:
     assert done.returncode in (0, 1)
 
 
+def test_an_explanation_says_no_more_than_the_radius_decides(tmp_path: Path) -> None:
+    """States that are not 1-safe may well be safe: in a campaign with radius 1 none is called lost."""
+    path = model(tmp_path, *MODELS[1])
+    told = {}
+    for radius in ("1", "inf"):
+        out = tmp_path / radius
+        words = ("--policy", "first", "--runs", "50", "--radius", radius, "--out", out)
+        assert misstep("test", path, *words).returncode == 1
+        rows = records(out)
+        bug = next(i for i, row in enumerate(rows) if row["verdict"] == "BUG")
+        told[radius] = misstep("explain", out, str(bug)).stdout
+    assert "1-safe, but the policy gets unsafe" in told["1"]
+    assert "The last 1-safe state is that of step" in told["1"]
+    assert "  not 1-safe  " in told["1"]
+    assert "lost" not in told["1"]
+    assert "last safe state" not in told["1"]
+    assert "The last safe state is that of step" in told["inf"]
+    assert "  lost  " in told["inf"]
+
+
 def _indexed(folder: Path) -> list[dict[str, Any]]:
     with open_store(folder, readonly=True) as store:
         return [{"index": e.index, "state": list(e.state)} for e in SafetyStore(store).decided()]

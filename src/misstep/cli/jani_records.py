@@ -138,7 +138,10 @@ def _explain_one(
             }
         )
         return
-    print(f"bug {bug.index} of {task.name}, run {bug.path}: safe, but the policy gets unsafe")
+    safe_word, lost_word = _words(tables)
+    print(
+        f"bug {bug.index} of {task.name}, run {bug.path}: {safe_word}, but the policy gets unsafe"
+    )
     radius = _radius(bug.smallest_radius)
     print(f"deviations from the policy that avoid it: {radius}")
     print()
@@ -151,13 +154,12 @@ def _explain_one(
             if k == len(run.labels)
             else ""
         )
-        safe_text = {"BUG": "safe", "NOT A BUG": "lost", "UNKNOWN": "?"}.get(step["verdict"], "")
-        print(
-            f"{k:>4}  {safe_text:<4}  {task.text(state)}  {step['decision'] or ''}{mark}".rstrip()
-        )
+        words = {"BUG": safe_word, "NOT A BUG": lost_word, "UNKNOWN": "?"}
+        word = words.get(step["verdict"], "").ljust(max(len(safe_word), len(lost_word)))
+        print(f"{k:>4}  {word}  {task.text(state)}  {step['decision'] or ''}{mark}".rstrip())
     print()
     if safe:
-        print(f"The last safe state is that of step {safe[-1]}.")
+        print(f"The last {safe_word} state is that of step {safe[-1]}.")
     for entry in faults:
         lost = "" if entry.outcome is None else f", which may lead to {task.text(entry.outcome)}"
         print(
@@ -165,6 +167,13 @@ def _explain_one(
         )
     if bug.strategy is not None:
         print(f"A safe strategy from here names {len(bug.strategy)} state(s).")
+
+
+def _words(tables: SafetyStore) -> tuple[str, str]:
+    """For what the verdicts decide. Within a finite radius a state that is not r-safe need not be lost."""
+    if tables.radius == "inf":
+        return "safe", "lost"
+    return f"{tables.radius}-safe", f"not {tables.radius}-safe"
 
 
 def _fault(tables: SafetyStore) -> str:
