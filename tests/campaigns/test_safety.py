@@ -41,8 +41,9 @@ def model(folder: Path, name: str, choices: dict[str, Any]) -> Path:
 
 
 def run(folder: Path, task: JaniTask, settings: SafetySettings) -> list[dict[str, Any]]:
-    with create_store(folder, settings.as_dict()) as store:
-        SafetyCampaign(store, settings).run(task)
+    store = create_store(folder, settings.as_dict())
+    with store, SafetyCampaign(task, settings) as campaign:
+        campaign.run(store)
     return records(folder)
 
 
@@ -94,9 +95,9 @@ def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> N
     store = create_store(tmp_path / "b", settings.as_dict())
     stops = 0
     while True:
-        with store:
+        with store, SafetyCampaign(task, settings) as campaign:
             try:
-                SafetyCampaign(store, settings, stop).run(task)
+                campaign.run(store, stop)
                 break
             except KeyboardInterrupt:
                 stops += 1
@@ -209,6 +210,21 @@ def test_wrong_options(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
     done = misstep("test", path, "--out", tmp_path / "x")
     assert (done.returncode, "no policy to test" in done.stderr) == (2, True)
+
+
+def test_a_failed_start_leaves_no_campaign(tmp_path: Path) -> None:
+    path, out = model(tmp_path, *MODELS[0]), tmp_path / "out"
+    words = ("test", path, "--runs", "5", "--out", out, "--policy")
+    for wrong in (
+        ("shipped:nope",),
+        ("frist",),
+        (f"python:{tmp_path}/no.py:act",),
+        ("first", "--seed", str(2**64)),
+    ):
+        done = misstep(*words, *wrong)
+        assert done.returncode in (2, 30), done.stderr
+        assert not out.exists()
+    assert misstep(*words, "first").returncode == 1
 
 
 def test_what_runs_met_may_be_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

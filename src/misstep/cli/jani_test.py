@@ -42,22 +42,24 @@ def test_model(
 ) -> int:
     """Begin a campaign, or go on with the one in `out`, whatever its settings are if none are given."""
     began = monotonic()
+    known = settings is None
     if settings is None:
-        store = open_store(out)
-        settings = SafetySettings.from_dict(store.config, str(store.path))
-        task = SafetyStore(store).model()
+        with open_store(out, readonly=True) as store:
+            settings = SafetySettings.from_dict(store.config, str(store.path))
+            task = SafetyStore(store).model()
     else:
         task = read_model(paths, property, constants)
-        store = begin_store(out, settings.as_dict(), resume=resume)
-    try:
-        with store, progress as report:
-            summary = SafetyCampaign(store, settings, report).run(task)
-    except KeyboardInterrupt:
-        raise Interrupted(
-            "stopped by the user; what is done is kept",
-            where=str(out),
-            hint=f"misstep test --resume --out {out} goes on",
-        ) from None
+    with SafetyCampaign(task, settings) as campaign:
+        store = open_store(out) if known else begin_store(out, settings.as_dict(), resume=resume)
+        try:
+            with store, progress as report:
+                summary = campaign.run(store, report)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "stopped by the user; what is done is kept",
+                where=str(out),
+                hint=f"misstep test --resume --out {out} goes on",
+            ) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
