@@ -189,6 +189,8 @@ def _indexed(folder: Path) -> list[dict[str, Any]]:
         {"radius": 0.5},
         {"runs": 0},
         {"max_steps": 2**32},
+        {"seed": 2**64},
+        {"seed": -1},
     ],
 )
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
