@@ -51,7 +51,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     with open_store(folder, readonly=True) as store:
         tables = SafetyStore(store)
         task = tables.model()
-        return [{**entry.as_dict(task, tables.radius), "seconds": 0} for entry in tables.decided()]
+        return [{**entry.as_dict(task, tables), "seconds": 0} for entry in tables.decided()]
 
 
 @pytest.mark.parametrize("radius", [math.inf, 1])
@@ -81,6 +81,29 @@ def test_verdicts_and_faults_are_true(
             total = safety_summary(store)
         assert total.distinct_states == len(found) == total.bugs + total.not_bugs
         assert total.faults == sum(row["fault"] for row in found)
+
+
+@pytest.mark.parametrize("radius", [1, 4, math.inf])
+def test_the_severity_agrees_with_the_verdict(tmp_path: Path, radius: float) -> None:
+    task = load_jani(model(tmp_path, *MODELS[1]))
+    found = run(tmp_path / "c", task, SafetySettings("first", runs=60, radius=radius))
+    tried = 4 if radius == 4 else 2
+    truth = Decider(System(jani_transitions(task), load_label_policy("first", task).policy), "vi")
+    told = set()
+    for row in found:
+        smallest, answer = truth.smallest_radius(tuple(row["state"]), tried)
+        expected = f">{tried}" if smallest == math.inf else smallest
+        told.add(row["smallest_radius"])
+        assert row["smallest_radius"] == expected
+        if radius <= tried:
+            assert (row["verdict"] == "BUG") == (smallest is not None and smallest <= radius)
+        else:
+            assert (row["verdict"] == "BUG") == answer.is_safe
+    assert told == {None, 1, 2, f">{tried}", *((3, 4) if tried == 4 else ())}
+    with open_store(tmp_path / "c", readonly=True) as store:
+        bugs = safety_summary(store).bugs_by_radius
+    assert (f">{tried}" in bugs) == (radius == math.inf)
+    assert "inf" not in bugs
 
 
 def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> None:

@@ -142,7 +142,8 @@ class SafetyCampaign:
         for done, run in enumerate(paths):
             check_run(system, run)
             decided: list[DecidedState] = []
-            for step in analyse(decider, run, self.settings.radius).steps:
+            report = analyse(decider, run, self.settings.radius, largest=self.settings.largest)
+            for step in report.steps:
                 if step.state not in known:
                     known.add(step.state)
                     index = len(known) - 1
@@ -201,7 +202,7 @@ def safety_summary(store: CampaignStore) -> SafetySummary:
         if entry.verdict == "BUG" and entry.smallest_radius is not None:
             radii[entry.smallest_radius] = radii.get(entry.smallest_radius, 0) + 1
     total.bugs_by_radius = {
-        "more" if radius == math.inf else str(int(radius)): radii[radius]
+        (f">{tables.largest}" if radius == math.inf else str(int(radius))): radii[radius]
         for radius in sorted(radii)
     }
     total.remarks = [event.text for event in store.events() if event.kind == "remark"]

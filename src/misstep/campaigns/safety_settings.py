@@ -60,6 +60,11 @@ class SafetySettings:
         )
 
     @property
+    def largest(self) -> int:
+        """Up to which radius it is asked how severe a bug is: at least up to the one that decides what is a bug."""
+        return 2 if self.radius == math.inf else max(2, int(self.radius))
+
+    @property
     def budget(self) -> Budget:
         return Budget(evaluations=self.evaluations)
 

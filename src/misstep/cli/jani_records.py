@@ -26,7 +26,7 @@ def print_safety_records(store: CampaignStore, verdict: str | None, as_json: boo
     chosen = (entry for entry in tables.decided() if verdict in (None, entry.verdict))
     if as_json:
         for entry in chosen:
-            print_json(entry.as_dict(task, tables.radius))
+            print_json(entry.as_dict(task, tables))
         return
     print_table(
         ["verdict", "state", "decision", "fault", "index", "run", "step", "radius"],
@@ -39,7 +39,7 @@ def print_safety_records(store: CampaignStore, verdict: str | None, as_json: boo
                 str(entry.index),
                 str(entry.path),
                 str(entry.step),
-                _radius(entry.smallest_radius),
+                _radius(entry, tables),
             )
             for entry in chosen
         ],
@@ -84,11 +84,7 @@ def _explain_all(
     faults.sort(key=lambda entry: (-passed[entry.state], entry.index))
     if as_json:
         print_json(
-            {
-                "faults": [
-                    {**e.as_dict(task, tables.radius), "runs": passed[e.state]} for e in faults
-                ]
-            }
+            {"faults": [{**e.as_dict(task, tables), "runs": passed[e.state]} for e in faults]}
         )
         return
     if not faults:
@@ -131,10 +127,10 @@ def _explain_one(
     if as_json:
         print_json(
             {
-                "bug": bug.as_dict(task, tables.radius),
+                "bug": bug.as_dict(task, tables),
                 "run": steps,
                 "last_safe_step": safe[-1] if safe else None,
-                "faults": [entry.as_dict(task, tables.radius) for entry in faults],
+                "faults": [entry.as_dict(task, tables) for entry in faults],
             }
         )
         return
@@ -142,7 +138,7 @@ def _explain_one(
     print(
         f"bug {bug.index} of {task.name}, run {bug.path}: {safe_word}, but the policy gets unsafe"
     )
-    radius = _radius(bug.smallest_radius)
+    radius = _radius(bug, tables)
     print(f"deviations from the policy that avoid it: {radius}")
     print()
     for k, state in enumerate(run.states):
@@ -180,8 +176,11 @@ def _fault(tables: SafetyStore) -> str:
     return "fault" if tables.radius == "inf" else f"{tables.radius}-fault"
 
 
-def _radius(radius: float | None) -> str:
-    return "-" if radius is None else "more" if radius == math.inf else str(int(radius))
+def _radius(entry: DecidedState, tables: SafetyStore) -> str:
+    radius = entry.smallest_radius
+    if radius is None:
+        return "-"
+    return f"more than {tables.largest}" if radius == math.inf else str(int(radius))
 
 
 __all__ = ["explain_safety", "print_safety_records"]

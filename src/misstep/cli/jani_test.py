@@ -75,7 +75,10 @@ def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:
         | {"not bugs": summary.not_bugs, "unknown": summary.unknown, "faults": summary.faults}
     )
     if summary.bugs_by_radius:
-        parts = [f"{count} with {radius}" for radius, count in summary.bugs_by_radius.items()]
+        parts = [
+            f"{count} with {radius.replace('>', 'more than ')}"
+            for radius, count in summary.bugs_by_radius.items()
+        ]
         print("bugs by deviations that avoid them: " + ", ".join(parts))
     seconds = ", ".join(f"{name} {spent:.1f} s" for name, spent in summary.seconds.items())
     remark(f"{seconds}; {summary.policy_calls} policy calls; records in {store.folder}")
