@@ -16,7 +16,8 @@ from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import create_store, open_store
 from misstep.cli.main import main
 from misstep.errors import Interrupted, UsageError
-from misstep.safety import Answer, Decider, System
+from misstep.safety import Answer, Budget, Decider, System, UnsafeRun
+from misstep.safety.faults import PathReport, analyse
 from misstep.safety.jani import jani_transitions
 from misstep.safety.policies import load_label_policy
 from misstep.tasks.jani.load import load_jani
@@ -127,6 +128,33 @@ def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> N
         store = open_store(tmp_path / "b")
     assert stops > 5
     assert records(tmp_path / "b") == expected
+
+
+def test_what_one_run_left_open_a_later_one_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = load_jani(model(tmp_path, *MODELS[4]))
+    settings = SafetySettings("first", runs=60)
+    expected = run(tmp_path / "a", task, settings)
+    runs: list[UnsafeRun] = []
+
+    def starved(decider: Decider, run: UnsafeRun, *given: Any, **named: Any) -> PathReport:
+        runs.append(run)
+        if len(runs) == 1:
+            decider = Decider(decider.system, budget=Budget(evaluations=0))
+        return analyse(decider, run, *given, **named)
+
+    monkeypatch.setattr("misstep.campaigns.safety.analyse", starved)
+    found = run(tmp_path / "b", task, settings)
+    later = {state for own in runs[1:] for state in own.states}
+    again = [row for row in expected if row["path"] == runs[0].number]
+    shared = [row for row in again if tuple(row["state"]) in later]
+    assert 0 < len(shared) < len(again)
+    for before, now in zip(expected, found, strict=True):
+        if before in again and before not in shared:
+            assert now["verdict"] == "UNKNOWN"
+        else:
+            assert now == before
 
 
 def test_tampering_is_found(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter, time
 from typing import Any
 
@@ -136,7 +136,8 @@ class SafetyCampaign:
 
     def _analyse(self, system: System) -> None:
         decider = Decider(system, self.settings.oracle, budget=self.settings.budget)
-        known = self.tables.known_states()
+        # Without their strategies, which are large.
+        known = {entry.state: replace(entry, strategy=None) for entry in self.tables.decided()}
         bugs = 0
         paths = self.tables.paths(open_only=True)
         for done, run in enumerate(paths):
@@ -144,12 +145,18 @@ class SafetyCampaign:
             decided: list[DecidedState] = []
             report = analyse(decider, run, self.settings.radius, largest=self.settings.largest)
             for step in report.steps:
-                if step.state not in known:
-                    known.add(step.state)
-                    index = len(known) - 1
-                    decided.append(self._decided(decider, run, step, index))
+                before = known.get(step.state)
+                if before is not None and _knowledge(before.verdict, before.fault) >= _knowledge(
+                    VERDICTS[step.safety], step.is_fault
+                ):
+                    continue
+                entry = self._decided(decider, run, step, len(known))
+                if before is not None:  # what a budget had left open; still first met there
+                    entry = replace(entry, index=before.index, path=before.path, step=before.step)
+                bugs += entry.verdict == "BUG" and (before is None or before.verdict != "BUG")
+                known[step.state] = replace(entry, strategy=None)
+                decided.append(entry)
             self.tables.add_analysed(int(run.number or 0), decided)
-            bugs += sum(entry.verdict == "BUG" for entry in decided)
             self.report("testing", done + 1, len(paths), bugs)
 
     def _decided(
@@ -176,6 +183,11 @@ class SafetyCampaign:
             step.effort.seconds,
             step.effort.evaluations,
         )
+
+
+def _knowledge(verdict: str, fault: bool | None) -> int:
+    """How much of a state is decided."""
+    return (verdict != "UNKNOWN") + (fault is not None)
 
 
 def system_of(

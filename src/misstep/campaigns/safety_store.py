@@ -171,19 +171,15 @@ class SafetyStore:
     # -- decided states ---------------------------------------------------------------------------
 
     def add_analysed(self, path: int, decided: Sequence[DecidedState]) -> None:
+        """The analysis of one run. What is decided replaces what was left open before."""
         with self.store.unit():
             for entry in decided:
-                self.store.insert("a decided state", "decided", _row(entry))
+                self.store.insert("a decided state", "decided", _row(entry), replace=True)
             self.store.execute("UPDATE paths SET analysed = 1 WHERE number = ?", path)
 
     def decided(self) -> Iterator[DecidedState]:
         for row in self.store.rows("SELECT * FROM decided ORDER BY idx"):
             yield _decided(row)
-
-    def known_states(self) -> set[State]:
-        return {
-            _state(json.loads(text)) for (text,) in self.store.rows("SELECT state FROM decided")
-        }
 
 
 def _state(values: list[Any]) -> State:
