@@ -87,6 +87,7 @@ def test_a_policy_that_stops_is_safe_there(tmp_path: Path, capsys: Captured) -> 
     ("words", "code", "message"),
     [
         (["--max-states", "3"], 22, "the model is larger"),
+        (["--max-states", "3"], 22, "the limit was 3 states\n"),
         (["--policy", "frist"], 2, "did you mean first?"),
         (["--policy", "nowhere.nnet"], 30, "nowhere.nnet"),
         (["other.jani"], 2, "one file too many"),
@@ -132,7 +133,7 @@ def test_property_and_constants(capsys: Captured) -> None:
         (("--constant", "top=4", "--constant", "top=5"), "has a value already"),
         (("--constant", "top=four"), "a number, true or false"),
         (("--constant", "top=4", "--property", "third"), "third"),
-        ((), "top"),
+        ((), "--constant top=VALUE"),
     ):
         assert run("census", path, *wrong) != 0
         captured = capsys.readouterr()

@@ -466,7 +466,7 @@ def test_networks_that_do_not_fit(
     task: JaniTask, tmp_path: Path, inputs: list[str], labels: list[str], words: str
 ) -> None:
     file = save(tmp_path, constant(0, 1), inputs, labels)
-    with pytest.raises(MisstepError) as caught:
+    with pytest.raises(InputFormatError) as caught:
         load_label_policy(str(file), task)
     assert words in str(caught.value)
 

@@ -148,7 +148,8 @@ def _patched(system: System, labels: dict[State, Label]) -> System:
 
 @dataclass(frozen=True)
 class Hardening:
-    """What `harden` did. `unsafe_runs` are those found in each round; the last number is 0 unless rounds ran out."""
+    """What `harden` did. `unsafe_runs` are those found in each round; the last number is not 0 if rounds ran out, or if
+    runs were left that pass no new fault, such as those from states that are lost from the start."""
 
     blacklist: Blacklist
     system: System
