@@ -82,7 +82,9 @@ void define_janisafety(nb::module_ &module) {
         .def_prop_ro("lost", [](const GroundTruth &self) { return to_numpy(std::vector(self.lost)); })
         .def_prop_ro("deviations", [](const GroundTruth &self) { return to_numpy(std::vector(self.deviations)); },
                      "That a safe strategy needs; one more than the largest radius: more than that, or lost.")
-        .def_prop_ro("faults", [](const GroundTruth &self) { return to_numpy(std::vector(self.faults)); });
+        .def_prop_ro("faults", [](const GroundTruth &self) { return to_numpy(std::vector(self.faults)); })
+        .def_prop_ro("bugs", [](const GroundTruth &self) { return to_numpy(std::vector(self.bugs)); },
+                     "Safe, but the policy can get unsafe; where it stops, it does not.");
     module.def("jani_ground_truth", [](jani::Space &space, std::shared_ptr<JaniTransitions> transitions, safety::System &system,
                                        std::uint32_t largest, std::optional<double> seconds, std::optional<std::size_t> bytes,
                                        nb::object progress) {

@@ -54,6 +54,28 @@ std::vector<Radius> least_solution(const jani::Space &space, const Uses &uses, c
     return values;
 }
 
+// States from which the policy can get unsafe: those that have a way back from an unsafe state along its decisions. Not the same as
+// those that need a deviation, since a strategy has to act where the policy stops.
+std::vector<std::uint8_t> unsafe_under_policy(const jani::Space &space, const Uses &uses, const std::vector<std::uint32_t> &owners,
+                                              const std::vector<std::uint8_t> &costs) {
+    std::vector<std::uint8_t> found(space.size(), 0);
+    std::vector<StateId> work;
+    const auto add = [&](StateId s) {
+        if (found[s] != 0) return;
+        found[s] = 1;
+        work.push_back(s);
+    };
+    for (StateId s = 0; s < space.size(); ++s)
+        if (space.kinds()[s] == jani::Space::UNSAFE) add(s);
+    while (!work.empty()) {
+        const StateId s = work.back();
+        work.pop_back();
+        for (std::uint64_t use = uses.offsets[s]; use < uses.offsets[s + 1]; ++use)
+            if (costs[uses.positions[use]] == 0) add(owners[uses.positions[use]]);
+    }
+    return found;
+}
+
 Limit ask_policy(jani::Space &space, System &system, jani::Engine &engine, const Limits &limits, std::vector<LabelId> &decisions) {
     constexpr StateId BATCH = 1024;
     LimitWatch watch(limits);
@@ -108,6 +130,9 @@ GroundTruth ground_truth(jani::Space &space, System &system, jani::Engine &engin
         for (std::uint64_t o = space.outcome_offsets()[i]; o < space.outcome_offsets()[i + 1]; ++o)
             if (lost[space.outcomes()[o]] != 0) result.faults[s] = 1;
     }
+    result.bugs = unsafe_under_policy(space, uses, owners, costs);
+    for (StateId s = 0; s < space.size(); ++s)
+        if (lost[s] != 0) result.bugs[s] = 0;
     return result;
 }
 

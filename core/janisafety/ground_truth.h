@@ -14,6 +14,7 @@ struct GroundTruth {
     std::vector<std::uint8_t> lost;      // not safe
     std::vector<Radius> deviations;      // that a safe strategy needs; largest + 1: more, or lost
     std::vector<std::uint8_t> faults;    // the policy's decision gives safety away
+    std::vector<std::uint8_t> bugs;      // safe, but the policy can get unsafe; where it stops, it does not
 };
 
 // The system must be over `engine`, which may be another one than the space's own. `limits.expansions` counts the states whose

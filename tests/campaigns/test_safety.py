@@ -16,7 +16,8 @@ from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import create_store, open_store
 from misstep.cli.main import main
 from misstep.errors import Interrupted, UsageError
-from misstep.safety import Answer, Decider, System
+from misstep.safety import Answer, Budget, Decider, System, UnsafeRun
+from misstep.safety.faults import PathReport, analyse
 from misstep.safety.jani import jani_transitions
 from misstep.safety.policies import load_label_policy
 from misstep.tasks.jani.load import load_jani
@@ -41,8 +42,9 @@ def model(folder: Path, name: str, choices: dict[str, Any]) -> Path:
 
 
 def run(folder: Path, task: JaniTask, settings: SafetySettings) -> list[dict[str, Any]]:
-    with create_store(folder, settings.as_dict()) as store:
-        SafetyCampaign(store, settings).run(task)
+    store = create_store(folder, settings.as_dict())
+    with store, SafetyCampaign(task, settings) as campaign:
+        campaign.run(store)
     return records(folder)
 
 
@@ -50,7 +52,7 @@ def records(folder: Path) -> list[dict[str, Any]]:
     with open_store(folder, readonly=True) as store:
         tables = SafetyStore(store)
         task = tables.model()
-        return [{**entry.as_dict(task, tables.radius), "seconds": 0} for entry in tables.decided()]
+        return [{**entry.as_dict(task, tables), "seconds": 0} for entry in tables.decided()]
 
 
 @pytest.mark.parametrize("radius", [math.inf, 1])
@@ -82,6 +84,29 @@ def test_verdicts_and_faults_are_true(
         assert total.faults == sum(row["fault"] for row in found)
 
 
+@pytest.mark.parametrize("radius", [1, 4, math.inf])
+def test_the_severity_agrees_with_the_verdict(tmp_path: Path, radius: float) -> None:
+    task = load_jani(model(tmp_path, *MODELS[1]))
+    found = run(tmp_path / "c", task, SafetySettings("first", runs=60, radius=radius))
+    tried = 4 if radius == 4 else 2
+    truth = Decider(System(jani_transitions(task), load_label_policy("first", task).policy), "vi")
+    told = set()
+    for row in found:
+        smallest, answer = truth.smallest_radius(tuple(row["state"]), tried)
+        expected = f">{tried}" if smallest == math.inf else smallest
+        told.add(row["smallest_radius"])
+        assert row["smallest_radius"] == expected
+        if radius <= tried:
+            assert (row["verdict"] == "BUG") == (smallest is not None and smallest <= radius)
+        else:
+            assert (row["verdict"] == "BUG") == answer.is_safe
+    assert told == {None, 1, 2, f">{tried}", *((3, 4) if tried == 4 else ())}
+    with open_store(tmp_path / "c", readonly=True) as store:
+        bugs = safety_summary(store).bugs_by_radius
+    assert (f">{tried}" in bugs) == (radius == math.inf)
+    assert "inf" not in bugs
+
+
 def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> None:
     task = load_jani(model(tmp_path, *MODELS[0]))
     settings = SafetySettings("first", runs=120)
@@ -94,15 +119,42 @@ def test_an_interrupted_campaign_ends_with_the_same_records(tmp_path: Path) -> N
     store = create_store(tmp_path / "b", settings.as_dict())
     stops = 0
     while True:
-        with store:
+        with store, SafetyCampaign(task, settings) as campaign:
             try:
-                SafetyCampaign(store, settings, stop).run(task)
+                campaign.run(store, stop)
                 break
             except KeyboardInterrupt:
                 stops += 1
         store = open_store(tmp_path / "b")
     assert stops > 5
     assert records(tmp_path / "b") == expected
+
+
+def test_what_one_run_left_open_a_later_one_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = load_jani(model(tmp_path, *MODELS[4]))
+    settings = SafetySettings("first", runs=60)
+    expected = run(tmp_path / "a", task, settings)
+    runs: list[UnsafeRun] = []
+
+    def starved(decider: Decider, run: UnsafeRun, *given: Any, **named: Any) -> PathReport:
+        runs.append(run)
+        if len(runs) == 1:
+            decider = Decider(decider.system, budget=Budget(evaluations=0))
+        return analyse(decider, run, *given, **named)
+
+    monkeypatch.setattr("misstep.campaigns.safety.analyse", starved)
+    found = run(tmp_path / "b", task, settings)
+    later = {state for own in runs[1:] for state in own.states}
+    again = [row for row in expected if row["path"] == runs[0].number]
+    shared = [row for row in again if tuple(row["state"]) in later]
+    assert 0 < len(shared) < len(again)
+    for before, now in zip(expected, found, strict=True):
+        if before in again and before not in shared:
+            assert now["verdict"] == "UNKNOWN"
+        else:
+            assert now == before
 
 
 def test_tampering_is_found(tmp_path: Path) -> None:
@@ -154,6 +206,26 @@ def test_commands(tmp_path: Path) -> None:
     assert done.returncode in (0, 1)
 
 
+def test_an_explanation_says_no_more_than_the_radius_decides(tmp_path: Path) -> None:
+    """States that are not 1-safe may well be safe: in a campaign with radius 1 none is called lost."""
+    path = model(tmp_path, *MODELS[1])
+    told = {}
+    for radius in ("1", "inf"):
+        out = tmp_path / radius
+        words = ("--policy", "first", "--runs", "50", "--radius", radius, "--out", out)
+        assert misstep("test", path, *words).returncode == 1
+        rows = records(out)
+        bug = next(i for i, row in enumerate(rows) if row["verdict"] == "BUG")
+        told[radius] = misstep("explain", out, str(bug)).stdout
+    assert "1-safe, but the policy gets unsafe" in told["1"]
+    assert "The last 1-safe state is that of step" in told["1"]
+    assert "  not 1-safe  " in told["1"]
+    assert "lost" not in told["1"]
+    assert "last safe state" not in told["1"]
+    assert "The last safe state is that of step" in told["inf"]
+    assert "  lost  " in told["inf"]
+
+
 def _indexed(folder: Path) -> list[dict[str, Any]]:
     with open_store(folder, readonly=True) as store:
         return [{"index": e.index, "state": list(e.state)} for e in SafetyStore(store).decided()]
@@ -168,6 +240,8 @@ def _indexed(folder: Path) -> list[dict[str, Any]]:
         {"radius": 0.5},
         {"runs": 0},
         {"max_steps": 2**32},
+        {"seed": 2**64},
+        {"seed": -1},
     ],
 )
 def test_wrong_settings(wrong: dict[str, Any]) -> None:
@@ -189,6 +263,21 @@ def test_wrong_options(tmp_path: Path) -> None:
         assert done.stderr.count("\n") == 1
     done = misstep("test", path, "--out", tmp_path / "x")
     assert (done.returncode, "no policy to test" in done.stderr) == (2, True)
+
+
+def test_a_failed_start_leaves_no_campaign(tmp_path: Path) -> None:
+    path, out = model(tmp_path, *MODELS[0]), tmp_path / "out"
+    words = ("test", path, "--runs", "5", "--out", out, "--policy")
+    for wrong in (
+        ("shipped:nope",),
+        ("frist",),
+        (f"python:{tmp_path}/no.py:act",),
+        ("first", "--seed", str(2**64)),
+    ):
+        done = misstep(*words, *wrong)
+        assert done.returncode in (2, 30), done.stderr
+        assert not out.exists()
+    assert misstep(*words, "first").returncode == 1
 
 
 def test_what_runs_met_may_be_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,6 +49,7 @@ def test_the_golden_numbers(
         "safe": {"inf": expected.safe, "0": zero, "1": one, "2": two},
         "safe_initial": expected.safe_initial,
         "faults": expected.faults,
+        "bugs": expected.safe - zero,  # this policy never stops
     }
 
 
@@ -72,10 +73,21 @@ def test_a_safe_policy_gives_exit_code_0(tmp_path: Path, capsys: Captured) -> No
     assert told["faults"] == 0
 
 
+def test_a_policy_that_stops_is_safe_there(tmp_path: Path, capsys: Captured) -> None:
+    """Nothing unsafe happens where it stops, although every strategy has to deviate from it there."""
+    code = tmp_path / "idle.py"
+    code.write_text("def never(state):\n    return None\n")
+    words = ("--policy", f"python:{code}:never", "--inapplicable", "stop_safe")
+    told = counts(capsys, jani.write(jani.TINY_LINE), *words, code=0)
+    assert (told["bugs"], told["faults"]) == (0, 0)
+    assert told["safe"]["0"] < told["safe"]["inf"]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
         (["--max-states", "3"], 22, "the model is larger"),
+        (["--max-states", "3"], 22, "the limit was 3 states\n"),
         (["--policy", "frist"], 2, "did you mean first?"),
         (["--policy", "nowhere.nnet"], 30, "nowhere.nnet"),
         (["other.jani"], 2, "one file too many"),
@@ -121,7 +133,7 @@ def test_property_and_constants(capsys: Captured) -> None:
         (("--constant", "top=4", "--constant", "top=5"), "has a value already"),
         (("--constant", "top=four"), "a number, true or false"),
         (("--constant", "top=4", "--property", "third"), "third"),
-        ((), "top"),
+        ((), "--constant top=VALUE"),
     ):
         assert run("census", path, *wrong) != 0
         captured = capsys.readouterr()

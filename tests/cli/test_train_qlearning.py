@@ -35,6 +35,29 @@ def test_train_and_resume(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert len((out / "log.jsonl").read_text().splitlines()) == 4
 
 
+def test_other_settings_are_refused_on_resume(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Also after the training was resumed for more steps, which stretches its schedules."""
+    model, out = write(TINY_LINE, folder=tmp_path), tmp_path / "out"
+    words = ("train", "qlearning", model, "--out", out)
+    assert misstep(*words, *TINY) == 0
+    again = (*words, *TINY[2:], "--resume", "--steps")
+    for steps in (256, 384):
+        for more, text in (
+            (("--hidden", "8"), "begun with hidden (4,), not (8,)"),
+            (("--checkpoints", "7"), "begun with checkpoints 2, not 7"),
+            (("--goal-reward", "7"), "begun with rewards goal 100.0, not 7.0"),
+            (("--seed", "3"), "begun with seed 0, not 3"),
+        ):
+            capsys.readouterr()
+            assert misstep(*again, steps, *more) == UsageError.exit_code
+            error = capsys.readouterr().err
+            assert text in error
+            assert len(error.splitlines()) == 1
+        assert misstep(*again, steps) == 0
+
+
 def test_one_line_for_each_mistake(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, out = write(TINY_LINE, folder=tmp_path), tmp_path / "out"
     for more, code, text in (

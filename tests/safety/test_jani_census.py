@@ -14,6 +14,7 @@ from misstep.safety import (
     Answer,
     Decider,
     System,
+    envelope,
     jani_transitions,
     load_label_policy,
     safety_census,
@@ -68,6 +69,33 @@ def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> 
                 decider.decide(space.state(i), 1).is_safe,
             )
             assert found == (truth.lost[i] == 0, truth.deviations[i] <= 1)
+
+
+@pytest.mark.parametrize("inapplicable", ["filter", "stop_safe"])
+@pytest.mark.parametrize(("name", "choices"), MODELS[:2], ids=described)
+def test_bugs_are_safe_states_where_the_policy_is_not(
+    name: str, choices: Choices, inapplicable: str, tmp_path: Path
+) -> None:
+    """As all runs of the policy from each state have it, one state at a time."""
+    write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
+    task = load_jani(path)
+    stops = inapplicable == "stop_safe"
+    space = task.space()
+    states = [space.state(i) for i in range(len(space))]
+    inner = [state for state, kind in zip(states, space.kinds, strict=True) if kind == 0]
+    policy = {
+        state: None if stops and sum(state) % 3 == 0 else task.labels[task.applicable(state)[0]]
+        for state in inner
+    }
+    transitions = jani_transitions(task)
+    system = System(transitions, policy, inapplicable=inapplicable)
+    truth = _core.jani_ground_truth(space, transitions, system.native, 2)
+    unsafe = [envelope(system, [state]).answer is Answer.NOT_SAFE for state in states]
+    assert truth.bugs.tolist() == [
+        not lost and gets for lost, gets in zip(truth.lost, unsafe, strict=True)
+    ]
+    assert truth.bugs.any()
+    assert ((truth.decisions < 0) & (space.kinds == 0)).any() == stops
 
 
 def test_a_system_over_other_states_is_refused(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -396,6 +397,28 @@ def test_shields_of_other_models_are_refused(task: JaniTask, tmp_path: Path) -> 
         load_label_policy(f"shield:{file}+first", task)
 
 
+@pytest.mark.parametrize(
+    ("kind", "entry", "message"),
+    [
+        ("oracle", {"state": [0, 0], "allowed": []}, "no label is allowed in"),
+        ("blacklist", {"state": {"a": 1}, "forbidden": ["acc"]}, "unhashable"),
+        ("blacklist", {"state": [0, 0, 0], "forbidden": [3]}, "3 is no label"),
+        ("blacklist", {"state": [0, 0, 0], "forbidden": [{}]}, "is no label"),
+        ("blacklist", {"state": [0, 0], "forbidden": 3}, "not iterable"),
+        ("blacklist", {"state": [0, 0]}, "it has no 'forbidden'"),
+    ],
+)
+def test_shields_that_make_no_sense_are_refused(
+    task: JaniTask, tmp_path: Path, kind: str, entry: dict[str, Any], message: str
+) -> None:
+    file = tmp_path / "shield.json"
+    document = {"format": "misstep-shield", "version": 1, "kind": kind, "complete": True}
+    file.write_text(json.dumps({**document, "states": [entry]}))
+    with pytest.raises(InputFormatError, match=message) as refused:
+        load_label_policy(f"shield:{file}+first", task)
+    assert str(file) in str(refused.value)
+
+
 # -- bad input ------------------------------------------------------------------------------------
 
 
@@ -443,7 +466,7 @@ def test_networks_that_do_not_fit(
     task: JaniTask, tmp_path: Path, inputs: list[str], labels: list[str], words: str
 ) -> None:
     file = save(tmp_path, constant(0, 1), inputs, labels)
-    with pytest.raises(MisstepError) as caught:
+    with pytest.raises(InputFormatError) as caught:
         load_label_policy(str(file), task)
     assert words in str(caught.value)
 

@@ -179,3 +179,11 @@ def test_no_policy_no_shield() -> None:
         OracleShield(Decider(system))
     with pytest.raises(UsageError, match="no policy"):
         Blacklist({}).shield(system)
+
+
+def test_a_table_that_does_not_say_whether_it_is_complete_is_refused() -> None:
+    text = json.dumps({"format": "misstep-shield", "version": 1, "kind": "oracle", "states": []})
+    with pytest.raises(InputFormatError, match="it has no 'complete'"):
+        ShieldTable.from_json(text)
+    with pytest.raises(UsageError, match="no label is allowed in 0"):
+        ShieldTable({0: ()}, True)

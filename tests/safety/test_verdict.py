@@ -68,6 +68,18 @@ def test_known_run() -> None:
         judge(decider, 0, run=UnsafeRun((0, 1), (0,)))
 
 
+def test_a_run_that_is_given_is_checked_first() -> None:
+    """Whoever gives a wrong one is told so, whether the state is safe or not."""
+    safe, lost = Decider(lift(unit("U4"))), Decider(lift(unit("U15")))
+    with pytest.raises(UsageError, match="does not start"):
+        judge(safe, 0, run=UnsafeRun((), ()))
+    for decider, state in ((safe, 0), (lost, 1)):
+        for run in (UnsafeRun((state,), ()), UnsafeRun((state, state), (7,))):
+            with pytest.raises(UsageError, match="no unsafe run of the policy"):
+                judge(decider, state, run=run)
+    assert judge(lost, 1).status is Status.NOT_A_BUG
+
+
 def test_checker_refuses() -> None:
     system = lift(unit("U4"))
     check_strategy(system, Strategy(0, 2, {0: 1, 1: 1}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from time import perf_counter, time
 from typing import Any
 
@@ -58,49 +58,55 @@ class SafetySummary:
 
 
 class SafetyCampaign:
-    """Runs what is left to do of a safety campaign."""
+    """Runs what is left to do of a safety campaign.
 
-    def __init__(
-        self, store: CampaignStore, settings: SafetySettings, progress: Progress | None = None
-    ) -> None:
-        self.store = store
-        self.tables = SafetyStore(store)
+    The policy is loaded first, before there is a store: one that cannot be loaded leaves no folder behind.
+    """
+
+    store: CampaignStore  # from `run` on
+    tables: SafetyStore
+
+    def __init__(self, task: JaniTask, settings: SafetySettings) -> None:
+        self.task = task
         self.settings = settings
-        self.report = progress or (lambda *_: None)
         self.seconds = {"fuzzing": 0.0, "testing": 0.0}
         self.calls = 0  # of the policy, on engines that are forgotten
+        self._bind()
 
-    def run(self, task: JaniTask) -> SafetySummary:
+    def __enter__(self) -> SafetyCampaign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.handle.close()
+
+    def run(self, store: CampaignStore, progress: Progress | None = None) -> SafetySummary:
         """Work until it is done. Interrupted, it keeps the batches and runs that are finished."""
-        with self.store.unit():
-            self.tables.set_model(task)
-        self._bind(task)
-        try:
-            self.store.set_policy(self.settings.policy, self.handle.digest)
-            began = perf_counter()
-            self._fuzz(task)
-            self.seconds["fuzzing"] = perf_counter() - began
-            began = perf_counter()
-            self._analyse(self.system)
-            self.seconds["testing"] = perf_counter() - began
-            calls = self.calls + self.system.native.policy_calls
-        finally:
-            self.handle.close()
-        summary = safety_summary(self.store)
-        summary.policy_calls = calls
+        self.store, self.tables = store, SafetyStore(store)
+        self.report = progress or (lambda *_: None)
+        with store.unit():
+            self.tables.set_model(self.task)
+        store.set_policy(self.settings.policy, self.handle.digest)
+        began = perf_counter()
+        self._fuzz()
+        self.seconds["fuzzing"] = perf_counter() - began
+        began = perf_counter()
+        self._analyse(self.system)
+        self.seconds["testing"] = perf_counter() - began
+        summary = safety_summary(store)
+        summary.policy_calls = self.calls + self.system.native.policy_calls
         summary.seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
         return summary
 
-    def _bind(self, task: JaniTask) -> None:
+    def _bind(self) -> None:
         """The policy on an engine that has met no state."""
-        self.engine = task.new_engine()
+        self.engine = self.task.new_engine()
         own = self.settings
         self.handle = load_label_policy(
-            own.policy, task, engine=self.engine, inapplicable=own.inapplicable
+            own.policy, self.task, engine=self.engine, inapplicable=own.inapplicable
         )
-        self.system = system_of(task, self.handle, self.engine)
+        self.system = system_of(self.task, self.handle, self.engine)
 
-    def _fuzz(self, task: JaniTask) -> None:
+    def _fuzz(self) -> None:
         settings, done = self.settings, self.tables.fuzzed
         unsafe_starts = cut = 0
         try:
@@ -108,7 +114,7 @@ class SafetyCampaign:
                 if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
                     self.calls += self.system.native.policy_calls
                     self.handle.close()
-                    self._bind(task)
+                    self._bind()
                 count = min(BATCH, settings.runs - done)
                 report = fuzz(self.system, settings.fuzzing(count), seed=settings.seed, first=done)
                 self.tables.add_fuzzed(done, count, report.ends, report.runs)
@@ -130,19 +136,27 @@ class SafetyCampaign:
 
     def _analyse(self, system: System) -> None:
         decider = Decider(system, self.settings.oracle, budget=self.settings.budget)
-        known = self.tables.known_states()
+        # Without their strategies, which are large.
+        known = {entry.state: replace(entry, strategy=None) for entry in self.tables.decided()}
         bugs = 0
         paths = self.tables.paths(open_only=True)
         for done, run in enumerate(paths):
             check_run(system, run)
             decided: list[DecidedState] = []
-            for step in analyse(decider, run, self.settings.radius).steps:
-                if step.state not in known:
-                    known.add(step.state)
-                    index = len(known) - 1
-                    decided.append(self._decided(decider, run, step, index))
+            report = analyse(decider, run, self.settings.radius, largest=self.settings.largest)
+            for step in report.steps:
+                before = known.get(step.state)
+                if before is not None and _knowledge(before.verdict, before.fault) >= _knowledge(
+                    VERDICTS[step.safety], step.is_fault
+                ):
+                    continue
+                entry = self._decided(decider, run, step, len(known))
+                if before is not None:  # what a budget had left open; still first met there
+                    entry = replace(entry, index=before.index, path=before.path, step=before.step)
+                bugs += entry.verdict == "BUG" and (before is None or before.verdict != "BUG")
+                known[step.state] = replace(entry, strategy=None)
+                decided.append(entry)
             self.tables.add_analysed(int(run.number or 0), decided)
-            bugs += sum(entry.verdict == "BUG" for entry in decided)
             self.report("testing", done + 1, len(paths), bugs)
 
     def _decided(
@@ -171,6 +185,11 @@ class SafetyCampaign:
         )
 
 
+def _knowledge(verdict: str, fault: bool | None) -> int:
+    """How much of a state is decided."""
+    return (verdict != "UNKNOWN") + (fault is not None)
+
+
 def system_of(
     task: JaniTask, handle: LabelPolicyHandle, engine: _core.JaniEngine | None = None
 ) -> System:
@@ -195,7 +214,7 @@ def safety_summary(store: CampaignStore) -> SafetySummary:
         if entry.verdict == "BUG" and entry.smallest_radius is not None:
             radii[entry.smallest_radius] = radii.get(entry.smallest_radius, 0) + 1
     total.bugs_by_radius = {
-        "more" if radius == math.inf else str(int(radius)): radii[radius]
+        (f">{tables.largest}" if radius == math.inf else str(int(radius))): radii[radius]
         for radius in sorted(radii)
     }
     total.remarks = [event.text for event in store.events() if event.kind == "remark"]

@@ -47,6 +47,8 @@ class SafetySettings:
         for name in ("runs", "max_steps", "evaluations", "lookahead_cap"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name} is {getattr(self, name)}", expected="a positive number")
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"the seed is {self.seed}", expected=f"from 0 to {2**64 - 1}")
         self.fuzzing(1)  # refuses what is too large
 
     def fuzzing(self, runs: int) -> FuzzSettings:
@@ -56,6 +58,11 @@ class SafetySettings:
             max_steps=self.max_steps,
             lookahead_cap=self.lookahead_cap,
         )
+
+    @property
+    def largest(self) -> int:
+        """Up to which radius it is asked how severe a bug is: at least up to the one that decides what is a bug."""
+        return 2 if self.radius == math.inf else max(2, int(self.radius))
 
     @property
     def budget(self) -> Budget:

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.store import CampaignStore
 from misstep.errors import InputFormatError
 from misstep.safety.fuzz import UnsafeRun
@@ -42,8 +43,8 @@ class DecidedState:
     seconds: float = 0.0
     evaluations: int = 0
 
-    def as_dict(self, task: JaniTask, radius: str = "inf") -> dict[str, Any]:
-        """`radius` is that of the campaign: within a finite one, a fault is an r-fault, which is another notion."""
+    def as_dict(self, task: JaniTask, tables: SafetyStore) -> dict[str, Any]:
+        """Within a finite radius of the campaign, a fault is an r-fault, which is another notion."""
         smallest = self.smallest_radius
         return {
             "task": task.name,
@@ -54,8 +55,10 @@ class DecidedState:
             "decision": self.label,
             "verdict": self.verdict,
             "kind": "unsafe" if self.verdict == "BUG" else None,
-            "radius": radius,
-            "smallest_radius": "inf" if smallest == math.inf else smallest and int(smallest),
+            "radius": tables.radius,
+            "smallest_radius": f">{tables.largest}"
+            if smallest == math.inf
+            else smallest and int(smallest),
             "fault": self.fault,
             "outcome": None if self.outcome is None else list(self.outcome),
             "witness": None
@@ -75,6 +78,11 @@ class SafetyStore:
     def radius(self) -> str:
         """Of the campaign: a number, or inf."""
         return str(self.store.config["radius"])
+
+    @property
+    def largest(self) -> int:
+        """The largest radius that was tried for the severity of a bug."""
+        return SafetySettings.from_dict(self.store.config, str(self.store.path)).largest
 
     # -- the model --------------------------------------------------------------------------------
 
@@ -163,19 +171,15 @@ class SafetyStore:
     # -- decided states ---------------------------------------------------------------------------
 
     def add_analysed(self, path: int, decided: Sequence[DecidedState]) -> None:
+        """The analysis of one run. What is decided replaces what was left open before."""
         with self.store.unit():
             for entry in decided:
-                self.store.insert("a decided state", "decided", _row(entry))
+                self.store.insert("a decided state", "decided", _row(entry), replace=True)
             self.store.execute("UPDATE paths SET analysed = 1 WHERE number = ?", path)
 
     def decided(self) -> Iterator[DecidedState]:
         for row in self.store.rows("SELECT * FROM decided ORDER BY idx"):
             yield _decided(row)
-
-    def known_states(self) -> set[State]:
-        return {
-            _state(json.loads(text)) for (text,) in self.store.rows("SELECT state FROM decided")
-        }
 
 
 def _state(values: list[Any]) -> State:

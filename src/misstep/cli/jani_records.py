@@ -26,7 +26,7 @@ def print_safety_records(store: CampaignStore, verdict: str | None, as_json: boo
     chosen = (entry for entry in tables.decided() if verdict in (None, entry.verdict))
     if as_json:
         for entry in chosen:
-            print_json(entry.as_dict(task, tables.radius))
+            print_json(entry.as_dict(task, tables))
         return
     print_table(
         ["verdict", "state", "decision", "fault", "index", "run", "step", "radius"],
@@ -39,7 +39,7 @@ def print_safety_records(store: CampaignStore, verdict: str | None, as_json: boo
                 str(entry.index),
                 str(entry.path),
                 str(entry.step),
-                _radius(entry.smallest_radius),
+                _radius(entry, tables),
             )
             for entry in chosen
         ],
@@ -84,11 +84,7 @@ def _explain_all(
     faults.sort(key=lambda entry: (-passed[entry.state], entry.index))
     if as_json:
         print_json(
-            {
-                "faults": [
-                    {**e.as_dict(task, tables.radius), "runs": passed[e.state]} for e in faults
-                ]
-            }
+            {"faults": [{**e.as_dict(task, tables), "runs": passed[e.state]} for e in faults]}
         )
         return
     if not faults:
@@ -131,15 +127,18 @@ def _explain_one(
     if as_json:
         print_json(
             {
-                "bug": bug.as_dict(task, tables.radius),
+                "bug": bug.as_dict(task, tables),
                 "run": steps,
                 "last_safe_step": safe[-1] if safe else None,
-                "faults": [entry.as_dict(task, tables.radius) for entry in faults],
+                "faults": [entry.as_dict(task, tables) for entry in faults],
             }
         )
         return
-    print(f"bug {bug.index} of {task.name}, run {bug.path}: safe, but the policy gets unsafe")
-    radius = _radius(bug.smallest_radius)
+    safe_word, lost_word = _words(tables)
+    print(
+        f"bug {bug.index} of {task.name}, run {bug.path}: {safe_word}, but the policy gets unsafe"
+    )
+    radius = _radius(bug, tables)
     print(f"deviations from the policy that avoid it: {radius}")
     print()
     for k, state in enumerate(run.states):
@@ -151,13 +150,12 @@ def _explain_one(
             if k == len(run.labels)
             else ""
         )
-        safe_text = {"BUG": "safe", "NOT A BUG": "lost", "UNKNOWN": "?"}.get(step["verdict"], "")
-        print(
-            f"{k:>4}  {safe_text:<4}  {task.text(state)}  {step['decision'] or ''}{mark}".rstrip()
-        )
+        words = {"BUG": safe_word, "NOT A BUG": lost_word, "UNKNOWN": "?"}
+        word = words.get(step["verdict"], "").ljust(max(len(safe_word), len(lost_word)))
+        print(f"{k:>4}  {word}  {task.text(state)}  {step['decision'] or ''}{mark}".rstrip())
     print()
     if safe:
-        print(f"The last safe state is that of step {safe[-1]}.")
+        print(f"The last {safe_word} state is that of step {safe[-1]}.")
     for entry in faults:
         lost = "" if entry.outcome is None else f", which may lead to {task.text(entry.outcome)}"
         print(
@@ -167,12 +165,22 @@ def _explain_one(
         print(f"A safe strategy from here names {len(bug.strategy)} state(s).")
 
 
+def _words(tables: SafetyStore) -> tuple[str, str]:
+    """For what the verdicts decide. Within a finite radius a state that is not r-safe need not be lost."""
+    if tables.radius == "inf":
+        return "safe", "lost"
+    return f"{tables.radius}-safe", f"not {tables.radius}-safe"
+
+
 def _fault(tables: SafetyStore) -> str:
     return "fault" if tables.radius == "inf" else f"{tables.radius}-fault"
 
 
-def _radius(radius: float | None) -> str:
-    return "-" if radius is None else "more" if radius == math.inf else str(int(radius))
+def _radius(entry: DecidedState, tables: SafetyStore) -> str:
+    radius = entry.smallest_radius
+    if radius is None:
+        return "-"
+    return f"more than {tables.largest}" if radius == math.inf else str(int(radius))
 
 
 __all__ = ["explain_safety", "print_safety_records"]

@@ -42,18 +42,20 @@ def test_model(
 ) -> int:
     """Begin a campaign, or go on with the one in `out`, whatever its settings are if none are given."""
     began = monotonic()
+    known = settings is None
     if settings is None:
-        store = open_store(out)
-        settings = SafetySettings.from_dict(store.config, str(store.path))
-        task = SafetyStore(store).model()
+        with open_store(out, readonly=True) as store:
+            settings = SafetySettings.from_dict(store.config, str(store.path))
+            task = SafetyStore(store).model()
     else:
         task = read_model(paths, property, constants)
-        store = begin_store(out, settings.as_dict(), resume=resume)
-    try:
-        with store, progress as report:
-            summary = SafetyCampaign(store, settings, report).run(task)
-    except KeyboardInterrupt:
-        raise stopped(out) from None
+    with SafetyCampaign(task, settings) as campaign:
+        store = open_store(out) if known else begin_store(out, settings.as_dict(), resume=resume)
+        try:
+            with store, progress as report:
+                summary = campaign.run(store, report)
+        except KeyboardInterrupt:
+            raise stopped(out) from None
     summary.seconds["total"] = round(monotonic() - began, 3)
     _print(summary, store, as_json)
     return 1 if summary.bugs else 0
@@ -77,7 +79,10 @@ def _print(summary: SafetySummary, store: CampaignStore, as_json: bool) -> None:
         | {"not bugs": summary.not_bugs, "unknown": summary.unknown, "faults": summary.faults}
     )
     if summary.bugs_by_radius:
-        parts = [f"{count} with {radius}" for radius, count in summary.bugs_by_radius.items()]
+        parts = [
+            f"{count} with {radius.replace('>', 'more than ')}"
+            for radius, count in summary.bugs_by_radius.items()
+        ]
         print("bugs by deviations that avoid them: " + ", ".join(parts))
     seconds = ", ".join(f"{name} {spent:.1f} s" for name, spent in summary.seconds.items())
     remark(f"{seconds}; {summary.policy_calls} policy calls; records in {store.folder}")

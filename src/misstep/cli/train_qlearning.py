@@ -95,7 +95,9 @@ def qlearning_command(
     task = read_model([model], property, constant)
     report = None if as_json else _line
     if resume:
-        summary = trainer.resume(task, out, steps=steps, device=device, report=report)
+        summary = trainer.resume(
+            task, out, steps=steps, asked=settings, device=device, report=report
+        )
     else:
         summary = trainer.train(task, out, settings, device=device, report=report)
     if as_json:

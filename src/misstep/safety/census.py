@@ -2,7 +2,9 @@
 
 Unsafe states and goals are never left. `safe` counts the states from which some strategy avoids unsafe states for ever,
 with any number of deviations from the policy (`inf`) or with at most 0, 1 or 2 on each run; unsafe states are not
-safe, goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe.
+safe, goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe. A bug is a safe
+state from which the policy can get unsafe. Where the policy stops (`stop_safe`) its run ends safely, but a strategy has
+to act there, which is a deviation: such a state is no bug, and need not be safe with 0 of them.
 """
 
 from __future__ import annotations
@@ -38,11 +40,7 @@ class SafetyCensus:
     safe: dict[str, int]  # by radius: inf, 0, 1, 2
     safe_initial: int
     faults: int
-
-    @property
-    def bugs(self) -> int:
-        """States that are safe, but not under the policy."""
-        return self.safe["inf"] - self.safe["0"]
+    bugs: int
 
     def as_dict(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -107,6 +105,7 @@ def safety_census(
         safe={str(math.inf): _count(~lost), **safe},
         safe_initial=_count(~lost[: space.root_count]),
         faults=_count(truth.faults != 0),
+        bugs=_count(truth.bugs != 0),
     )
 
 

@@ -12,9 +12,9 @@ Blacklists and tables of oracle shields are exported as JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from misstep import _core
 from misstep.errors import InputFormatError, UsageError
@@ -25,6 +25,7 @@ from misstep.safety.system import Label, State, System
 
 FORMAT = "misstep-shield"
 VERSION = 1
+Shield = TypeVar("Shield")
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Blacklist:
     def shield(self, system: System) -> System:
         """The system under its policy, but for what is forbidden."""
         forbidden = {
-            system.id(state): [system.transitions.label_id(label) for label in labels]
+            system.id(state): [system.label_id(label) for label in labels]
             for state, labels in self.forbidden.items()
         }
         return system.with_policy(_core.BlacklistShield(_policy(system), forbidden))
@@ -64,7 +65,7 @@ class Blacklist:
 
     @classmethod
     def from_json(cls, text: str) -> Blacklist:
-        return cls(dict(_entries(text, "blacklist", "forbidden")))
+        return _parse(text, "blacklist", lambda document: cls(_labels(document, "forbidden")))
 
 
 class OracleShield:
@@ -114,6 +115,11 @@ class ShieldTable:
     allowed: dict[State, tuple[Label, ...]]
     is_complete: bool
 
+    def __post_init__(self) -> None:
+        for state, labels in self.allowed.items():
+            if not labels:
+                raise UsageError(f"no label is allowed in {state!r}")
+
     def shield(self, system: System) -> System:
         """The system under its policy, which takes the first allowed label where the table knows one."""
         return _patched(system, {state: labels[0] for state, labels in self.allowed.items()})
@@ -123,7 +129,11 @@ class ShieldTable:
 
     @classmethod
     def from_json(cls, text: str) -> ShieldTable:
-        return cls(dict(_entries(text, "oracle", "allowed")), bool(json.loads(text)["complete"]))
+        return _parse(
+            text,
+            "oracle",
+            lambda document: cls(_labels(document, "allowed"), bool(document["complete"])),
+        )
 
 
 def repair(system: System, strategy: Strategy) -> System:
@@ -132,15 +142,14 @@ def repair(system: System, strategy: Strategy) -> System:
 
 
 def _patched(system: System, labels: dict[State, Label]) -> System:
-    patches = {
-        system.id(state): system.transitions.label_id(label) for state, label in labels.items()
-    }
+    patches = {system.id(state): system.label_id(label) for state, label in labels.items()}
     return system.with_policy(_core.PatchedPolicy(_policy(system), patches))
 
 
 @dataclass(frozen=True)
 class Hardening:
-    """What `harden` did. `unsafe_runs` are those found in each round; the last number is 0 unless rounds ran out."""
+    """What `harden` did. `unsafe_runs` are those found in each round; the last number is not 0 if rounds ran out, or if
+    runs were left that pass no new fault, such as those from states that are lost from the start."""
 
     blacklist: Blacklist
     system: System
@@ -192,19 +201,24 @@ def _document(
         ) from error
 
 
-def _entries(text: str, kind: str, key: str) -> list[tuple[State, tuple[Label, ...]]]:
+def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Shield:
     try:
         document = json.loads(text)
         if (document["format"], document["version"], document["kind"]) != (FORMAT, VERSION, kind):
             raise ValueError(f"this is a {document['format']} {document['kind']}")
-        return [
-            (_hashable(entry["state"]), tuple(map(_hashable, entry[key])))
-            for entry in document["states"]
-        ]
-    except (ValueError, KeyError, TypeError) as error:
+        return make(document)
+    except (ValueError, KeyError, TypeError, UsageError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise InputFormatError(
-            f"cannot read the shield: {error}", expected=f"a {kind} shield, version {VERSION}"
+            f"cannot read the shield: {reason}",
+            expected=f"a shield of kind {kind}, version {VERSION}",
         ) from error
+
+
+def _labels(document: dict[str, Any], key: str) -> dict[State, tuple[Label, ...]]:
+    return {
+        _hashable(entry["state"]): tuple(map(_hashable, entry[key])) for entry in document["states"]
+    }
 
 
 def _hashable(value: Any) -> Any:

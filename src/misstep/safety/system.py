@@ -107,6 +107,12 @@ class System:
     def label(self, id: int) -> Label:
         return self.transitions.label(id)
 
+    def label_id(self, label: Label) -> int:
+        try:
+            return self.transitions.label_id(label)
+        except (IndexError, TypeError) as error:
+            raise UsageError(f"{label!r} is no label of this system") from error
+
     def states(self, ids: Iterable[int]) -> tuple[State, ...]:
         return tuple(map(self.transitions.state, ids))
 

@@ -20,7 +20,7 @@ from misstep.oracles.verdict import Effort
 from misstep.safety.decider import Answer, Budget, Decider, Strategy
 from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.system import Radius, State
-from misstep.safety.witness import check_run, check_strategy
+from misstep.safety.witness import check_run, check_strategy, run_problem
 
 
 class Status(Enum):
@@ -67,8 +67,12 @@ def judge(
         run, policy = found.run, found.answer
         if found.limit is not None:
             limits.append(f"envelope: {found.limit}")
-    elif run.states[0] != state:
+        if run is not None:
+            check_run(system, run)
+    elif not run.states or run.states[0] != state:
         raise UsageError("the run does not start in the state", expected=f"{state!r}")
+    elif reason := run_problem(system, run):
+        raise UsageError(f"this is no unsafe run of the policy: {reason}")
     if policy is Answer.SAFE:
         return SafetyVerdict(state, radius, Status.NOT_A_BUG, policy, Answer.UNKNOWN)
     safety = decider.decide(state, radius)
@@ -80,7 +84,6 @@ def judge(
         status = Status.NOT_A_BUG
     elif safety.is_safe and run is not None:
         strategy = decider.strategy(state, radius)
-        check_run(system, run)
         check_strategy(system, strategy)
         status = Status.BUG
     return SafetyVerdict(

@@ -44,11 +44,15 @@ def check_strategy(system: System, strategy: Strategy) -> StrategyReport:
 
 def check_run(system: System, run: UnsafeRun) -> None:
     """An error if this is not a run of the policy into an unsafe state."""
-    reason = validate_unsafe_run(
+    if reason := run_problem(system, run):
+        raise MisstepError(f"internal error: this is no unsafe run of the policy: {reason}")
+
+
+def run_problem(system: System, run: UnsafeRun) -> str:
+    """Why this is no run of the policy into an unsafe state; empty if it is one."""
+    return validate_unsafe_run(
         fragment(system, run.states, True), run.states, run.labels, system.dead_end != "unsafe"
     )
-    if reason:
-        raise MisstepError(f"internal error: this is no unsafe run of the policy: {reason}")
 
 
 def fragment(system: System, states: Iterable[State], with_policy: bool) -> dict[State, Situation]:
@@ -72,4 +76,4 @@ def _situation(system: System, state: State, with_policy: bool) -> Situation:
     return Situation(False, False, policy, actions)
 
 
-__all__ = ["check_run", "check_strategy", "fragment"]
+__all__ = ["check_run", "check_strategy", "fragment", "run_problem"]

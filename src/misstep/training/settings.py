@@ -81,15 +81,7 @@ class TrainingSettings:
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
     def require_same(self, asked: TrainingSettings, where: str) -> None:
-        """An error if something else is asked for. What has its usual value was hardly asked for."""
-        known, usual = _flat(self.as_dict()), _flat(TrainingSettings().as_dict())
-        for name, value in _flat(asked.as_dict()).items():
-            if value not in (known[name], usual[name]):
-                raise UsageError(
-                    f"the training was begun with {name} {known[name]}, not {value}",
-                    where=where,
-                    hint="leave the option out, or begin another training",
-                )
+        require_same(self.as_dict(), asked.as_dict(), TrainingSettings().as_dict(), where)
 
     def as_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -109,6 +101,20 @@ class TrainingSettings:
             ) from None
 
 
+def require_same(
+    begun: dict[str, Any], asked: dict[str, Any], usual: dict[str, Any], where: str
+) -> None:
+    """An error if a training is to go on with other settings. What has its usual value was hardly asked for."""
+    known, spared = _flat(begun), _flat(usual)
+    for name, value in _flat(asked).items():
+        if value not in (known[name], spared[name]):
+            raise UsageError(
+                f"the training was begun with {name} {known[name]}, not {value}",
+                where=where,
+                hint="leave the option out, or begin another training",
+            )
+
+
 def _flat(values: dict[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in values.items():
@@ -119,4 +125,4 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-__all__ = ["LearnerSettings", "TrainingSettings"]
+__all__ = ["LearnerSettings", "TrainingSettings", "require_same"]

@@ -202,7 +202,7 @@ def test_interface(tmp_path: Path) -> None:
     assert built.variable_names == ("m.location", "r[0]", "r[1]", "vel", "n")
     assert interface.columns(built) == [3, 4, 2, 0]
     assert interface.labels(built) == [1, 0]
-    with pytest.raises(UsageError, match=r"reads m\.n, which the model does not have"):
+    with pytest.raises(InputFormatError, match=r"reads m\.n, which the model does not have"):
         interface.columns(task(TINY_LINE))
     with pytest.raises(UsageError, match="no label 'dec'"):
         interface.labels(task(model([], [])))

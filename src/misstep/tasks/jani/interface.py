@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError
 from misstep.files import write_bytes
 from misstep.tasks.jani.document import Cursor, Documents
 
@@ -57,7 +57,7 @@ class JaniInterface:
             bare = item.name if item.index is None else f"{item.name}[{item.index}]"
             found = positions.get(str(item), None if item.location else positions.get(bare))
             if found is None:
-                raise UsageError(
+                raise InputFormatError(
                     f"the interface reads {item}, which the model does not have",
                     where=where or task.name,
                     hint="variables: " + ", ".join(task.variable_names[:20]),

@@ -215,11 +215,12 @@ class JaniTask:
             raise MemoryLimitError(
                 seen, where=self.name, hint=f"the limit was {memory_limit_mb} MB"
             )
-        raise BudgetLimitError(
-            seen,
-            where=self.name,
-            hint=f"the limits were {max_states} states and {max_outcomes} outcomes",
-        )
+        limits = [
+            f"{limit:,} {what}"
+            for limit, what in ((max_states, "states"), (max_outcomes, "outcomes"))
+            if limit is not None
+        ]
+        raise BudgetLimitError(seen, where=self.name, hint="the limit was " + " or ".join(limits))
 
 
 __all__ = ["JaniTask", "OutOfBounds", "Scale", "Silent", "State"]

@@ -74,7 +74,7 @@ def read_constants(
         raise UsageError(
             "the model has parameters without a value: " + ", ".join(missing),
             where=model.where,
-            expected="a value for each, such as " + f"parameters={{{missing[0]!r}: ...}}",
+            expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: parameters)",
         )
     if unused:
         raise UsageError(

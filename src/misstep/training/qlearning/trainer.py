@@ -31,6 +31,7 @@ from misstep.training.qlearning.interruption import noticed
 from misstep.training.qlearning.learner import Learner, one_thread
 from misstep.training.qlearning.replay import Replay
 from misstep.training.qlearning.settings import QSettings
+from misstep.training.settings import require_same
 
 Report = Callable[[dict[str, Any]], None]  # gets each line of the log
 # Streams of random numbers.
@@ -71,10 +72,14 @@ def resume(
     out: Path,
     *,
     steps: int | None = None,
+    asked: QSettings | None = None,
     device: str = "cpu",
     report: Report | None = None,
 ) -> QSummary:
-    """Go on with a training, possibly for more steps than it was begun with."""
+    """Go on with a training, possibly for more steps than it was begun with.
+
+    Its other settings are those it was begun with. If others are `asked` for, that is an error.
+    """
     with QFolder.open_folder(out) as folder, one_thread():
         if folder.settings.get("task") != task.digest:
             raise UsageError(
@@ -83,6 +88,10 @@ def resume(
                 expected=f"a training of {task.name}",
             )
         settings = QSettings.from_dict(folder.settings, str(out))
+        begun = QSettings.from_dict(folder.settings.get("begun", folder.settings), str(out))
+        if asked is not None:
+            given = replace(asked, steps=begun.steps)
+            require_same(begun.as_dict(), given.as_dict(), QSettings().as_dict(), str(out))
         if steps is not None and steps != settings.steps:
             # The schedules stay as they were begun.
             until = settings.epsilon_steps or max(1, settings.steps // 2)
@@ -90,7 +99,7 @@ def resume(
             settings = replace(
                 settings, steps=steps, epsilon_steps=until, checkpoints=max(1, steps // each)
             )
-            folder.settings |= settings.as_dict()
+            folder.settings |= {**settings.as_dict(), "begun": begun.as_dict()}
             folder.write_settings()
         training = _Training(task, settings, folder, device)
         training.restore()
