@@ -296,6 +296,12 @@ def test_version_and_help() -> None:
         assert "Usage: misstep" in done.stdout
 
 
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way, also of root")
+    assert misstep("generate", "gripper", "-o", tmp_path / "file" / "x").returncode == 30
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)

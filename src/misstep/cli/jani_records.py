@@ -56,7 +56,7 @@ def explain_safety(
     decided = list(tables.decided())
     if shield is not None:
         faults = [
-            Fault(entry.state, entry.label, math.inf, entry.outcome or entry.state)
+            Fault(entry.state, entry.label, float(tables.radius), entry.outcome or entry.state)
             for entry in decided
             if entry.fault
         ]
