@@ -70,7 +70,7 @@ class BoundStore:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.graph = _core.PlanGraph(task)
+        self.graph = _core.BoundStore(task)
         self._feeders: dict[int, _core.RunFeeder] = {}
 
     def __len__(self) -> int:

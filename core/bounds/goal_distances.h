@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/open_list.h"
-#include "improve/plan.h"
-#include "improve/transition_cache.h"
+#include "bounds/plan.h"
+#include "bounds/transition_cache.h"
 
 namespace misstep {
 

@@ -1,4 +1,4 @@
-#include "improve/derived_bounds.h"
+#include "bounds/derived_bounds.h"
 
 #include "base/contradiction.h"
 

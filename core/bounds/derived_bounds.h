@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "improve/goal_distances.h"
+#include "bounds/goal_distances.h"
 
 namespace misstep {
 
