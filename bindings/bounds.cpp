@@ -1,3 +1,4 @@
+#include "bounds/knowledge.h"
 #include "graphs.h"
 
 namespace misstep::bindings {
@@ -46,6 +47,30 @@ nb::tuple close(BoundStoreHandle &self, const State &state, std::optional<double
         closed = self.grow(root, std::numeric_limits<std::uint64_t>::max(), budget);
     }
     return nb::make_tuple(closed, budget.progress.expansions, name(budget.limit));
+}
+
+using Numbers = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto span_of(const Array &array) {
+    return std::span(array.data(), array.size());
+}
+
+nb::tuple take_knowledge(BoundStoreHandle &self, const StateBatch &states) {
+    check_batch(self.handle, states);
+    Knowledge found = knowledge(self, span_of(states));
+    const std::vector<std::size_t> shape{found.lower.size(), states.shape(1)};
+    const std::vector<std::size_t> edges{found.edges.size() / Knowledge::EDGE, Knowledge::EDGE};
+    return nb::make_tuple(to_numpy(std::move(found.states), shape), to_numpy(std::move(found.lower)),
+                          to_numpy(std::move(found.edges), edges));
+}
+
+void give_knowledge(BoundStoreHandle &self, const StateBatch &states, const Numbers &lower, const Numbers &edges) {
+    check_batch(self.handle, states);
+    if (lower.ndim() != 1) throw nb::value_error("lower bounds: one number a state is needed");
+    if (edges.ndim() != 2 || edges.shape(1) != Knowledge::EDGE)
+        throw nb::value_error("edges: rows of four numbers are needed");
+    add_knowledge(self, span_of(states), span_of(lower), span_of(edges));
 }
 
 }  // namespace
@@ -130,7 +155,12 @@ void define_bounds(nb::module_ &module) {
                 upper.push_back(upper_bounds.cost(id));
             }
             return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
-        }, "Lower and upper bounds of all states, in the order of `states`.");
+        }, "Lower and upper bounds of all states, in the order of `states`.")
+        .def("knowledge", &take_knowledge, nb::arg("states"),
+             "What the bounds of these states stand on: states, lower bounds (-1: infinite), and edges (source, operator or "
+             "-1, target, value of the jump).")
+        .def("add_knowledge", &give_knowledge, nb::arg("states"), nb::arg("lower"), nb::arg("edges"),
+             "Takes in what `knowledge` of another store has given.");
 }
 
 }  // namespace misstep::bindings
