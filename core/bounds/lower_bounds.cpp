@@ -1,4 +1,4 @@
-#include "improve/lower_bounds.h"
+#include "bounds/lower_bounds.h"
 
 namespace misstep {
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "improve/transition_cache.h"
+#include "bounds/transition_cache.h"
 
 namespace misstep {
 

@@ -1,4 +1,4 @@
-#include "improve/plan_graph.h"
+#include "bounds/bound_store.h"
 
 #include <unordered_map>
 
@@ -6,7 +6,7 @@
 
 namespace misstep {
 
-PlanGraph::PlanGraph(const SuccessorGenerator &generator)
+BoundStore::BoundStore(const SuccessorGenerator &generator)
     : transitions_(generator), distances_(transitions_), derived_(transitions_, distances_), lower_bounds_(transitions_) {
     const Task &task = generator.task();
     const bool unit = task.min_cost() == 1 && task.max_cost() == 1;
@@ -14,29 +14,29 @@ PlanGraph::PlanGraph(const SuccessorGenerator &generator)
     least_adjusted_cost_ = unit ? 1 : task.min_cost() + 1;
 }
 
-std::size_t PlanGraph::bytes() const {
+std::size_t BoundStore::bytes() const {
     return transitions_.bytes() + distances_.bytes() + derived_.bytes() + lower_bounds_.bytes() + local_.capacity() * sizeof(Local) +
            reached_.capacity() * sizeof(StateId);
 }
 
-void PlanGraph::expand(StateId id) {
+void BoundStore::expand(StateId id) {
     transitions_.expand(id);
     if (local_.size() < transitions_.size()) local_.resize(transitions_.size());
 }
 
-void PlanGraph::expand_within(StateId id, Budget &budget) {
+void BoundStore::expand_within(StateId id, Budget &budget) {
     if (!transitions_.is_expanded(id)) expand(id);
     ++budget.progress.expansions;
     budget.progress.generated += transitions_.successors(id).size();
 }
 
 // All that can be reached has been seen, so no way to a goal is missing.
-void PlanGraph::settle_reached() {
+void BoundStore::settle_reached() {
     const GoalDistances &exact = distances();
     for (StateId id : reached_) lower_bounds_.raise(id, exact.cost(id));
 }
 
-void PlanGraph::add_path(StateId start, std::span<const OperatorId> operators) {
+void BoundStore::add_path(StateId start, std::span<const OperatorId> operators) {
     StateId state = start;
     for (OperatorId op : operators) {
         if (transitions_.is_goal(state)) return;
@@ -44,7 +44,7 @@ void PlanGraph::add_path(StateId start, std::span<const OperatorId> operators) {
     }
 }
 
-std::vector<PlanGraph::Leaf> PlanGraph::look_ahead(StateId root, int depth, Cost bound, Budget &budget) {
+std::vector<BoundStore::Leaf> BoundStore::look_ahead(StateId root, int depth, Cost bound, Budget &budget) {
     std::unordered_map<StateId, Cost> cheapest{{root, 0}};
     std::vector<StateId> layer{root}, next;
     // A cheaper way to a state of the same layer may come later, so costs are read when the layer is complete.
@@ -77,7 +77,7 @@ std::vector<PlanGraph::Leaf> PlanGraph::look_ahead(StateId root, int depth, Cost
     return leaves;
 }
 
-void PlanGraph::add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget) {
+void BoundStore::add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget) {
     StateId state = start;
     for (OperatorId op : plan) {
         if (transitions_.is_goal(state)) return;
@@ -89,7 +89,7 @@ void PlanGraph::add_plan(StateId start, std::span<const OperatorId> plan, Budget
     }
 }
 
-bool PlanGraph::grow(StateId root, std::uint64_t n, Budget &budget) {
+bool BoundStore::grow(StateId root, std::uint64_t n, Budget &budget) {
     if (++search_ == 0) {  // the counter has come round: forget all numbers
         std::fill(local_.begin(), local_.end(), Local{});
         search_ = 1;

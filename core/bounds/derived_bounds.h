@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "improve/goal_distances.h"
+#include "bounds/goal_distances.h"
 
 namespace misstep {
 
@@ -42,6 +42,7 @@ class DerivedBounds {
         StateId target;
         Cost value;
     };
+    Step step(StateId id) const;                     // the first one; the bound has to be derived
     std::vector<Step> derivation(StateId id) const;  // the bound has to be finite
 
     std::size_t bytes() const;

@@ -1,4 +1,4 @@
-#include "improve/transition_cache.h"
+#include "bounds/transition_cache.h"
 
 #include <algorithm>
 #include <stdexcept>

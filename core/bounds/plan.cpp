@@ -1,4 +1,4 @@
-#include "improve/plan.h"
+#include "bounds/plan.h"
 
 #include <string>
 

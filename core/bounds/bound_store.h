@@ -4,48 +4,51 @@
 #include <cstdint>
 
 #include "base/limits.h"
-#include "improve/derived_bounds.h"
-#include "improve/goal_distances.h"
-#include "improve/lower_bounds.h"
-#include "improve/transition_cache.h"
+#include "bounds/derived_bounds.h"
+#include "bounds/goal_distances.h"
+#include "bounds/lower_bounds.h"
+#include "bounds/transition_cache.h"
 
 namespace misstep {
 
-// The neighbourhood of plans: all states seen around them, all transitions between these states, and the cheapest known
-// way from each of them to a goal.
+// What is known about the cheapest plan of every state ever seen: upper bounds with their witnesses, and lower bounds.
 //
-// A bad plan is rarely bad everywhere. It takes detours, and a detour is undone by a short cut between two states that
-// both lie close to the plan. So instead of searching for another plan from the start, plan neighbourhood
-// graph search (Nakhost and Mueller, the second half of Aras) looks around each state of the plan a little, keeps every
-// transition it sees, and asks for the cheapest path through what it has seen. Then it looks around
-// the new plan twice as far, and so on, until the neighbourhood is the whole reachable part of the task or a limit
-// bites. The old plan is itself a path of the graph, so the cost never increases.
+// The store keeps states and the transitions between them that anybody has come across (transition_cache.h). Three
+// things are read off them and kept up to date: the cheapest known plan of every state (goal_distances.h), what
+// dominance proves beyond that (derived_bounds.h), and what no plan can be cheaper than (lower_bounds.h). Whoever adds
+// a plan, a run of a policy, a comparison or a proof only adds edges or raises a bound.
+//
+// Two searches grow the store, `look_ahead` and `grow`. The second is plan neighbourhood graph search (Nakhost and
+// Mueller, the second half of Aras). A bad plan is rarely bad everywhere. It takes detours, and a detour is undone by a
+// short cut between two states that both lie close to the plan. So instead of searching for another plan from the start,
+// it looks around each state of the plan a little, keeps every transition it sees, and asks for the cheapest path
+// through what it has seen. Then it looks around the new plan twice as far, and so on, until the neighbourhood is the
+// whole reachable part of the task or a limit bites. The old plan is itself a path of the store, so the cost never
+// increases.
 //
 // Looking around a state is a uniform-cost search that stops after n generated states. It counts every operator as one
 // dearer than it is (unless all cost 1): costs of zero would otherwise let it run away along free
 // operators. These adjusted costs only steer the growth; paths are compared by true costs.
 //
-// One graph serves all plans of a task. Three things make that cheap:
+// One store serves all plans of a task. Three things make that cheap:
 //   - A state is expanded once. Every later search around it, and that is most of them, as neighbourhoods overlap
 //     and n doubles, walks over the stored transitions.
-//   - Distances to the goal are kept up to date instead of computed (goal_distances.h), so a question about a state that
-//     an earlier plan has passed by costs next to nothing.
-//   - If no state of the graph is left to be expanded, all distances are exact, and the next plan is answered at once.
+//   - Distances to the goal are kept up to date instead of computed, so a question about a state that an earlier plan
+//     has passed by costs next to nothing.
+//   - If no state of the store is left to be expanded, all distances are exact, and the next plan is answered at once.
 //
 // What differs from the published algorithm:
 //   - Only forward growth: the states met backwards may be unreachable, and conditional effects have no regression.
 //   - Goals are not expanded. No cheapest plan goes on behind a goal.
 //   - "This iteration found no new state" ends the published algorithm, but proves nothing: the n states around each
 //     plan state may all lie in what was seen around another. Here `exhausted` is reported by a search that ran out of
-//     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact.
-//
-// Beside the upper bounds that the distances are, the graph keeps lower bounds (lower_bounds.h): what others prove, and
-// what a search that ran out of states has proven, namely that the distances of all states it has reached are exact.
+//     states before it ran out of n; around the start of a plan it proves the distance of the start to be exact, and so
+//     are those of all states it has reached, which become lower bounds too.
 //
 // Order: successors by operator, equal keys first in first out. What a search around a state walks over is therefore a
-// function of the state and n, whatever the graph contained before; the history of the graph decides only which
+// function of the state and n, whatever the store contained before; the history of the store decides only which
 // other states are known beside it.
-class PlanGraph {
+class BoundStore {
    public:
     // What a call may spend, and what it has spent. States that are walked over again count like new ones.
     struct Budget {
@@ -57,16 +60,16 @@ class PlanGraph {
         Limit limit = Limit::none;  // the one that has bitten
 
         // False once a limit has bitten.
-        bool allows(const PlanGraph &graph) {
+        bool allows(const BoundStore &store) {
             if (limit == Limit::none && progress.generated >= max_generated) limit = Limit::generated;
-            if (limit == Limit::none) limit = watch.check(progress, [&] { return graph.bytes(); });
+            if (limit == Limit::none) limit = watch.check(progress, [&] { return store.bytes(); });
             return limit == Limit::none;
         }
     };
 
-    explicit PlanGraph(const SuccessorGenerator &generator);
-    PlanGraph(const PlanGraph &) = delete;  // the distances refer to the transitions beside them
-    PlanGraph &operator=(const PlanGraph &) = delete;
+    explicit BoundStore(const SuccessorGenerator &generator);
+    BoundStore(const BoundStore &) = delete;  // the distances refer to the transitions beside them
+    BoundStore &operator=(const BoundStore &) = delete;
 
     StateId add(const int *values) { return transitions_.add(values); }
     // Takes the transitions of a valid plan in, by expanding its states up to the first goal or until a limit bites.

@@ -1,4 +1,4 @@
-#include "improve/derived_bounds.h"
+#include "bounds/derived_bounds.h"
 
 #include "base/contradiction.h"
 
@@ -56,16 +56,17 @@ void DerivedBounds::update() {
     }
 }
 
+DerivedBounds::Step DerivedBounds::step(StateId id) const {
+    const Bound &bound = bounds_[id];
+    if (bound.jump != NONE) return {NO_OPERATOR, jumps_[bound.jump].source, jumps_[bound.jump].value};
+    const TransitionCache::Transition &transition = graph_.transition(bound.by);
+    return {transition.op, transition.target, 0};
+}
+
 std::vector<DerivedBounds::Step> DerivedBounds::derivation(StateId id) const {
     std::vector<Step> steps;
     while (is_derived(id)) {
-        const Bound &bound = bounds_[id];
-        if (bound.jump == NONE) {
-            const TransitionCache::Transition &transition = graph_.transition(bound.by);
-            steps.push_back({transition.op, transition.target, 0});
-        } else {
-            steps.push_back({NO_OPERATOR, jumps_[bound.jump].source, jumps_[bound.jump].value});
-        }
+        steps.push_back(step(id));
         id = steps.back().target;
     }
     std::vector<StateId> states;

@@ -5,17 +5,17 @@
 
 #include "base/open_list.h"
 #include "heuristics/heuristic.h"
-#include "improve/plan_graph.h"
+#include "bounds/bound_store.h"
 
 namespace misstep {
 
-// Greedy best-first search whose transitions all go into a plan graph, a few expansions at a time.
+// Greedy best-first search whose transitions all go into a bound store, a few expansions at a time.
 //
 // It does not look for a goal but for states that somebody knows something about: in between, the caller compares
 // the states that were met with others, and stops when that has told enough. Bounds find their way back by the transitions.
 class GreedyLookahead {
    public:
-    GreedyLookahead(PlanGraph &graph, Heuristic &heuristic, StateId root);
+    GreedyLookahead(BoundStore &store, Heuristic &heuristic, StateId root);
 
     // Expands up to that many states, and returns those met for the first time, goals and dead ends left out.
     const std::vector<StateId> &advance(std::uint64_t expansions);
@@ -24,7 +24,7 @@ class GreedyLookahead {
     std::uint64_t evaluations() const { return evaluations_; }
 
    private:
-    PlanGraph &graph_;
+    BoundStore &store_;
     Heuristic &heuristic_;
     OpenList<Ties::first_in> open_;
     std::unordered_set<StateId> seen_;

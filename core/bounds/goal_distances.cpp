@@ -1,4 +1,4 @@
-#include "improve/goal_distances.h"
+#include "bounds/goal_distances.h"
 
 namespace misstep {
 

@@ -1,11 +1,11 @@
-#include "policygraph/greedy_lookahead.h"
+#include "oracles/greedy_lookahead.h"
 
 namespace misstep {
 
-GreedyLookahead::GreedyLookahead(PlanGraph &graph, Heuristic &heuristic, StateId root)
-    : graph_(graph), heuristic_(heuristic), values_(graph.transitions().task().variable_count()) {
+GreedyLookahead::GreedyLookahead(BoundStore &store, Heuristic &heuristic, StateId root)
+    : store_(store), heuristic_(heuristic), values_(store.transitions().task().variable_count()) {
     seen_.insert(root);
-    if (!graph.transitions().is_goal(root)) open_.push(0, 0, root);
+    if (!store.transitions().is_goal(root)) open_.push(0, 0, root);
 }
 
 const std::vector<StateId> &GreedyLookahead::advance(std::uint64_t expansions) {
@@ -13,10 +13,10 @@ const std::vector<StateId> &GreedyLookahead::advance(std::uint64_t expansions) {
     for (; expansions > 0 && !open_.empty(); --expansions) {
         const StateId id = open_.pop();
         ++expansions_;
-        for (const auto &transition : graph_.expanded(id)) {
+        for (const auto &transition : store_.expanded(id)) {
             const StateId target = transition.target;
-            if (graph_.transitions().is_goal(target) || !seen_.insert(target).second) continue;
-            graph_.transitions().values(target, values_.data());
+            if (store_.transitions().is_goal(target) || !seen_.insert(target).second) continue;
+            store_.transitions().values(target, values_.data());
             const Cost estimate = heuristic_.evaluate(values_.data());
             ++evaluations_;
             if (estimate >= INFINITE_COST) continue;

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "base/open_list.h"
-#include "improve/plan.h"
-#include "improve/transition_cache.h"
+#include "bounds/plan.h"
+#include "bounds/transition_cache.h"
 
 namespace misstep {
 
@@ -25,6 +25,8 @@ class GoalDistances {
 
     Cost cost(StateId id) const { return distances_[id].cost; }  // INFINITE_COST if no way is known
     std::size_t steps(StateId id) const { return distances_[id].steps; }
+    // The first step of the way; NO_TRANSITION if there is none to take, or no way.
+    TransitionId next(StateId id) const { return distances_[id].by; }
     Plan plan(StateId id) const;                     // the way has to be known
     void path(StateId id, std::vector<StateId> &states) const;  // the states on it, goal included
 
