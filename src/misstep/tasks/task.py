@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from misstep._core import State
 from misstep._core import Task as CoreTask
@@ -23,6 +23,8 @@ class Task(CoreTask):
     States go in and out as `State` values; operators are numbered from 0 in the order of the SAS file.
     Methods that end in `_batch` take and return numpy arrays with one state a row.
     """
+
+    world: ClassVar[Literal["planning"]] = "planning"
 
     def __init__(
         self,
@@ -51,6 +53,17 @@ class Task(CoreTask):
         return (
             f"<Task {self.name}: {self.variable_count} variables, {self.operator_count} operators>"
         )
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """All that `rebuild_task` needs to make the task again: its files, not only where they are."""
+        files = {"task.sas": self.sas}
+        source: dict[str, Any] = {"world": self.world, "name": self.name, "files": files}
+        if self.pddl is not None:
+            domain, problem = self.pddl
+            files |= {"domain": domain.content, "problem": problem.content}
+            source["paths"] = {"domain": domain.path, "problem": problem.path}
+        return source
 
     @cached_property
     def digest(self) -> str:
