@@ -84,7 +84,7 @@ def test_trailing_objects_vanish(policy: Callable[..., GNNPolicy]) -> None:
     assert typed._evaluator.batcher.encoding.node_count == 5
     batcher = policy(PREDICATES)._evaluator.batcher
     initial = np.array([typed.task.initial_state.values], dtype=np.int32)
-    gone = typed.task.apply_batch(initial, np.array([typed.task.operator_id("leave r a")]))
+    gone = typed.task.apply_batch(initial, np.array([typed.task.operators_named("leave r a")[0]]))
     visible = batcher.build(np.concatenate((initial, gone)), np.array([0, 0]), 1).visible
     assert visible is not None
     assert visible.tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
