@@ -18,11 +18,12 @@ from misstep.campaigns.records import Event
 from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import DecidedState, SafetyStore
 from misstep.campaigns.store import CampaignStore
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.load import load_policy
 from misstep.safety.decider import Answer, Decider
 from misstep.safety.faults import StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import LabelPolicyHandle, load_label_policy
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
 from misstep.tasks.jani.task import JaniTask
@@ -101,7 +102,7 @@ class SafetyCampaign:
         """The policy on an engine that has met no state."""
         self.engine = self.task.new_engine()
         own = self.settings
-        self.handle = load_label_policy(
+        self.handle = load_policy(
             own.policy, self.task, engine=self.engine, inapplicable=own.inapplicable
         )
         self.system = system_of(self.task, self.handle, self.engine)
@@ -191,7 +192,7 @@ def _knowledge(verdict: str, fault: bool | None) -> int:
 
 
 def system_of(
-    task: JaniTask, handle: LabelPolicyHandle, engine: _core.JaniEngine | None = None
+    task: JaniTask, handle: LabelPolicy, engine: _core.JaniEngine | None = None
 ) -> System:
     return System(jani_transitions(task, engine), handle.policy, inapplicable=handle.inapplicable)
 

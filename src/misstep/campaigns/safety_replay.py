@@ -10,10 +10,10 @@ from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import DecidedState, SafetyStore
 from misstep.campaigns.store import CampaignStore
 from misstep.errors import InputFormatError, MisstepError
+from misstep.policies.load import load_policy
 from misstep.safety.decider import Strategy
 from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import load_label_policy
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
 from misstep.tasks.jani.task import JaniTask
@@ -31,7 +31,7 @@ def replay_safety(
     task = tables.model()
     handle = None
     if with_policy:
-        handle = load_label_policy(settings.policy, task, inapplicable=settings.inapplicable)
+        handle = load_policy(settings.policy, task, inapplicable=settings.inapplicable)
     try:
         if handle is not None and store.policy is not None and handle.digest != store.policy[1]:
             raise InputFormatError(

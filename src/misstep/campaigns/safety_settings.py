@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
+from misstep.policies.labels.policy import INAPPLICABLE
 from misstep.safety.decider import KINDS, Budget
 from misstep.safety.fuzz import CONFIGURATIONS, LOOKAHEAD_CAP, FuzzSettings
-from misstep.safety.system import INAPPLICABLE
 
 SAFETY = "safety"  # what `campaign` says in the settings of such a campaign
 
