@@ -24,7 +24,7 @@ from misstep._core import (
     naive_dominance,
 )
 from misstep.oracles.dominance import ComparisonIndex, DominanceFunction, DominanceSettings
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import State, Task
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
@@ -95,8 +95,10 @@ def tables_of_tasks() -> dict[str, Any]:
         "gripper-20": lambda: generated_task("gripper", balls=20),
         "logistics-5-5": lambda: logistics(5, 5),
         "visitall-4x4": lambda: generated_task("visitall", width=4, height=4),
-        "blocks probBLOCKS-10-0": lambda: load_task(IPC / "blocks" / "probBLOCKS-10-0.pddl"),
-        "visitall problem05-full": lambda: load_task(
+        "blocks probBLOCKS-10-0": lambda: load_planning_task(
+            IPC / "blocks" / "probBLOCKS-10-0.pddl"
+        ),
+        "visitall problem05-full": lambda: load_planning_task(
             IPC / "visitall-opt11-strips" / "problem05-full.pddl"
         ),
     }

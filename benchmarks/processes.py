@@ -25,7 +25,7 @@ from benchmarks.common import alternate, benchmark_task, report
 from misstep._core import CounterRandom
 from misstep.policies.policy import Policy, States
 from misstep.policies.process import ProcessPolicy
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
 RUNS = 7
@@ -125,7 +125,7 @@ def constant_server(folder: Path, seconds: float) -> dict[str, float]:
 def network_server(seconds: float) -> dict[str, float]:
     """A graph network that gains from batches, as real policies do."""
     problem = NETWORK / "tasks" / "probBLOCKS-10-0.pddl"
-    task = load_task(problem)
+    task = load_planning_task(problem)
     spec = f"gnn:{NETWORK / 'model.ckpt'}"
     command = [sys.executable, "-m", "misstep", "serve-policy", spec, str(problem)]
     random = CounterRandom(1)

@@ -19,6 +19,7 @@ from time import process_time
 from typing import Any
 
 from benchmarks.common import remark, report
+from misstep.policies.load import load_policy
 from misstep.policies.shipped import shipped_names
 from misstep.safety import (
     CONFIGURATIONS,
@@ -32,7 +33,6 @@ from misstep.safety import (
 )
 from misstep.safety.decider import KINDS
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import load_label_policy
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model, write_model
@@ -66,7 +66,7 @@ def load(name: str) -> tuple[JaniTask, str]:
 
 def fresh_system(task: JaniTask, policy: str) -> System:
     engine = task.new_engine()
-    handle = load_label_policy(policy, task, engine=engine)
+    handle = load_policy(policy, task, engine=engine)
     return System(jani_transitions(task, engine), handle.policy, inapplicable=handle.inapplicable)
 
 

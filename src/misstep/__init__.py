@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from misstep.policies.policy import Policy
     from misstep.runs.runner import PolicyRunner, Trace
     from misstep.tasks.census import Census, census
-    from misstep.tasks.domains import generate
+    from misstep.tasks.generate import generate
     from misstep.tasks.load import load_task
     from misstep.tasks.task import State, Task
 
@@ -34,7 +34,7 @@ _HOMES = {
     "Trace": "misstep.runs.runner",
     "census": "misstep.tasks.census",
     "check_policy": "misstep.policies.conformance",
-    "generate": "misstep.tasks.domains",
+    "generate": "misstep.tasks.generate",
     "load_policy": "misstep.policies.load",
     "load_task": "misstep.tasks.load",
     "make_heuristic": "misstep.planning",

@@ -16,10 +16,10 @@ from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import create_store, open_store
 from misstep.cli.main import main
 from misstep.errors import Interrupted, UsageError
+from misstep.policies.load import load_policy
 from misstep.safety import Answer, Budget, Decider, System, UnsafeRun
 from misstep.safety.faults import PathReport, analyse
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import load_label_policy
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model, write_model
@@ -62,7 +62,7 @@ def test_verdicts_and_faults_are_true(
 ) -> None:
     task = load_jani(model(tmp_path, name, choices))
     for policy in ("first", "random:3"):
-        handle = load_label_policy(policy, task)
+        handle = load_policy(policy, task)
         system = System(jani_transitions(task), handle.policy)
         truth = Decider(system, "vi")
         found = run(
@@ -89,7 +89,7 @@ def test_the_severity_agrees_with_the_verdict(tmp_path: Path, radius: float) -> 
     task = load_jani(model(tmp_path, *MODELS[1]))
     found = run(tmp_path / "c", task, SafetySettings("first", runs=60, radius=radius))
     tried = 4 if radius == 4 else 2
-    truth = Decider(System(jani_transitions(task), load_label_policy("first", task).policy), "vi")
+    truth = Decider(System(jani_transitions(task), load_policy("first", task).policy), "vi")
     told = set()
     for row in found:
         smallest, answer = truth.smallest_radius(tuple(row["state"]), tried)

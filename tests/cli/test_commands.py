@@ -180,7 +180,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
     (["plan", "nowhere.pddl"], 30, "nowhere.pddl: no such file"),
     (["plan", "no", "such.pddl"], 30, "no: no such file"),
     (["plan", "nowhere.sas"], 30, "nowhere.sas: no such file"),
-    (["plan", "."], 30, "domain.pddl: no such file"),
+    (["plan", "."], 30, "there is no task in this folder; expected domain.pddl"),
     (["plan", "alone.pddl"], 30, "a problem without its domain"),
     (["plan", "a", "b", "c"], 2, "3 files do not make a task"),
     (["plan", "cut.sas"], 31, "cut.sas:11: 2 values do not fit"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from misstep.oracles.dominance import DominanceFunction
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 from support.commands import misstep, result_of
 from support.dominance import Operator, RawTask, gripper, logistics, visitall_2x2
@@ -76,7 +76,7 @@ def test_saved_functions_can_be_loaded(tmp_path: Path) -> None:
     path = written(gripper(2), tmp_path)
     result = result_of("dominance", path, "--both", "--save", tmp_path / "d")
     assert result["saved"] == str(tmp_path / "d")
-    function = DominanceFunction.load(tmp_path / "d", load_task(path))
+    function = DominanceFunction.load(tmp_path / "d", load_planning_task(path))
     assert [f.states for f in function.factors] == [f["states"] for f in result["factors"]]
 
 

@@ -75,7 +75,10 @@ def test_a_detour_in_the_gripper_domain() -> None:
     here = world("gripper-4", ())
     task, start = here.task, here.task.initial_state
     plan = bad_plan(here.space, start, 0, 0)
-    there, back = task.operator_id("move room-a room-b"), task.operator_id("move room-b room-a")
+    there, back = (
+        task.operators_named("move room-a room-b")[0],
+        task.operators_named("move room-b room-a")[0],
+    )
     result = diff(task, start, [there, back, *plan], plan)
     assert [s.shared for s in result.segments] == [False, True]
     assert result.detours[0].run_cost == 2

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from misstep import _core
+from misstep.policies.load import load_policy
 from misstep.safety import (
     Answer,
     Decider,
     System,
     envelope,
     jani_transitions,
-    load_label_policy,
     safety_census,
 )
 from misstep.tasks.jani.load import load_jani
@@ -40,7 +40,7 @@ def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> 
     instance = generate_model(name, **choices)
     write_model(instance, path := tmp_path / "model.jani")
     task = load_jani(path)
-    handle = load_label_policy(spec, task)
+    handle = load_policy(spec, task)
     transitions = jani_transitions(task)
     system = System(transitions, handle.policy)
     space = task.space()

@@ -10,6 +10,7 @@ import pytest
 
 from misstep._core import CounterRandom
 from misstep.errors import InputFormatError
+from misstep.policies.load import load_policy
 from misstep.safety import (
     Answer,
     Decider,
@@ -21,7 +22,6 @@ from misstep.safety import (
     envelope,
     fuzz,
     jani_transitions,
-    load_label_policy,
 )
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
@@ -43,7 +43,7 @@ ANSWERS: dict[State, str] = {
 
 def tiny() -> tuple[JaniTask, System]:
     task = jani.task(jani.TINY_LINE)
-    return task, System(jani_transitions(task), load_label_policy("first", task).policy)
+    return task, System(jani_transitions(task), load_policy("first", task).policy)
 
 
 def test_states_and_labels_by_name() -> None:

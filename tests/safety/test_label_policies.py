@@ -17,6 +17,8 @@ from misstep.errors import (
     ToolError,
     UsageError,
 )
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.load import load_policy
 from misstep.policies.networks.mlp import Layer, MlpWeights
 from misstep.policies.networks.nnet import write_nnet
 from misstep.safety import (
@@ -24,13 +26,11 @@ from misstep.safety import (
     Blacklist,
     Decider,
     FuzzSettings,
-    LabelPolicyHandle,
     OracleShield,
     System,
     envelope,
     fuzz,
     jani_transitions,
-    load_label_policy,
 )
 from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
@@ -54,7 +54,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> JaniTask:
     return load_jani(path)
 
 
-def system_of(task: JaniTask, handle: LabelPolicyHandle) -> System:
+def system_of(task: JaniTask, handle: LabelPolicy) -> System:
     return System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
 
 
@@ -62,7 +62,7 @@ def decisions(
     task: JaniTask, spec: str, *, inapplicable: str | None = None
 ) -> dict[object, object]:
     """The label of every state that is not terminal."""
-    handle = load_label_policy(spec, task, inapplicable=inapplicable)
+    handle = load_policy(spec, task, inapplicable=inapplicable)
     system = system_of(task, handle)
     space = task.space()
     ids = [system.id(space.state(i)) for i in range(len(space)) if space.kinds[i] == 0]
@@ -99,7 +99,7 @@ def test_first_and_random(line: JaniTask) -> None:
     assert decisions(line, "random:4") != drawn
     # A function of the state, not of the order in which states were met.
     fresh = line.new_engine()
-    handle = load_label_policy("random:3", line, engine=fresh)
+    handle = load_policy("random:3", line, engine=fresh)
     backwards = System(jani_transitions(line, fresh), handle.policy)
     for number in reversed(range(len(space))):
         if space.kinds[number] == 0:
@@ -134,7 +134,7 @@ def test_runs_are_the_same_asked_in_batches_or_one_by_one(line: JaniTask, tmp_pa
     inputs = list(line.variable_names)
     file = save(tmp_path, random_mlp([len(inputs), 16, 5], 2), inputs, list(line.labels))
     settings = FuzzSettings("greedy", runs=50)
-    handle = load_label_policy(str(file), line)
+    handle = load_policy(str(file), line)
     batched = fuzz(system_of(line, handle), settings, seed=5)
     alone = decisions(line, str(file))
     single = System(jani_transitions(line), lambda state: alone[state])
@@ -157,13 +157,13 @@ def test_modes_for_labels_that_do_not_apply(task: JaniTask, tmp_path: Path) -> N
     with pytest.raises(ToolError, match="names dec, which does not apply"):
         decisions(task, str(file), inapplicable="error")
     # What the rule of the system makes of the plain choice is what the policy does by itself.
-    handle = load_label_policy(str(file), task, inapplicable="error")
+    handle = load_policy(str(file), task, inapplicable="error")
     system = System(jani_transitions(task), handle.policy, inapplicable="filter")
     assert system.native.decision(system.id(START)) == 0
     interface = json.loads((tmp_path / "net.jani2nnet").read_text())
     (tmp_path / "net.jani2nnet").write_text(json.dumps({**interface, "filter": False}))
-    assert load_label_policy(str(file), task).inapplicable == "error"
-    assert load_label_policy(str(file), task, inapplicable="filter").inapplicable == "filter"
+    assert load_policy(str(file), task).inapplicable == "error"
+    assert load_policy(str(file), task, inapplicable="filter").inapplicable == "filter"
 
 
 def test_a_network_that_knows_only_some_labels(task: JaniTask, tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_network_that_knows_only_some_labels(task: JaniTask, tmp_path: Path) -
 def test_numbers_that_overflow_are_an_error(task: JaniTask, tmp_path: Path) -> None:
     huge = MlpWeights((Layer(np.full((2, 1), 1e308), np.full(2, 1e308)),))
     file = save(tmp_path, huge, ["vel"], ["acc", "dec"])
-    load_label_policy(str(file), task)
+    load_policy(str(file), task)
     with pytest.raises(ToolError, match="acc is not finite in"):
         decisions(task, str(file))
 
@@ -215,12 +215,12 @@ def test_digests(task: JaniTask, tmp_path: Path) -> None:
     code = tmp_path / "p.py"
     code.write_text("def f(state): return 'acc'\n")
     specs = ["first", "random:1", "random:2", str(file), f"python:{code}:f"]
-    digests = [load_label_policy(spec, task).digest for spec in specs]
+    digests = [load_policy(spec, task).digest for spec in specs]
     assert len(set(digests)) == len(specs)
     assert all(len(digest) == 64 for digest in digests)
-    assert load_label_policy(f"network:{file}", task).digest == digests[3]
+    assert load_policy(f"network:{file}", task).digest == digests[3]
     other = save(tmp_path, constant(0, 1), ["vel"], ["dec", "acc"])
-    assert load_label_policy(str(other), task).digest != digests[3]
+    assert load_policy(str(other), task).digest != digests[3]
 
 
 # -- Python ---------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ def test_python_policies(task: JaniTask, code: Path) -> None:
     assert found[0, 1, 0] == "dec"
     assert decisions(task, f"python:{code}:Made")[START] == "acc"  # the best that applies
     assert decisions(task, f"python:{code}:stops", inapplicable="stop_safe")[START] is None
-    handle = load_label_policy(f"python:{code}:Batched", task)
+    handle = load_policy(f"python:{code}:Batched", task)
     system = system_of(task, handle)
     report = fuzz(system, FuzzSettings("sample", runs=20))
     assert report.steps > 0
@@ -284,7 +284,7 @@ def test_python_policies(task: JaniTask, code: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "error", "words"),
     [
-        ("stranger", ToolError, "answered 'fly'; expected a label or None"),
+        ("stranger", ToolError, "answered 'fly'; expected the name or number of a label, or None"),
         ("raises", ToolError, "ZeroDivisionError"),
         ("stops", ToolError, "names no label in pos=0"),
         ("Broken", InputFormatError, "no weights"),
@@ -328,12 +328,12 @@ def program(folder: Path, change: str = "pass") -> str:
 def test_programs(task: JaniTask, code: Path) -> None:
     spec = program(code.parent)
     assert decisions(task, spec) == decisions(task, f"python:{code}:brake")
-    handle = load_label_policy(spec, task)
+    handle = load_policy(spec, task)
     try:
         report = fuzz(system_of(task, handle), FuzzSettings("sample", runs=20), seed=2)
     finally:
         handle.close()
-    other = load_label_policy(f"python:{code}:brake", task)
+    other = load_policy(f"python:{code}:brake", task)
     expected = fuzz(system_of(task, other), FuzzSettings("sample", runs=20), seed=2)
     assert report.runs == expected.runs
 
@@ -376,9 +376,9 @@ def test_shields(task: JaniTask, tmp_path: Path) -> None:
     table = OracleShield(Decider(system)).table([START])
     (tmp_path / "table.json").write_text(table.to_json())
     for file in ("table.json", "black+list.json"):
-        handle = load_label_policy(f"shield:{tmp_path / file}+first", task)
+        handle = load_policy(f"shield:{tmp_path / file}+first", task)
         assert envelope(system_of(task, handle), [START]).answer is Answer.SAFE
-        assert handle.digest != load_label_policy("first", task).digest
+        assert handle.digest != load_policy("first", task).digest
     assert envelope(system, [START]).answer is Answer.NOT_SAFE
 
 
@@ -390,11 +390,11 @@ def test_shields_of_other_models_are_refused(task: JaniTask, tmp_path: Path) -> 
     ):
         file.write_text(Blacklist(forbidden).to_json())
         with pytest.raises(InputFormatError, match="does not fit the model") as caught:
-            load_label_policy(f"shield:{file}+first", task)
+            load_policy(f"shield:{file}+first", task)
         assert words in str(caught.value)
     file.write_text("[]")
     with pytest.raises(InputFormatError, match="cannot read the shield"):
-        load_label_policy(f"shield:{file}+first", task)
+        load_policy(f"shield:{file}+first", task)
 
 
 @pytest.mark.parametrize(
@@ -415,7 +415,7 @@ def test_shields_that_make_no_sense_are_refused(
     document = {"format": "misstep-shield", "version": 1, "kind": kind, "complete": True}
     file.write_text(json.dumps({**document, "states": [entry]}))
     with pytest.raises(InputFormatError, match=message) as refused:
-        load_label_policy(f"shield:{file}+first", task)
+        load_policy(f"shield:{file}+first", task)
     assert str(file) in str(refused.value)
 
 
@@ -443,14 +443,14 @@ def test_shields_that_make_no_sense_are_refused(
 )
 def test_bad_specs(task: JaniTask, spec: str, error: type[MisstepError], words: str) -> None:
     with pytest.raises(error) as caught:
-        load_label_policy(spec, task)
+        load_policy(spec, task)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_bad_modes(task: JaniTask) -> None:
     with pytest.raises(UsageError, match="filter, stop_safe, error"):
-        load_label_policy("first", task, inapplicable="ignore")
+        load_policy("first", task, inapplicable="ignore")
 
 
 @pytest.mark.parametrize(
@@ -467,14 +467,14 @@ def test_networks_that_do_not_fit(
 ) -> None:
     file = save(tmp_path, constant(0, 1), inputs, labels)
     with pytest.raises(InputFormatError) as caught:
-        load_label_policy(str(file), task)
+        load_policy(str(file), task)
     assert words in str(caught.value)
 
 
 def test_a_network_without_interface(task: JaniTask, tmp_path: Path) -> None:
     write_nnet(constant(0, 1), tmp_path / "net.nnet")
     with pytest.raises(InputFileError, match=r"net\.jani2nnet beside it"):
-        load_label_policy(str(tmp_path / "net.nnet"), task)
+        load_policy(str(tmp_path / "net.nnet"), task)
     (tmp_path / "net.nnet").write_text("nonsense")
     with pytest.raises(InputFormatError):
-        load_label_policy(str(tmp_path / "net.nnet"), task)
+        load_policy(str(tmp_path / "net.nnet"), task)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from misstep.errors import UnsupportedError, UsageError
+from misstep.policies.load import load_policy
 from misstep.policies.networks import choose, load_network
 from misstep.policies.shipped import SHIPPED, shipped, shipped_names
 from misstep.safety import Answer, Decider, System, envelope
-from misstep.safety.policies import load_label_policy
 from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.property import State
@@ -105,12 +105,12 @@ def test_the_rates_of_the_card(name: str) -> None:
 def test_by_name(name: str) -> None:
     """`shipped:NAME` decides as the file does, and fits the model it was made for and no other."""
     task, own = model_of(name), shipped("safety", name)
-    short, long = (load_label_policy(s, task) for s in (f"shipped:{name}", str(own.file)))
+    short, long = (load_policy(s, task) for s in (f"shipped:{name}", str(own.file)))
     assert (short.digest, short.name) == (long.digest, f"shipped:{name}")
     for other in shipped_names("safety"):
         if other != name:
             with pytest.raises(UnsupportedError, match="not what the network was trained on"):
-                load_label_policy(f"shipped:{other}", task)
+                load_policy(f"shipped:{other}", task)
 
 
 def test_another_size_is_another_model(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_another_size_is_another_model(tmp_path: Path) -> None:
         path = tmp_path / f"{'-'.join(change)}-{len(told)}.jani"
         path.write_text(generate_model("one-way-line", **{**card["options"], **change}).text)
         with pytest.raises(UnsupportedError, match=told) as error:
-            load_label_policy("shipped:one-way-line", load_jani(path))
+            load_policy("shipped:one-way-line", load_jani(path))
         assert "--cells 8 --packages 3 --drop" in str(error.value)
     with pytest.raises(UsageError, match="no network 'gripper'"):
-        load_label_policy("shipped:gripper", load_jani(path))
+        load_policy("shipped:gripper", load_jani(path))

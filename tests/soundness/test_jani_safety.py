@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from misstep import _core
+from misstep.policies.load import load_policy
 from misstep.policies.networks.nnet import write_nnet
 from misstep.safety import (
     Decider,
@@ -20,7 +21,6 @@ from misstep.safety import (
     check_strategy,
     fuzz,
     jani_transitions,
-    load_label_policy,
 )
 from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
@@ -56,7 +56,7 @@ def test_deciders_on_models(name: str, choices: Choices, kind: str, tmp_path: Pa
     dice = Random(name + kind)
     for spec in ("first", "random:1", str(tmp_path / "net.nnet")):
         transitions = jani_transitions(task)
-        system = System(transitions, load_label_policy(spec, task).policy)
+        system = System(transitions, load_policy(spec, task).policy)
         truth = _core.jani_ground_truth(space, transitions, system.native, 2)
         decider = Decider(system, kind)
         picked = dice.sample(range(len(space)), min(400, len(space)))

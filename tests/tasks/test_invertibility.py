@@ -11,8 +11,8 @@ import pytest
 from misstep._core import StateSpace
 from misstep.errors import UnsupportedError
 from misstep.tasks.invertibility import Inverse, Invertibility, invertibility
-from misstep.tasks.load import load_task
 from misstep.tasks.mutexes import MutexCompletion
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.preorder import value_preorder
 from misstep.tasks.task import Task
 from support.tasks import CONDITIONAL, SMALL, random_costs, sas, small_task
@@ -75,7 +75,7 @@ def test_counts_of_benchmarks(problem: str, shared: Path) -> None:
     path = shared / "benchmarks" / "ipc" / f"{problem}.pddl"
     if not path.is_file():
         pytest.skip(f"{path.name} is not there")
-    task = load_task(path, keep_unimportant=False)
+    task = load_planning_task(path, keep_unimportant=False)
     assert counts(task, invertibility(task)) == BENCHMARKS[problem]
 
 

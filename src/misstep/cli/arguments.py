@@ -11,7 +11,7 @@ import typer
 
 from misstep.cli.output import search_progress
 from misstep.errors import UsageError
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
 TaskPaths = Annotated[
@@ -52,7 +52,7 @@ KeepUnimportant = Annotated[
 def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
     """Load the task of the command line, with progress while the translator works."""
     with search_progress("translating"):
-        return load_task(*paths, keep_unimportant=keep_unimportant)
+        return load_planning_task(*paths, keep_unimportant=keep_unimportant)
 
 
 def read_problems(paths: list[Path], domain: Path | None = None) -> list[Task]:

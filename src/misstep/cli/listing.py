@@ -8,9 +8,9 @@ from misstep.fuzzing.settings import BIASES, PRESETS
 from misstep.oracles.registry import BUILTIN as ORACLES
 from misstep.oracles.registry import known_oracles
 from misstep.planning import SEARCHES
+from misstep.policies.labels.load import BUILTIN as LABEL_POLICIES
 from misstep.policies.load import BUILTIN, third_party
 from misstep.policies.shipped import shipped, shipped_names
-from misstep.safety.policies import BUILTIN as LABEL_POLICIES
 from misstep.tasks.domains import DOMAINS
 from misstep.tasks.models import MODELS
 from misstep.tasks.parameters import AnyParameter, Flag

@@ -10,7 +10,7 @@ import typer
 
 from misstep.cli.arguments import typed
 from misstep.errors import UsageError
-from misstep.safety.system import INAPPLICABLE
+from misstep.policies.labels.policy import INAPPLICABLE
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 

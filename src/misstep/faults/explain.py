@@ -141,10 +141,8 @@ def follow(
     Names need not be unique (a disjunctive precondition gives several operators of one name). The first that applies
     is meant; if that does not lead to the end, others are tried.
     """
-    by_name: dict[str, list[int]] = {}
-    for op, name in enumerate(task.operator_names):
-        by_name.setdefault(name, []).append(op)
-    found = _follow(task, by_name, [state], [], names, end)
+    meant = [task.operators_named(name) for name in names]
+    found = _follow(task, meant, [state], [], end)
     if found is None:
         raise UsageError(f"{list(names)[:5]}... cannot be followed from {state}", where=task.name)
     return Trace(outcome, *found, cost)
@@ -152,17 +150,16 @@ def follow(
 
 def _follow(
     task: Task,
-    by_name: dict[str, list[int]],
+    meant: list[tuple[int, ...]],
     states: list[State],
     operators: list[int],
-    names: Sequence[str],
     end: State | None,
 ) -> tuple[list[State], list[int]] | None:
     choices: list[list[int]] = []  # what is left to be tried at each step taken
     while True:
-        if len(operators) < len(names):
+        if len(operators) < len(meant):
             applicable = set(task.applicable(states[-1]))
-            fitting = [op for op in by_name.get(names[len(operators)], []) if op in applicable]
+            fitting = [op for op in meant[len(operators)] if op in applicable]
             choices.append(fitting[::-1])
         elif end is None or states[-1] == end:
             return states, operators

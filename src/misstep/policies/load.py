@@ -1,87 +1,136 @@
-"""From a spec such as `asnet:FILE` to a policy: the built-in kinds, and those that other packages add.
-
-A package adds a kind with an entry point in the group `misstep.policies`: its name is the kind, its value a function
-`load(argument, task)` that gets what follows the colon.
-"""
+"""From a spec such as `asnet:FILE`, or from a Python object, to a policy on a task of either world."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from difflib import get_close_matches
-from importlib import import_module, metadata
-from typing import NamedTuple
+from typing import Any, overload
 
-from misstep.errors import ToolError, UsageError
+from misstep._core import JaniEngine
+from misstep.errors import UsageError
+from misstep.policies import function
+from misstep.policies.identity import in_memory_name, object_digest
+from misstep.policies.kinds import Kind, third_party, third_party_loader, unknown_kind
+from misstep.policies.labels.load import load_label_policy
+from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
+from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import Task
 
-GROUP = "misstep.policies"
-
-Loader = Callable[[str, Task], Policy]
-
-
-class Kind(NamedTuple):
-    """A kind of policy: how its spec looks, what it is, and where its loader is."""
-
-    spec: str
-    summary: str
-    loader: str
-
+TAKES = "a spec such as 'first', a function of a state, an object or class with act, or a policy"
 
 BUILTIN: dict[str, Kind] = {
-    "first": Kind("first", "the applicable operator of the lowest number", "native:load_first"),
-    "random": Kind("random:SEED", "a pseudo-random function of the state", "native:load_random"),
-    "heuristic": Kind(
-        "heuristic:NAME", "greedy descent on ff, add, max or lmcut", "native:load_heuristic"
+    "first": Kind(
+        "first", "the applicable operator of the lowest number", "policies.native:load_first"
     ),
-    "noisy": Kind("noisy:P:SEED+SPEC", "another policy that errs with probability P", "noisy:load"),
-    "plan": Kind("plan:FILE", "follows a plan from the initial state", "native:load_plan"),
-    "optimal": Kind("optimal", "a cheapest way to the goal, on small tasks", "native:load_optimal"),
-    "asnet": Kind("asnet:FILE", "an action schema network", "asnet.policy:load"),
-    "shipped": Kind("shipped:NAME", "a trained ASNet that comes with Misstep", "shipped:load"),
-    "gnn": Kind("gnn:FILE", "a relational graph network (checkpoint of torch)", "gnn.policy:load"),
-    "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "process:load"),
-    "grpc": Kind("grpc:ADDRESS", "a policy server", "remote:load"),
-    "python": Kind("python:FILE.py:NAME", "a Python function or class", "function:load"),
+    "random": Kind(
+        "random:SEED", "a pseudo-random function of the state", "policies.native:load_random"
+    ),
+    "heuristic": Kind(
+        "heuristic:NAME",
+        "greedy descent on ff, add, max or lmcut",
+        "policies.native:load_heuristic",
+    ),
+    "noisy": Kind(
+        "noisy:P:SEED+SPEC", "another policy that errs with probability P", "policies.noisy:load"
+    ),
+    "plan": Kind("plan:FILE", "follows a plan from the initial state", "policies.native:load_plan"),
+    "optimal": Kind(
+        "optimal", "a cheapest way to the goal, on small tasks", "policies.native:load_optimal"
+    ),
+    "asnet": Kind("asnet:FILE", "an action schema network", "policies.asnet.policy:load"),
+    "shipped": Kind(
+        "shipped:NAME", "a trained ASNet that comes with Misstep", "policies.shipped:load"
+    ),
+    "gnn": Kind(
+        "gnn:FILE", "a relational graph network (checkpoint of torch)", "policies.gnn.policy:load"
+    ),
+    "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "policies.process:load"),
+    "grpc": Kind("grpc:ADDRESS", "a policy server", "policies.remote:load"),
+    "python": Kind("python:FILE.py:NAME", "a Python function or class", "policies.function:load"),
 }
 
 
-def load_policy(spec: str, task: Task) -> Policy:
-    """The policy of that spec, bound to the task. `misstep list` names the kinds."""
+@overload
+def load_policy(policy: Any, task: Task) -> Policy: ...
+@overload
+def load_policy(
+    policy: Any,
+    task: JaniTask,
+    *,
+    inapplicable: str | None = None,
+    engine: JaniEngine | None = None,
+) -> LabelPolicy: ...
+@overload
+def load_policy(
+    policy: Any,
+    task: Task | JaniTask,
+    *,
+    inapplicable: str | None = None,
+    engine: JaniEngine | None = None,
+) -> Policy | LabelPolicy: ...
+def load_policy(
+    policy: Any,
+    task: Task | JaniTask,
+    *,
+    inapplicable: str | None = None,
+    engine: JaniEngine | None = None,
+) -> Policy | LabelPolicy:
+    """The policy, bound to the task.
+
+    `policy` is a spec (`misstep list` names the kinds), a function of a state, an object with `act(state)` (optionally
+    `act_batch(states)` and `values(state)`), a class that makes such an object or function from the task, or a policy
+    that is bound to this task already. What a function gets and answers is told in `misstep.policies.function` for
+    planning tasks and in `misstep.policies.labels.function` for models.
+
+    For models only: `inapplicable` says what is to happen where the policy names no label that applies: `filter`
+    takes its best-valued one that does, `stop_safe` ends the run, `error` raises. By default the policy's interface
+    says so, or else `filter`. `engine` is an engine of the task that is not its own.
+    """
+    if isinstance(task, JaniTask):
+        return load_label_policy(policy, task, inapplicable=inapplicable, engine=engine)
+    if not isinstance(task, Task):
+        raise UsageError(f"{task!r:.80} is no task", expected="a planning task or a model")
+    for name, value in (("inapplicable", inapplicable), ("engine", engine)):
+        if value is not None:
+            raise UsageError(f"{name} is an option of models", where=task.name)
+    if isinstance(policy, str):
+        return _of_spec(policy, task)
+    if isinstance(policy, Policy):
+        return _checked(policy, task)
+    code = function.unwrapped(policy)
+    if not function.is_policy_code(code):
+        raise UsageError(f"{policy!r:.80} is no policy", expected=TAKES)
+    name = in_memory_name(code)
+    return function.make(code, task, name, object_digest(code), f"policy {name}")
+
+
+def _of_spec(spec: str, task: Task) -> Policy:
     kind, _, argument = spec.partition(":")
-    policy = _loader(kind, spec)(argument, task)
+    loader = BUILTIN[kind].load() if kind in BUILTIN else third_party_loader(kind)
+    if loader is None:
+        raise unknown_kind(kind, spec, BUILTIN)
+    policy = loader(argument, task)
+    if not isinstance(policy, Policy):
+        raise UsageError(f"the policy kind {kind!r} made {policy!r:.80}", expected="a Policy")
     policy.name = spec
+    policy.in_memory = False
     if not policy.digest:
         policy.digest = hashlib.sha256(spec.encode()).hexdigest()
     return policy
 
 
-def third_party() -> dict[str, metadata.EntryPoint]:
-    """Kinds added by other packages."""
-    return {point.name: point for point in metadata.entry_points(group=GROUP)}
+def _checked(policy: Policy, task: Task) -> Policy:
+    """A policy that somebody has made already."""
+    if policy.task.digest != task.digest:
+        raise UsageError(
+            f"the policy {policy.name} is bound to the task {policy.task.name}",
+            where=task.name,
+            expected="a policy on this task",
+        )
+    if policy.name == Policy.name:
+        policy.name = in_memory_name(policy)
+    policy.digest = policy.digest or object_digest(policy)
+    return policy
 
 
-def _loader(kind: str, spec: str) -> Loader:
-    if kind in BUILTIN:
-        module, _, function = BUILTIN[kind].loader.partition(":")
-        loader: Loader = getattr(import_module(f"misstep.policies.{module}"), function)
-        return loader
-    others = third_party()
-    if kind in others:
-        try:
-            loader = others[kind].load()
-        except Exception as error:
-            raise ToolError(
-                f"the policy kind {kind!r} cannot be loaded: {type(error).__name__}: {error}",
-                where=str(others[kind].value),
-            ) from error
-        return loader
-    known = [*BUILTIN, *others]
-    close = get_close_matches(kind, known, 1)
-    raise UsageError(
-        f"no policy kind {kind!r}",
-        where=f"--policy {spec}",
-        expected=", ".join(known),
-        hint=f"did you mean {close[0]}?" if close else "see misstep list",
-    )
+__all__ = ["BUILTIN", "Kind", "load_policy", "third_party"]

@@ -97,7 +97,7 @@ def load_plan(argument: str, task: Task) -> Policy:
         if not text:
             continue
         try:
-            operator = task.operator_id(text)
+            operator = task.resolve(text, state)
             states.append(state.values)
             operators.append(operator)
             state = task.apply(state, operator)

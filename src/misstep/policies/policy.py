@@ -64,6 +64,7 @@ class Policy(ABC):
     """A policy bound to a task."""
 
     name: str = "policy"  # the spec it was loaded from
+    in_memory: bool = True  # not loaded from a spec: nothing makes it again in another process
     digest: str = ""  # hash of what it is made of: equal digests, equal decisions
     deterministic: bool = True
     batch_size: int = 256  # how many states it likes at once
@@ -72,6 +73,10 @@ class Policy(ABC):
 
     def __init__(self, task: Task) -> None:
         self.task = task
+
+    @property
+    def spec(self) -> str:
+        return self.name
 
     @abstractmethod
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:

@@ -20,7 +20,6 @@ from misstep.safety.fuzz import (
     fuzz,
 )
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import LabelPolicyHandle, load_label_policy
 from misstep.safety.shield import Blacklist, OracleShield, ShieldTable, harden, repair
 from misstep.safety.system import Model, System
 from misstep.safety.verdict import SafetyVerdict, Status, judge
@@ -37,7 +36,6 @@ __all__ = [
     "FaultReport",
     "FuzzReport",
     "FuzzSettings",
-    "LabelPolicyHandle",
     "Model",
     "OracleShield",
     "PathReport",
@@ -59,7 +57,6 @@ __all__ = [
     "harden",
     "jani_transitions",
     "judge",
-    "load_label_policy",
     "repair",
     "safety_census",
 ]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.errors import InputFormatError, MemoryLimitError, TimeLimitError
+from misstep.policies.labels.policy import LabelPolicy
 from misstep.safety.jani import jani_transitions
-from misstep.safety.policies import LabelPolicyHandle
 from misstep.safety.system import System
 from misstep.tasks.jani.task import JaniTask
 
@@ -48,7 +48,7 @@ class SafetyCensus:
 
 def safety_census(
     task: JaniTask,
-    handle: LabelPolicyHandle,
+    handle: LabelPolicy,
     *,
     max_states: int | None = 10_000_000,
     time_limit: float | None = None,

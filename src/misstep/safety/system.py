@@ -12,13 +12,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from misstep import _core
 from misstep.errors import UsageError
+from misstep.policies.labels.policy import INAPPLICABLE
 
 State: TypeAlias = Any  # hashable
 Label: TypeAlias = Any  # hashable
 Radius: TypeAlias = float  # a whole number, or infinity
 
 DEAD_END = ("safe", "unsafe", "error")
-INAPPLICABLE = ("filter", "stop_safe", "error")
 ORDER = ("safest", "policy", "declared")
 LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 

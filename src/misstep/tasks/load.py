@@ -1,102 +1,107 @@
-"""From files to a task."""
+"""From whatever a user names to a task, of either world, and from what a campaign has kept to the same task again."""
 
 from __future__ import annotations
 
+import inspect
 import os
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from typing import Any, overload
 
-from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
-from misstep.files import read_bytes
-from misstep.tasks.pddl.text import Source, read_source
-from misstep.tasks.pddl.translate import translate_sources
+from misstep.errors import UsageError
+from misstep.tasks.domains.model import Instance
+from misstep.tasks.files import TAKES, StrPath, is_model, task_files
+from misstep.tasks.jani.load import load_jani, rebuild
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models.model import ModelInstance
+from misstep.tasks.parameters import did_you_mean
+from misstep.tasks.pddl.load import load_planning_task
+from misstep.tasks.pddl.text import Source
 from misstep.tasks.task import Task
 
-# A SAS file is read in one pass, so it may be larger than what is sensible for PDDL.
-MAX_SAS_BYTES = 512 * 2**20
+
+def _keywords(function: Callable[..., object]) -> list[str]:
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    return ["constants" if p.name == "parameters" else p.name for p in parameters]
 
 
-def load_task(
-    *paths: str | os.PathLike[str],
-    keep_unimportant: bool = True,
-    time_limit: float = 300,
-    memory_limit_mb: int | None = 4096,
-    use_cache: bool = True,
-) -> Task:
-    """Load a task from `(domain, problem)`, a `.sas` file, or a problem or folder with its `domain.pddl`.
+PLANNING_OPTIONS = _keywords(load_planning_task)
+MODEL_OPTIONS = _keywords(load_jani)
 
-    `keep_unimportant` keeps variables that do not matter for the goal, because a policy may look at them.
-    The limits are those of the translator.
+
+@overload
+def load_task(task: Task | Instance, /, **options: Any) -> Task: ...
+@overload
+def load_task(task: JaniTask | ModelInstance, /, **options: Any) -> JaniTask: ...
+@overload
+def load_task(domain: StrPath, problem: StrPath, /, **options: Any) -> Task: ...
+@overload
+def load_task(path: StrPath, /, **options: Any) -> Task | JaniTask: ...
+def load_task(*given: Any, **options: Any) -> Task | JaniTask:
+    """Load a planning task or a model.
+
+    A planning task is `(domain, problem)`, a problem or folder with its `domain.pddl`, or a `.sas` file; a model is
+    a `.jani` file, or a folder with one. What `misstep.generate` returns is loaded without files, and a task that
+    is loaded already is returned as it is.
+
+    Options of planning tasks: `keep_unimportant=True` keeps variables that do not matter for the goal, because a
+    policy may look at them; `time_limit=300` seconds, `memory_limit_mb=4096` and `use_cache=True` are of the
+    translator. Options of models: `property` (NAME, FILE or FILE#NAME; default: the first), `constants` (values of
+    those that the model leaves open), `out_of_bounds` ("error" or "disable"), `silent` ("refuse" or "as_action") and
+    `scale` ("none" or "l1"), see `load_jani`.
     """
-    files = _resolve([Path(path) for path in paths])
-    if files[0].suffix.lower() == ".jani":
-        raise UnsupportedError(
-            "a JANI model is no planning task",
+    if len(given) == 1 and isinstance(given[0], (Task, JaniTask)):
+        for option in options:
+            raise UsageError(f"{option} comes too late: the task is loaded", where=given[0].name)
+        task: Task | JaniTask = given[0]
+        return task
+    if len(given) == 1 and isinstance(given[0], Instance):
+        _check_options(options, PLANNING_OPTIONS, "planning tasks")
+        return load_planning_task(given[0], **options)
+    if len(given) == 1 and isinstance(given[0], ModelInstance):
+        return _load_model(given[0], options)
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"{path!r:.80} is no task", expected=TAKES)
+    files = task_files(*given)
+    if not is_model(files):
+        _check_options(options, PLANNING_OPTIONS, "planning tasks")
+        return load_planning_task(*files, **options)
+    if len(files) > 1:
+        raise UsageError(
+            f"{files[1]} is one file too many",
             where=str(files[0]),
-            hint="misstep test, census and train qlearning take models; in Python load_jani does",
+            expected="one model, with its property in it or named by property=",
         )
-    if len(files) == 1:
-        return _load_sas(files[0])
-    domain, problem = files
-    pddl = (read_source(domain), read_source(problem))
-    sas = translate_sources(
-        pddl,
-        keep_unimportant=keep_unimportant,
-        time_limit=time_limit,
-        memory_limit_mb=memory_limit_mb,
-        use_cache=use_cache,
-    )
-    return _build(sas, problem, pddl)
+    return _load_model(files[0], options)
 
 
-def _resolve(paths: list[Path]) -> list[Path]:
-    """The SAS file alone, or domain and problem."""
-    if len(paths) == 1:
-        path = paths[0]
-        if path.is_dir():
-            return [path / "domain.pddl", path / "problem.pddl"]
-        if path.suffix.lower() != ".pddl":
-            return paths
-        candidates = [path.with_name("domain.pddl"), path.with_name(f"{path.stem}-domain.pddl")]
-        for domain in candidates:
-            if domain.is_file() and domain != path:
-                return [domain, path]
-        if not path.exists():
-            raise InputFileError("no such file", where=str(path))
-        raise InputFileError(
-            "a problem without its domain",
-            where=str(path),
-            expected=f"{candidates[0].name} in the same folder",
-            hint="name the domain file first: DOMAIN.pddl PROBLEM.pddl",
-        )
-    if len(paths) == 2:
-        return paths
-    raise UsageError(
-        f"{len(paths)} files do not make a task",
-        expected="DOMAIN.pddl PROBLEM.pddl, or one TASK.sas",
-    )
+def _load_model(model: StrPath | ModelInstance, options: Mapping[str, Any]) -> JaniTask:
+    _check_options(options, MODEL_OPTIONS, "models")
+    renamed = {("parameters" if k == "constants" else k): v for k, v in options.items()}
+    return load_jani(model, **renamed)
 
 
-def _load_sas(path: Path) -> Task:
-    return _build(read_bytes(path, MAX_SAS_BYTES, "a SAS file"), path)
+def _check_options(options: Mapping[str, Any], known: list[str], kind: str) -> None:
+    for option in options:
+        if option not in known:
+            raise UsageError(
+                f"{option} is no option of {kind}",
+                expected="one of " + ", ".join(known),
+                hint=did_you_mean(option, known),
+            )
 
 
-def _build(sas: bytes, path: Path, pddl: tuple[Source, Source] | None = None) -> Task:
-    try:
-        return Task(sas, name=path.stem, pddl=pddl)
-    except InputFormatError as error:
-        line = (error.where or "").removeprefix("line ")
-        raise InputFormatError(
-            error.what,
-            where=f"{path}:{line}",
-            expected=error.expected,
-            hint="the file is damaged or no SAS file of version 3",
-        ) from None
-    except UnsupportedError as error:
-        raise UnsupportedError(
-            error.what,
-            where=str(path),
-            hint="compile derived predicates away; an empty, disjunctive or quantified goal also becomes an axiom",
-        ) from None
+def rebuild_task(source: Mapping[str, Any]) -> Task | JaniTask:
+    """The task whose `source` this is, from the content that was read then; no file is touched."""
+    if source["world"] == JaniTask.world:
+        return rebuild(source)
+    files = source["files"]
+    pddl = None
+    if "domain" in files:
+        paths = source["paths"]
+        domain, problem = (Source(paths[part], files[part]) for part in ("domain", "problem"))
+        pddl = (domain, problem)
+    return Task(files["task.sas"], name=source["name"], pddl=pddl)
 
 
-__all__ = ["load_task"]
+__all__ = ["load_task", "rebuild_task"]

@@ -110,7 +110,7 @@ def is_integer(value: object) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str | None:
-    close = difflib.get_close_matches(name, list(known), n=1)
+    close = difflib.get_close_matches(str(name), list(known), n=1)
     return f"did you mean {close[0]}?" if close else None
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from misstep._core import State
 from misstep._core import Task as CoreTask
@@ -23,6 +24,8 @@ class Task(CoreTask):
     States go in and out as `State` values; operators are numbered from 0 in the order of the SAS file.
     Methods that end in `_batch` take and return numpy arrays with one state a row.
     """
+
+    world: ClassVar[Literal["planning"]] = "planning"
 
     def __init__(
         self,
@@ -52,6 +55,17 @@ class Task(CoreTask):
             f"<Task {self.name}: {self.variable_count} variables, {self.operator_count} operators>"
         )
 
+    @property
+    def source(self) -> dict[str, Any]:
+        """All that `rebuild_task` needs to make the task again: its files, not only where they are."""
+        files = {"task.sas": self.sas}
+        source: dict[str, Any] = {"world": self.world, "name": self.name, "files": files}
+        if self.pddl is not None:
+            domain, problem = self.pddl
+            files |= {"domain": domain.content, "problem": problem.content}
+            source["paths"] = {"domain": domain.path, "problem": problem.path}
+        return source
+
     @cached_property
     def digest(self) -> str:
         """Identifies the task: the SHA-256 of its SAS file."""
@@ -77,23 +91,43 @@ class Task(CoreTask):
         return tuple(self.operator_name(op) for op in range(self.operator_count))
 
     @cached_property
-    def _operators_by_name(self) -> dict[str, int]:
-        # Names need not be unique (a disjunctive precondition gives several operators); the first stands.
-        by_name: dict[str, int] = {}
+    def _operators_by_name(self) -> dict[str, tuple[int, ...]]:
+        by_name: dict[str, list[int]] = {}
         for op, name in enumerate(self.operator_names):
-            by_name.setdefault(name.lower(), op)
-        return by_name
+            by_name.setdefault(_key(name), []).append(op)
+        return {name: tuple(operators) for name, operators in by_name.items()}
 
-    def operator_id(self, name: str) -> int:
-        """The operator of that name, written with or without parentheses."""
-        key = " ".join(name.strip().strip("()").lower().split())
-        if key not in self._operators_by_name:
+    def operators_named(self, name: str) -> tuple[int, ...]:
+        """The operators of that name, written with or without parentheses.
+
+        Operators are their numbers. Names are for people and need not be unique: a disjunctive precondition gives
+        several operators of one name.
+        """
+        operators = self._operators_by_name.get(_key(name))
+        if operators is None:
             raise UsageError(
-                f"the task has no operator ({key})",
+                f"the task has no operator ({_key(name)})",
                 where=self.name,
                 hint="operators that can never be applied are not part of a translated task",
             )
-        return self._operators_by_name[key]
+        return operators
+
+    def resolve(self, name: str, state: State) -> int:
+        """The operator that is meant by a name in a state: the first of that name that applies there.
+
+        If none applies it is the first of that name, so that a run that names it ends as inapplicable.
+        """
+        return self.first_applicable(self.operators_named(name), state)
+
+    def first_applicable(self, operators: Sequence[int], state: State) -> int:
+        """The first of the operators that applies in the state, or the first of all if none does."""
+        if len(operators) == 1:
+            return operators[0]
+        values = state.values
+        for op in operators:
+            if all(values[variable] == value for variable, value in self.preconditions(op)):
+                return op
+        return operators[0]
 
     @cached_property
     def fact_names(self) -> tuple[tuple[str, ...], ...]:
@@ -146,6 +180,11 @@ class Task(CoreTask):
 
 
 _ATOM = re.compile(r"[^\s(),]+\s*\([^()]*\)")
+
+
+def _key(name: str) -> str:
+    """An operator name without what writers do differently: parentheses, case, blanks."""
+    return " ".join(name.strip().strip("()").lower().split())
 
 
 def _spelling(atom: str) -> str:

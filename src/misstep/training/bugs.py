@@ -94,9 +94,10 @@ def _faults_of_run(
 def _trace(task: Task, run: RunRecord) -> Trace:
     """The run as it was, rebuilt from its record."""
     states = [State(list(run.state))]
-    operators = [task.operator_id(name) for name in run.operators]
-    for op in operators:
-        states.append(task.apply(states[-1], op))
+    operators = []
+    for name in run.operators:
+        operators.append(task.resolve(name, states[-1]))
+        states.append(task.apply(states[-1], operators[-1]))
     return Trace(run.outcome, states, operators, run.cost)
 
 
@@ -116,8 +117,9 @@ class _Bounds:
 
     def note_witness(self, tested: TestedState) -> None:
         if tested.witness and tested.upper_bound is not None:
-            first = self.task.operator_id(tested.witness[0])
-            self._witness[State(list(tested.state))] = (tested.upper_bound, (first,))
+            state = State(list(tested.state))
+            first = self.task.resolve(tested.witness[0], state)
+            self._witness[state] = (tested.upper_bound, (first,))
 
     def lower(self, state: State) -> Value:
         return self._bounds(state)[0]

@@ -176,7 +176,7 @@ class CommandTeacher(Teacher):
         samples = []
         for name in names:
             try:
-                op = self.task.operator_id(name)
+                op = self.task.resolve(name, state)
             except UsageError as error:
                 raise ToolError(
                     f"the plan of the teacher does not work: {error.what}", where=self.command

@@ -14,6 +14,7 @@ from misstep.policies.asnet.weights import Weights, random_weights
 from misstep.policies.policy import States
 from misstep.tasks.domains import generate, write_instance
 from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
 MakeTask = Callable[..., Task]
@@ -37,7 +38,7 @@ def load_text(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
         folder: Path = tmp_path_factory.mktemp("text")
         (folder / "domain.pddl").write_text(domain)
         (folder / "problem.pddl").write_text(problem)
-        return load_task(folder)
+        return load_planning_task(folder)
 
     return load
 

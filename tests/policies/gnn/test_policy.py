@@ -12,7 +12,7 @@ import pytest
 from misstep.errors import MissingDependencyError, UnsupportedError, UsageError
 from misstep.policies.gnn import GNNPolicy, load
 from misstep.policies.policy import FAILED
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
 Build = Callable[..., dict[str, Any]]
@@ -40,7 +40,7 @@ PREDICATES = [("at", 2), ("door", 2), ("seen", 1), ("calm", 0)]
 def task(tmp_path: Path) -> Task:
     (tmp_path / "domain.pddl").write_text(DOMAIN)
     (tmp_path / "problem.pddl").write_text(PROBLEM)
-    return load_task(tmp_path)
+    return load_planning_task(tmp_path)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_trailing_objects_vanish(policy: Callable[..., GNNPolicy]) -> None:
     assert typed._evaluator.batcher.encoding.node_count == 5
     batcher = policy(PREDICATES)._evaluator.batcher
     initial = np.array([typed.task.initial_state.values], dtype=np.int32)
-    gone = typed.task.apply_batch(initial, np.array([typed.task.operator_id("leave r a")]))
+    gone = typed.task.apply_batch(initial, np.array([typed.task.operators_named("leave r a")[0]]))
     visible = batcher.build(np.concatenate((initial, gone)), np.array([0, 0]), 1).visible
     assert visible is not None
     assert visible.tolist() == [[1, 1, 1, 1], [1, 1, 1, 0]]
@@ -111,7 +111,7 @@ def test_negative_goal(tmp_path: Path, policy: Callable[..., GNNPolicy]) -> None
     policy(PREDICATES)
     (tmp_path / "problem.pddl").write_text(PROBLEM.replace("(seen b)", "(not (calm))"))
     with pytest.raises(UnsupportedError, match="goal"):
-        load(str(tmp_path / "model.ckpt"), load_task(tmp_path))
+        load(str(tmp_path / "model.ckpt"), load_planning_task(tmp_path))
 
 
 def test_decides_and_values(policy: Callable[..., GNNPolicy], task: Task) -> None:

@@ -12,7 +12,7 @@ import pytest
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.jani.interface import InterfaceInput, load_interface
 from misstep.tasks.jani.load import load_jani
-from misstep.tasks.load import load_task
+from misstep.tasks.pddl.load import load_planning_task
 from support.jani import (
     TINY_LINE,
     automaton,
@@ -260,7 +260,7 @@ def test_bounds_on_one_side() -> None:
 
 def test_a_model_is_no_planning_task(tmp_path: Path) -> None:
     with pytest.raises(UnsupportedError, match="no planning task"):
-        load_task(write(TINY_LINE, folder=tmp_path))
+        load_planning_task(write(TINY_LINE, folder=tmp_path))
 
 
 def test_a_model_without_variables() -> None:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from misstep.errors import UsageError
 from misstep.policies.policy import FAILED, NO_ACTION, States
 from misstep.policies.process.channel import ProgramError
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 VERSION = 1
 
@@ -117,14 +118,11 @@ def _require(content: dict[str, Any], field: str, check: Callable[[Any], bool], 
 
 
 class AnswerReader:
-    """Checks answers; knows the operators of the task by name."""
+    """Checks answers; operators may be named by number or by name."""
 
     def __init__(self, task: Task) -> None:
         self._task = task
         self._count = task.operator_count
-        self._ids: dict[str, list[int]] = {}
-        for op, name in enumerate(task.operator_names):
-            self._ids.setdefault(spelling(name), []).append(op)
 
     def read(self, line: bytes, number: int, states: States) -> Choices:
         content = object_of(line, "an answer")
@@ -168,21 +166,11 @@ class AnswerReader:
                 f"not an operator from 0 to {self._count - 1}, its name, or null"
             )
             return FAILED
-        ids = self._ids.get(spelling(choice))
-        if ids is None:
+        try:
+            return self._task.resolve(choice, State(states[row].tolist()))
+        except UsageError:
             messages[row] = f"the program chose {choice[:80]!r}, which is no operator of the task"
             return FAILED
-        if len(ids) == 1:
-            return ids[0]
-        # Several operators of one name (a disjunctive precondition): the one that applies is meant.
-        values = states[row]
-        fits = (op for op in ids if all(values[v] == x for v, x in self._task.preconditions(op)))
-        return next(fits, ids[0])
-
-
-def spelling(name: str) -> str:
-    """An operator name without what writers do differently: parentheses, case, blanks."""
-    return " ".join(name.strip().strip("()").lower().split())
 
 
 __all__ = [
@@ -196,5 +184,4 @@ __all__ = [
     "object_of",
     "parse_greeting",
     "question",
-    "spelling",
 ]

@@ -11,6 +11,7 @@ from typing import Any
 
 import grpc
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep.errors import (
     InputFormatError,
@@ -32,7 +33,7 @@ from misstep.policies.policy import (
 from misstep.policies.remote import wire
 from misstep.policies.remote.loop import LoopThread
 from misstep.policies.remote.names import Matching
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 _CHANNEL_OPTIONS = (
     ("grpc.max_receive_message_length", -1),  # the task may be large
@@ -131,24 +132,26 @@ class GrpcPolicy(Policy):
         answers = Answers(np.full(len(states), FAILED, dtype=np.int32), evaluations=len(states))
         if len(states):
             requests = wire.encode_state_requests(self._matching.states(states))
-            self._thread.call(self._decide(requests, answers))
+            self._thread.call(self._decide(requests, states, answers))
         return answers
 
-    async def _decide(self, requests: list[bytes], answers: Answers) -> None:
+    async def _decide(self, requests: list[bytes], states: States, answers: Answers) -> None:
         # All workers draw from one iterator, so `in_flight` calls are under way until the end.
         rows = iter(range(len(requests)))
         workers = min(self._in_flight, len(requests))
-        await asyncio.gather(*(self._work(rows, requests, answers) for _ in range(workers)))
+        await asyncio.gather(*(self._work(rows, requests, states, answers) for _ in range(workers)))
 
-    async def _work(self, rows: Iterator[int], requests: list[bytes], answers: Answers) -> None:
+    async def _work(
+        self, rows: Iterator[int], requests: list[bytes], states: States, answers: Answers
+    ) -> None:
         for row in rows:
-            answer = await self._ask(requests[row])
+            answer = await self._ask(requests[row], states[row])
             if isinstance(answer, str):
                 answers.messages[row] = answer
             else:
                 answers.operators[row] = answer
 
-    async def _ask(self, request: bytes) -> int | str:
+    async def _ask(self, request: bytes, state: NDArray[np.int32]) -> int | str:
         """Our id of the operator, or why there is none."""
         reason = ""
         for _ in range(_ATTEMPTS):
@@ -157,7 +160,7 @@ class GrpcPolicy(Policy):
             connection = self._connections
             try:
                 answer = await self._get_operator(request, timeout=self._timeout)
-                return self._translate(wire.decode_operator(answer))
+                return self._translate(wire.decode_operator(answer), state)
             except grpc.RpcError as error:
                 reason = _reason(error)
                 if error.code() != grpc.StatusCode.UNAVAILABLE:
@@ -167,12 +170,12 @@ class GrpcPolicy(Policy):
             await self._reconnect(connection)
         return f"the server failed: {reason}"
 
-    def _translate(self, operator: int) -> int | str:
+    def _translate(self, operator: int, state: NDArray[np.int32]) -> int | str:
         if operator == -1:
             return NO_ACTION
         known = self._matching.operators
         if 0 <= operator < len(known):
-            return int(known[operator])
+            return self._matching.operator(operator, State(state.tolist()))
         return f"the server chose operator {operator}, its task has 0 to {len(known) - 1}"
 
     async def _reconnect(self, connection: int) -> None:

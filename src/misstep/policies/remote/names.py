@@ -13,10 +13,9 @@ from collections import defaultdict
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import InputFormatError
+from misstep.errors import InputFormatError, UsageError
 from misstep.policies.policy import States
-from misstep.policies.process.protocol import spelling
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 _NONE = ""  # no atom of the variable is true
 
@@ -31,7 +30,8 @@ class Matching:
         self._tables: list[NDArray[np.int32]] = []
         self._match_variables()
         self._match_goals()
-        self.operators = self._match_operators()  # the server's id -> ours
+        # For each operator of the server, ours that it may stand for: several if they differ in what it does not see.
+        self.operators = self._match_operators()
 
     def states(self, states: States) -> States:
         """The states in the server's variables."""
@@ -81,23 +81,27 @@ class Matching:
         for atom in server.keys() - ours.keys():
             raise self._refuse(f"the goal {server[atom]} of the server is none of ours")
 
-    def _match_operators(self) -> NDArray[np.int32]:
-        by_name: dict[str, list[int]] = defaultdict(list)
-        for op, name in enumerate(self._ours.operator_names):
-            by_name[spelling(name)].append(op)
-        result = np.empty(self._server.operator_count, dtype=np.int32)
+    def operator(self, op: int, state: State) -> int:
+        """Ours for the server's operator, in one of our states."""
+        return self._ours.first_applicable(self.operators[op], state)
+
+    def _match_operators(self) -> list[tuple[int, ...]]:
+        result = []
         for op, name in enumerate(self._server.operator_names):
-            fitting = by_name.get(spelling(name))
-            if not fitting:
-                raise self._refuse(f"the server's task has operator ({name}), ours has not")
-            result[op] = fitting[0] if len(fitting) == 1 else self._same(op, fitting)
-        self._check_unknown(result)
+            try:
+                fitting = self._ours.operators_named(name)
+            except UsageError:
+                problem = f"the server's task has operator ({name}), ours has not"
+                raise self._refuse(problem) from None
+            result.append(fitting if len(fitting) == 1 else self._same(op, fitting))
+        self._check_unknown({op for fitting in result for op in fitting})
         return result
 
-    def _same(self, op: int, fitting: list[int]) -> int:
-        """Of our operators of one name, the one with the preconditions that the server sees."""
+    def _same(self, op: int, fitting: tuple[int, ...]) -> tuple[int, ...]:
+        """Of our operators of one name, those with the preconditions that the server sees; all if there are none."""
         wanted = set(self._server.preconditions(op))
         position = {source: variable for variable, source in enumerate(self._sources)}
+        same = []
         for candidate in fitting:
             facts = {
                 (position[v], int(self._tables[position[v]][x]))
@@ -105,13 +109,13 @@ class Matching:
                 if v in position
             }
             if facts == wanted:
-                return candidate
-        return fitting[0]
+                same.append(candidate)
+        return tuple(same) or fitting
 
-    def _check_unknown(self, known: NDArray[np.int32]) -> None:
+    def _check_unknown(self, known: set[int]) -> None:
         """An operator the server does not know may change only what the server does not see."""
         seen = set(self._sources)
-        for op in sorted(set(range(self._ours.operator_count)) - set(known.tolist())):
+        for op in sorted(set(range(self._ours.operator_count)) - known):
             if any(variable in seen for _, variable, _ in self._ours.effects(op)):
                 name = self._ours.operator_name(op)
                 raise self._refuse(f"the server's task has no operator ({name})")

@@ -6,22 +6,17 @@ import contextlib
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from misstep.errors import InputFileError
-from misstep.tasks.domains.model import Instance
+
+if TYPE_CHECKING:
+    from misstep.tasks.domains.model import Instance
 
 
 def write_instance(instance: Instance, folder: Path, *, force: bool = False) -> tuple[Path, Path]:
-    """Write `domain.pddl` and `problem.pddl`, and return their paths.
-
-    Files that are already there with the same content are left alone; with another content they
-    are replaced only if `force` is set.
-    """
-    domain, problem = folder / "domain.pddl", folder / "problem.pddl"
-    write_generated(
-        {domain: instance.domain_pddl, problem: instance.problem_pddl}, "instance", force=force
-    )
-    return domain, problem
+    """As `Instance.write`."""
+    return instance.write(folder, force=force)
 
 
 def write_generated(texts: Mapping[Path, str], kind: str, *, force: bool = False) -> None:

@@ -2,29 +2,30 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
+from misstep.tasks.files import StrPath
 from misstep.tasks.jani.document import Documents
 from misstep.tasks.jani.edges import read_edges
 from misstep.tasks.jani.model import read_model
 from misstep.tasks.jani.property import find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
+from misstep.tasks.models.model import ModelInstance
 
 
 def load_jani(
-    path: str | os.PathLike[str],
-    property: str | os.PathLike[str] | None = None,
+    model: StrPath | ModelInstance,
+    property: StrPath | None = None,
     parameters: Mapping[str, bool | int | float] | None = None,
     *,
     out_of_bounds: OutOfBounds = "error",
     silent: Silent = "refuse",
     scale: Scale = "none",
 ) -> JaniTask:
-    """Load a model and one of its safety properties.
+    """Load a model, from its file or as it was generated, and one of its safety properties.
 
     `property` is the name of a property, or a file with one (`FILE` or `FILE#NAME`); by default it is the
     model's first. `parameters` are the values of constants that the model leaves open. An assignment outside
@@ -42,10 +43,16 @@ def load_jani(
     for name, value in (parameters or {}).items():
         if not isinstance(value, (bool, int, float)):
             raise UsageError(f"the parameter {name} is {value!r}", expected="a Boolean or a number")
+    if isinstance(model, ModelInstance):
+        (path, text), *_ = model.files.items()
+        documents, name = Documents({path: text.encode()}), model.name
+    else:
+        path, documents, name = str(model), Documents(), Path(model).stem
     return _build(
-        Documents(),
+        documents,
+        name,
         {
-            "path": str(path),
+            "path": path,
             "property": None if property is None else str(property),
             "parameters": dict(parameters or {}),
             "out_of_bounds": out_of_bounds,
@@ -57,11 +64,11 @@ def load_jani(
 
 def rebuild(source: Mapping[str, Any]) -> JaniTask:
     """The same task again, from the content that was read then."""
-    rest = {key: value for key, value in source.items() if key != "files"}
-    return _build(Documents(source["files"]), rest)
+    rest = {key: value for key, value in source.items() if key not in ("world", "name", "files")}
+    return _build(Documents(source["files"]), source["name"], rest)
 
 
-def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
+def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTask:
     path = Path(source["path"])
     try:
         node = documents.open(path)
@@ -85,7 +92,7 @@ def _build(documents: Documents, source: Mapping[str, Any]) -> JaniTask:
     )
     task = JaniTask(
         core,
-        name=path.stem,
+        name=name,
         property_name=prop.name,
         locations={f"{a.name}.location": a.locations for a in model.automata if a.slot is not None},
         interface=prop.interface,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from misstep._core import CounterRandom, JaniCore, JaniEngine, JaniSpace
 from misstep.errors import (
@@ -32,6 +32,8 @@ class JaniTask:
     no label applies there. Everything that takes a state also exists by id on `engine`, which is what loops should use.
     """
 
+    world: ClassVar[Literal["model"]] = "model"
+
     def __init__(
         self,
         core: JaniCore,
@@ -51,7 +53,7 @@ class JaniTask:
         self.variables = core.variables  # name, type, lower and upper bound
         self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
         self._locations = dict(locations)  # names of the values of location variables
-        self.source = dict(source)
+        self._source = dict(source)
 
     def __repr__(self) -> str:
         return f"<JaniTask {self.name}: {len(self.variables)} variables, {len(self.labels)} labels>"
@@ -61,11 +63,16 @@ class JaniTask:
 
         return rebuild, (self.source,)
 
+    @property
+    def source(self) -> dict[str, Any]:
+        """All that `rebuild_task` needs to make the task again: the files that were read, and the options."""
+        return {"world": self.world, "name": self.name, **self._source}
+
     @cached_property
     def digest(self) -> str:
         """Identifies the task: all that was read and all options, but not where it was read from."""
-        files = self.source["files"]
-        rest = {key: value for key, value in self.source.items() if key not in ("files", "path")}
+        files = self._source["files"]
+        rest = {key: value for key, value in self._source.items() if key not in ("files", "path")}
         contents = [hashlib.sha256(content).hexdigest() for content in files.values()]
         text = json.dumps([contents, rest], sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()

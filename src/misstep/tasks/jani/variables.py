@@ -74,7 +74,7 @@ def read_constants(
         raise UsageError(
             "the model has parameters without a value: " + ", ".join(missing),
             where=model.where,
-            expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: parameters)",
+            expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: constants)",
         )
     if unused:
         raise UsageError(

@@ -11,9 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
 from misstep.tasks.domains.dice import Dice
+from misstep.tasks.domains.write import write_generated
+from misstep.tasks.files import StrPath
 from misstep.tasks.models.expressions import Expression, all_of
 from misstep.tasks.parameters import AnyParameter
 
@@ -88,6 +91,7 @@ class BuiltinModel:
 class ModelInstance:
     """One generated model; the name holds all that is needed to generate it again."""
 
+    world: ClassVar[str] = "model"
     name: str
     document: Json
     inputs: tuple[str, ...]
@@ -102,6 +106,17 @@ class ModelInstance:
         """The document as a file: one variable, edge or start a line."""
         lines = [f"{_compact(key)}: {_block(value)}" for key, value in self.document.items()]
         return "{\n" + ",\n".join(lines) + "\n}\n"
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of the file, by its name."""
+        return {f"{self.name}.jani": self.text}
+
+    def write(self, folder: StrPath, *, force: bool = False) -> Path:
+        """Write the file into the folder, and return its path; one that differs is replaced only if `force` is set."""
+        path = Path(folder) / f"{self.name}.jani"
+        write_generated({path: self.text}, "model", force=force)
+        return path
 
 
 def instantiate(

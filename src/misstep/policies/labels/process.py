@@ -20,6 +20,7 @@ from typing import Any
 
 from misstep import _core
 from misstep.errors import InputFormatError, ToolError
+from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
 from misstep.policies.process.channel import Channel, ProgramError
 from misstep.policies.process.policy import command_digest, split_command
@@ -31,7 +32,6 @@ from misstep.policies.process.protocol import (
     object_of,
     parse_greeting,
 )
-from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
 
 BATCH = 256
 
@@ -159,7 +159,7 @@ class ProcessLabels:
             self._channel = None
 
 
-def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load(argument: str, setting: Setting) -> LabelPolicy:
     """Loads `exec:[OPTION...] COMMAND`, with the options of the constructor as in `--timeout=5`."""
     names = ("timeout", "start-timeout", "memory-limit")
     options, command = split_options(argument, "exec", dict.fromkeys(names, positive))
@@ -172,7 +172,7 @@ def load(argument: str, setting: Setting) -> LabelPolicyHandle:
         memory_limit_mb=None if memory is None else int(memory),
     )
     policy = _core.PythonLabelPolicy(program.act, None, program.act_batch)
-    return setting.handle(policy, program.digest, program.close)
+    return setting.bind(policy, program.digest, end=program.close)
 
 
 __all__ = ["ProcessLabels", "load"]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from misstep import _core
 from misstep.errors import UsageError
-from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
+from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 
 
-def load_first(_argument: str, setting: Setting) -> LabelPolicyHandle:
-    return setting.handle(_core.FirstLabel(), digest_of("first"))
+def load_first(_argument: str, setting: Setting) -> LabelPolicy:
+    return setting.bind(_core.FirstLabel(), digest_of("first"))
 
 
-def load_random(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load_random(argument: str, setting: Setting) -> LabelPolicy:
     if not (argument.isascii() and argument.isdigit() and int(argument) < 2**64):
         raise UsageError(
             f"the seed is {argument!r}",
@@ -19,7 +19,7 @@ def load_random(argument: str, setting: Setting) -> LabelPolicyHandle:
             expected="a whole number, as in random:7",
         )
     seed = int(argument)
-    return setting.handle(_core.RandomLabel(setting.engine, seed), digest_of("random", str(seed)))
+    return setting.bind(_core.RandomLabel(setting.engine, seed), digest_of("random", str(seed)))
 
 
 __all__ = ["load_first", "load_random"]

@@ -1,9 +1,9 @@
-"""`python:FILE.py:NAME`: a Python function from states to labels, or an object with more.
+"""Python code as a policy of models: functions, objects with `act`, and `python:FILE.py:NAME`.
 
-A state is a dictionary from variables to values, a label is its name; None names no label. NAME is a function, or a
-class that is called with the task, once, or an object. An object has `act(state)`; optional are `values(state)`, a
-dictionary from labels to numbers, which tells the best label where the policy's own does not apply, and
-`act_batch(states)`, which answers for many states at once.
+A state is a dictionary from variables to values. The answer is a label, by its name or number, or None for no label.
+An object has `act(state)`; optional are `values(state)`, a dictionary from labels to numbers, which tells the best
+label where the policy's own does not apply, and `act_batch(states)`, which answers for many states at once. A class is
+called with the task first, once, and its instances are then the policy.
 """
 
 from __future__ import annotations
@@ -14,10 +14,13 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from misstep import _core
 from misstep.errors import InputFormatError, ToolError
+from misstep.policies.function import is_policy_code, unwrapped
+from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.user_code import named_object, users_code
-from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
 from misstep.tasks.jani.task import JaniTask
 
 StateDict = dict[str, Any]
@@ -48,7 +51,7 @@ class FunctionLabels:
     def act_batch(self, ids: list[int]) -> list[int | None]:
         assert self._batch is not None
         answers = self._call(self._batch, [self._state(id) for id in ids])
-        if not isinstance(answers, Sequence) or len(answers) != len(ids):
+        if not isinstance(answers, (Sequence, np.ndarray)) or len(answers) != len(ids):
             raise self._fault(f"act_batch did not answer with a list of {len(ids)} labels")
         return [self._label(answer) for answer in answers]
 
@@ -76,31 +79,43 @@ class FunctionLabels:
             return None
         if isinstance(answer, str) and answer in self._ids:
             return self._ids[answer]
+        if isinstance(answer, (int, np.integer)) and not isinstance(answer, bool):
+            if 0 <= answer < len(self._ids):
+                return int(answer)
+            raise self._fault(f"the model has no label {answer}")
         raise self._fault(
             f"the policy answered {answer!r:.60}",
-            expected="a label or None; labels: " + ", ".join(self._task.labels[:20]),
+            expected="the name or number of a label, or None; labels: "
+            + ", ".join(self._task.labels[:20]),
         )
 
     def _fault(self, what: str, expected: str | None = None) -> ToolError:
         return ToolError(what, where=self._where, expected=expected)
 
 
-def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load(argument: str, setting: Setting) -> LabelPolicy:
     own = named_object(argument)
-    found, where = own.value, f"policy python:{argument}"
-    if inspect.isclass(found):
-        found = _made(found, setting.task, where)
-    if not callable(found) and not callable(getattr(found, "act", None)):
+    code = unwrapped(own.value)
+    if not is_policy_code(code):
         raise own.is_none("policy", "a function, or an object or class with act")
-    policy = FunctionLabels(found, setting.task, setting.engine, where).core()
     digest = digest_of("python", hashlib.sha256(own.source).hexdigest(), own.name)
-    return setting.handle(policy, digest)
+    return from_code(code, setting, digest, f"policy python:{argument}")
 
 
-def _made(cls: type, task: JaniTask, where: str) -> Any:
+def from_code(code: Any, setting: Setting, digest: str, where: str) -> LabelPolicy:
+    """The policy of a function, an object or a class."""
+    made = _made(code, setting.task, where) if inspect.isclass(code) else code
+    if not is_policy_code(made):
+        raise InputFormatError(
+            f"{code.__name__}(task) makes {made!r:.60}", where=where, expected="an object with act"
+        )
+    return setting.bind(FunctionLabels(made, setting.task, setting.engine, where).core(), digest)
+
+
+def _made(cls: type, task: JaniTask, where: str) -> object:
     with users_code() as failure:
         return cls(task)
     raise InputFormatError(f"{cls.__name__}(task) raises {failure[0]}", where=where)
 
 
-__all__ = ["FunctionLabels", "StateDict", "load"]
+__all__ = ["FunctionLabels", "StateDict", "from_code", "load"]

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from misstep import _core
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
+from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.networks import Network, load_network
 from misstep.policies.options import split_options, word
 from misstep.policies.shipped import shipped
-from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
 from misstep.tasks.jani.interface import JaniInterface, load_interface
 from misstep.tasks.jani.task import JaniTask
 
 ENDING = ".jani2nnet"
 
 
-def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load(argument: str, setting: Setting) -> LabelPolicy:
     options, file = split_options(argument, "network", {"interface": word})
     if not file:
         raise UsageError(
@@ -39,7 +39,7 @@ def load(argument: str, setting: Setting) -> LabelPolicyHandle:
     return network_policy(network, load_interface(found), setting, where=str(found))
 
 
-def load_shipped(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load_shipped(argument: str, setting: Setting) -> LabelPolicy:
     """`shipped:NAME`. The model has to be what the network was made for, name by name; its sizes are part of that."""
     own, task = shipped("safety", argument), setting.task
     interface = load_interface(own.file)
@@ -62,7 +62,7 @@ def load_shipped(argument: str, setting: Setting) -> LabelPolicyHandle:
 
 def network_policy(
     network: Network, interface: JaniInterface, setting: Setting, *, where: str
-) -> LabelPolicyHandle:
+) -> LabelPolicy:
     """The policy of a network that is loaded already."""
     task = setting.task
     interface.check_sizes(network.inputs, network.outputs, where)
@@ -85,7 +85,7 @@ def network_policy(
     )
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
-    return LabelPolicyHandle(policy, digest, inapplicable)
+    return setting.bind(policy, digest, inapplicable=inapplicable)
 
 
 def _named_network(interface: JaniInterface, where: Path) -> Path:

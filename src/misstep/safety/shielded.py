@@ -8,15 +8,16 @@ from pathlib import Path
 
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
-from misstep.safety.policies.handle import LabelPolicyHandle, Setting, digest_of
-from misstep.safety.policies.load import load_label_policy
+from misstep.policies.labels.load import load_label_policy
+from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
+from misstep.safety.jani import jani_transitions
 from misstep.safety.shield import Blacklist, ShieldTable
 from misstep.safety.system import System
 
 MAX_BYTES = 1024 * 2**20
 
 
-def load(argument: str, setting: Setting) -> LabelPolicyHandle:
+def load(argument: str, setting: Setting) -> LabelPolicy:
     file, spec = _split(argument)
     content = read_bytes(Path(file), MAX_BYTES, "a shield")
     shield = _read(content, file)
@@ -24,7 +25,9 @@ def load(argument: str, setting: Setting) -> LabelPolicyHandle:
         spec, setting.task, engine=setting.engine, inapplicable=setting.inapplicable
     )
     try:
-        shielded = shield.shield(System(setting.transitions, inner.policy)).policy
+        shielded = shield.shield(
+            System(jani_transitions(setting.task, setting.engine), inner.policy)
+        ).policy
     except MisstepError as error:
         inner.close()
         raise InputFormatError(
@@ -32,7 +35,7 @@ def load(argument: str, setting: Setting) -> LabelPolicyHandle:
         ) from None
     assert shielded is not None
     digest = digest_of("shield", hashlib.sha256(content).hexdigest(), inner.digest)
-    return LabelPolicyHandle(shielded, digest, inner.inapplicable, end=inner.close)
+    return setting.bind(shielded, digest, inapplicable=inner.inapplicable, end=inner.close)
 
 
 def _split(argument: str) -> tuple[str, str]:

@@ -1,0 +1,146 @@
+"""The name and the digest of a policy that is a Python object in memory.
+
+Equal digests must mean equal decisions, as far as that can be known. So the digest covers the source code of a function
+or of the class of an object, of what that uses of the same package, and the values that are used, as long as they are
+plain data, arrays, or tasks. Other packages count by the names that are used of them. Where something cannot be seen
+through (a network of torch, a generator of random numbers), the digest covers the name only and begins with `unknown:`,
+so that nobody takes it for a proof that the policy is the same as before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import types
+from typing import Any
+
+import numpy as np
+
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.task import State, Task
+
+UNKNOWN = "unknown:"
+_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_CONTAINERS = (list, tuple, dict, set, frozenset)
+# Classes of these hold nothing of their own that could decide.
+_HARMLESS = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
+
+
+class _OpaqueError(Exception):
+    """Something that cannot be seen through."""
+
+
+def object_name(value: object) -> str:
+    """Such as `agents.greedy` or `agents.Greedy`, of a function, a class or an instance."""
+    named: Any = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def in_memory_name(value: object) -> str:
+    """What stands where the spec of other policies does."""
+    return f"python object {object_name(value)}"
+
+
+def object_digest(value: object) -> str:
+    try:
+        return _Description(value).of(value)
+    except (_OpaqueError, RecursionError):
+        return UNKNOWN + _hash("name", object_name(value))
+
+
+class _Description:
+    """A hash of each object, made once."""
+
+    def __init__(self, root: object) -> None:
+        self._package = object_name(root).partition(".")[0]
+        self._known: dict[
+            int, tuple[object, str]
+        ] = {}  # by id; the object is kept, so that the id stays its own
+
+    def of(self, value: Any) -> str:
+        if id(value) not in self._known:
+            self._known[id(value)] = value, "circle"
+            self._known[id(value)] = value, self._describe(value)
+        return self._known[id(value)][1]
+
+    def _describe(self, value: Any) -> str:
+        kind = type(value)
+        if kind in _PLAIN:
+            return _hash(kind.__name__, repr(value))
+        if kind in _CONTAINERS:
+            return self._container(value)
+        if isinstance(value, (np.ndarray, np.generic)) and not value.dtype.hasobject:
+            content = np.ascontiguousarray(value).tobytes()
+            return _hash("array", f"{value.dtype} {value.shape} {content.hex()}")
+        if isinstance(value, (Task, JaniTask)):
+            return _hash("task", value.digest)
+        if isinstance(value, State):
+            return _hash("state", str(value.values))
+        if isinstance(value, types.ModuleType):
+            return _hash("module", value.__name__)
+        if inspect.ismethod(value):
+            return _hash("method", self.of(value.__func__), self.of(value.__self__))
+        if inspect.isroutine(value) or inspect.isclass(value):
+            if not self._is_own(value):
+                return _hash("name", object_name(value))
+            if inspect.isclass(value):
+                return self._class(value)
+            return self._function(value)
+        return self._instance(value)
+
+    def _is_own(self, value: Any) -> bool:
+        return (value.__module__ or "").partition(".")[0] == self._package
+
+    def _container(self, value: Any) -> str:
+        items = value.items() if isinstance(value, dict) else value
+        parts = [self.of(item) for item in items]
+        if isinstance(value, (set, frozenset)):
+            parts.sort()
+        return _hash(type(value).__name__, *parts)
+
+    def _function(self, function: Any) -> str:
+        if not inspect.isfunction(function):
+            raise _OpaqueError
+        code = function.__code__
+        parts = [_source(function)]
+        if function.__name__ == "<lambda>":  # its line may hold several
+            constants = [c for c in code.co_consts if isinstance(c, _PLAIN)]
+            parts += [code.co_code.hex(), *code.co_names, *map(self.of, constants)]
+        parts += [self.of(function.__defaults__), self.of(function.__kwdefaults__)]
+        used = inspect.getclosurevars(function)
+        for name, value in (*used.nonlocals.items(), *sorted(used.globals.items())):
+            parts += [name, self.of(value)]
+        return _hash("function", *parts)
+
+    def _class(self, cls: type) -> str:
+        parts = [_source(cls), *map(self.of, cls.__bases__)]
+        for member in vars(cls).values():
+            function = getattr(member, "__func__", getattr(member, "fget", member))
+            if inspect.isfunction(function):
+                parts.append(self.of(function))
+        return _hash("class", *parts)
+
+    def _instance(self, value: object) -> str:
+        for cls in type(value).__mro__:
+            name = object_name(cls)
+            ours = self._is_own(cls) or name.startswith("misstep.policies.")
+            if name not in _HARMLESS and (not ours or vars(cls).get("__slots__")):
+                raise _OpaqueError
+        parts = [self.of(type(value))]
+        for name, held in sorted(vars(value).items()):
+            parts += [name, self.of(held)]
+        return _hash("instance", *parts)
+
+
+def _hash(kind: str, *parts: str) -> str:
+    return hashlib.sha256("\0".join((kind, *parts)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _source(value: Any) -> str:
+    try:
+        return inspect.getsource(value)
+    except (OSError, TypeError):
+        raise _OpaqueError from None
+
+
+__all__ = ["UNKNOWN", "in_memory_name", "object_digest"]

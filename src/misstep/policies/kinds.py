@@ -1,0 +1,64 @@
+"""The kinds of policies that specs name: those that are listed, and those that other packages add.
+
+A package adds a kind with an entry point in the group `misstep.policies`: its name is the kind, its value a function
+`load(argument, task)` that gets what follows the colon. It returns a `Policy` on a planning task, and on a model
+anything that `load_policy` takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from importlib import import_module, metadata
+from typing import Any, NamedTuple
+
+from misstep.errors import ToolError, UsageError
+
+GROUP = "misstep.policies"
+
+
+class Kind(NamedTuple):
+    """A kind of policy: how its spec looks, what it is, and where its loader is."""
+
+    spec: str
+    summary: str
+    loader: str  # MODULE:FUNCTION, imported when it is needed
+
+    def load(self) -> Callable[..., Any]:
+        module, _, function = self.loader.partition(":")
+        loader: Callable[..., Any] = getattr(import_module(f"misstep.{module}"), function)
+        return loader
+
+
+def third_party() -> dict[str, metadata.EntryPoint]:
+    """Kinds added by other packages."""
+    return {point.name: point for point in metadata.entry_points(group=GROUP)}
+
+
+def third_party_loader(kind: str) -> Callable[[str, Any], Any] | None:
+    """None if no package adds the kind."""
+    others = third_party()
+    if kind not in others:
+        return None
+    try:
+        loader: Callable[[str, Any], Any] = others[kind].load()
+    except Exception as error:
+        raise ToolError(
+            f"the policy kind {kind!r} cannot be loaded: {type(error).__name__}: {error}",
+            where=str(others[kind].value),
+        ) from error
+    return loader
+
+
+def unknown_kind(kind: str, spec: str, known: Iterable[str], more: str = "") -> UsageError:
+    names = [*known, *third_party()]
+    close = get_close_matches(kind, names, 1)
+    return UsageError(
+        f"no policy kind {kind!r}",
+        where=f"--policy {spec}",
+        expected=", ".join(names) + more,
+        hint=f"did you mean {close[0]}?" if close else "see misstep list",
+    )
+
+
+__all__ = ["GROUP", "Kind", "third_party", "third_party_loader", "unknown_kind"]

@@ -1,0 +1,1 @@
+"""Policies over the labels of models, one file for each kind. `misstep.policies.load.load_policy` loads them."""
