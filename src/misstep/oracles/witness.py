@@ -27,6 +27,7 @@ from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost
 from misstep.oracles.verdict import Kind, Objective, Status, Verdict
 from misstep.policies.policy import States
+from misstep.runs.outcomes import PROVEN_FAILING
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
 
@@ -85,7 +86,7 @@ def _check_run(
     )
     _require(report.valid, f"the run is not as claimed: {report.reason}", run, verdict, report)
     _require(run.states[0] == verdict.state, "the run begins elsewhere", run, verdict, report)
-    return report.cost, run.outcome == "goal", run.outcome in ("loop", "stuck", "inapplicable")
+    return report.cost, run.outcome == "goal", run.outcome in PROVEN_FAILING
 
 
 def _check_plan(twin: SasTask, task: Task, run: Trace, verdict: Verdict) -> Cost:
