@@ -115,9 +115,11 @@ class _Bounds:
         self._witness: dict[State, tuple[Value, tuple[int, ...]]] = {}
 
     def note_witness(self, tested: TestedState) -> None:
-        if tested.witness and tested.upper_bound is not None:
-            first = self.task.operator_id(tested.witness[0])
-            self._witness[State(list(tested.state))] = (tested.upper_bound, (first,))
+        if tested.witness:
+            plan = [self.task.operator_id(name) for name in tested.witness]
+            # Not the upper bound: a derivation may have proven a lower one, which says nothing about the operator.
+            cost = sum(self.task.cost(op) for op in plan)
+            self._witness[State(list(tested.state))] = (cost, (plan[0],))
 
     def lower(self, state: State) -> Value:
         return self._bounds(state)[0]
