@@ -17,7 +17,8 @@ from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import PRESETS, Settings, preset
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, States
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 from support.fuzzing import InPython
 from support.tasks import CONDITIONAL, random_costs, rows, sas, small_task

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.runs.runner import OUTCOMES
+from misstep.runs.outcomes import FAILING, OUTCOMES
 
-# The policy does not get to the goal. A crash counts as well: it may be worth a test more than anything else.
-_FAILURES = np.array([o in ("loop", "stuck", "inapplicable", "error") for o in OUTCOMES])
+_FAILS = np.array([outcome in FAILING for outcome in OUTCOMES])
 
 
 class Bias:
@@ -39,7 +38,7 @@ class Bias:
         if not self._infinite_failures:
             return self._trace_bias.values(ids, steps)
         weights = np.full(len(ids), np.inf)
-        sound = np.flatnonzero(~_FAILURES[outcomes])
+        sound = np.flatnonzero(~_FAILS[outcomes])
         if len(sound):
             weights[sound] = self._trace_bias.values(ids[sound], steps[sound])
         return weights

@@ -18,7 +18,8 @@ from misstep.oracles.verdict import Objective, Verdict, judge
 from misstep.oracles.witness import check_witness, named_operator
 from misstep.planning import make_heuristic
 from misstep.policies.policy import States
-from misstep.runs.runner import DEFAULT_MAX_STEPS, OUTCOMES, PolicyRunner, RunEnds, Trace
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner, RunEnds, Trace
 from misstep.tasks.task import State
 
 
@@ -98,14 +99,16 @@ class Workbench:
         """What is known about a state by now. Runs the policy if it was not run there; searches for nothing."""
         cost = self.policy_cost(state)
         lower, upper = self.bounds.bounds(state)
-        plan = self.bounds.witness(state)
-        verdict = judge(state, cost, lower, self.bounds.plan_cost(state), plan, self.objective)
-        derivation = None if verdict.is_bug else self.bounds.derivation(state)
-        if derivation is None:
-            return verdict
-        # A plan proves more to a reader than a derivation, even if it costs more; without one, the derivation counts.
-        derived = judge(state, cost, lower, upper, None, self.objective, derivation)
-        return derived if derived.is_bug else verdict
+        return judge(
+            state,
+            cost,
+            lower,
+            upper,
+            self.bounds.witness(state),
+            self.objective,
+            self.bounds.derivation(state),
+            self.bounds.plan_cost(state),
+        )
 
     def check(self, verdict: Verdict) -> None:
         """Have the independent checker replay a verdict; an error if anything is not as claimed."""

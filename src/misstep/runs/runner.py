@@ -17,10 +17,9 @@ from misstep import _core
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
+from misstep.runs.outcomes import OUTCOMES
 from misstep.tasks.task import State
 
-OUTCOMES: tuple[str, ...] = _core.OUTCOMES
-GOAL = OUTCOMES.index("goal")
 DEFAULT_MAX_STEPS = 1000
 
 

@@ -24,7 +24,8 @@ from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.policy import Policy
-from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
+from misstep.runs.outcomes import GOAL
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
 # The oracle of tests inside training: the one of P25, limited by what it does instead of by the clock.
