@@ -210,9 +210,8 @@ class Findings:
     def add_faults(self, rows: Iterable[FaultRow]) -> None:
         self.store.insert("faults", [(self.task, *row.encoded()) for row in rows], "replace")
 
-    def forget_faults(self, runs: Iterable[int]) -> None:
-        for run in runs:
-            self.store.execute("DELETE FROM faults WHERE task = ? AND run = ?", self.task, run)
+    def forget_faults(self) -> None:
+        self.store.execute("DELETE FROM faults WHERE task = ?", self.task)
 
     def faults(self) -> list[FaultRow]:
         return self._read(FaultRow.decoded, "faults", "run, step")

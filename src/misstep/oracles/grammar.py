@@ -52,6 +52,11 @@ def needs_dominance(spec: str) -> bool:
     return any(source.needs_dominance for source in read_oracle(spec).sources())
 
 
+def needs_comparisons(spec: str) -> bool:
+    """Whether an oracle of the spec compares all states that it sees with each other."""
+    return any(source.keeps_pool for source in read_oracle(spec).sources())
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -239,4 +244,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "needs_dominance", "parse_oracle", "read_oracle"]
+__all__ = ["DEFAULT_ORACLE", "needs_comparisons", "needs_dominance", "parse_oracle", "read_oracle"]

@@ -141,6 +141,7 @@ class Source(Oracle):
 
     name = "oracle"  # in specs
     needs_dominance = False  # finds nothing without a dominance function
+    keeps_pool = False  # compares all states that it sees with each other
     best = False  # goes on to the largest gap it can prove, also where a bug is known
 
     def __init__(self, seconds: float = DEFAULT_SECONDS) -> None:

@@ -35,9 +35,9 @@ from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import Walk
 from misstep.oracles.testing import TestLoop, TestState
-from misstep.oracles.verdict import Objective, Verdict, read_verdict
+from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
-from misstep.oracles.workbench import Workbench
+from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy, States
 from misstep.runs.runner import PolicyRunner
@@ -242,6 +242,7 @@ class PlanningWork(Work):
     ) -> Snapshot | None:
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
+        dominance = _function(self._dominance_of(resources))
         if not self.own.isolate:
             self._take_in(bench.bounds, bench, chunk.oracle, resources.get("base"))
         began = perf_counter()
@@ -256,7 +257,6 @@ class PlanningWork(Work):
             bench.check(verdict)
             trace = bench.trace(verdict.state)
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds))
-            dominance = None if isinstance(bench.known_dominance, str) else bench.known_dominance
             verdicts.append(
                 verdict_row(
                     self.task, member.number, chunk.oracle, chunk.round, verdict, dominance, tested.at
@@ -339,7 +339,7 @@ class PlanningWork(Work):
         state = _state(row.state)
         objective = Objective(self.own.objective)
         verdict = read_verdict(bounds, state, cost_of(run), objective)
-        function = None if isinstance(dominance, str) else dominance
+        function = _function(dominance)
         now = verdict_row(
             self.task, row.number, before.oracle, before.round, verdict, function, at
         )
@@ -358,9 +358,8 @@ class PlanningWork(Work):
     def _check(
         self, verdict: Verdict, trace: Any, named: int | None, dominance: Dominance | str | None
     ) -> None:
-        tables = None
-        if verdict.derivation is not None and dominance is not None and not isinstance(dominance, str):
-            tables = dominance.independent()
+        function = None if verdict.derivation is None else _function(dominance)
+        tables = None if function is None else function.independent()
         check_witness(self.task, trace, verdict, named, tables)
 
     # -- blaming ----------------------------------------------------------------------------------
@@ -368,7 +367,7 @@ class PlanningWork(Work):
     def _blame(self, payload: BlamePayload, resources: Mapping[str, Any]) -> Any:
         improved: list[VerdictRow] = []
         faults: list[FaultRow] = []
-        dominance = self._dominance_of(resources)
+        self._dominance_of(resources)
         base = resources.get("base")
         known = (
             None
@@ -389,7 +388,6 @@ class PlanningWork(Work):
             distances.allow(self.settings.fault_budget or 0)
             for fault in find_faults(trace, now.plan, distances):
                 faults.append(FaultRow(row.number, *fault))
-        del dominance
         return (tuple(improved), tuple(faults)), (), ()
 
     def _distances(self, known: Knowledge | None) -> BoundedDistances | None:
@@ -424,7 +422,7 @@ class PlanningWork(Work):
         if found.witness is None:
             return None
         bench.check(found)
-        dominance = None if isinstance(bench.known_dominance, str) else bench.known_dominance
+        dominance = _function(self._dominance_of(resources))
         now = verdict_row(
             self.task, row.number, before.oracle, before.round, found, dominance, before.at
         )
@@ -445,6 +443,10 @@ def _snapshot(bounds: BoundStore, compared: Sequence[State], others: Sequence[St
     width = bounds.task.variable_count
     rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
     return Snapshot(len(first), bounds.knowledge(rows).to_bytes())
+
+
+def _function(dominance: Dominance | str | None) -> Dominance | None:
+    return None if isinstance(dominance, str) else dominance
 
 
 def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:

@@ -130,6 +130,7 @@ class BoundMaintenance(MetamorphicOracle):
     """
 
     name = "bmo"
+    keeps_pool = True
 
     def __init__(
         self,
