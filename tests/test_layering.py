@@ -1,6 +1,10 @@
 """The import order of the design: nothing imports to its right.
 
-task -> policy -> run -> pool -> verdict -> fault -> record -> report / selection / training
+task -> policy -> run -> pool (fuzzing) -> verdict (oracles, safety) -> fault -> record (campaign) -> comparison /
+report / selection / training
+
+Registries name modules to their right as text (the policy kind `shield` is in safety/): those are imported when a user
+asks for them, and nothing at its left depends on them.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ SOURCE = ROOT / "src" / "misstep"
 
 # Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
 ORDER = [
-    ["errors", "files"],
+    ["errors", "files", "verdicts"],
     ["_core"],
     ["tasks"],
     ["planning"],
@@ -26,7 +30,9 @@ ORDER = [
     ["oracles", "safety"],
     ["faults"],
     ["campaigns"],
+    ["comparison"],
     ["reports", "training"],
+    ["experiments"],
     ["cli"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}

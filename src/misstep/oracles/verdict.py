@@ -9,6 +9,7 @@ from enum import Enum
 from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost, Interval, PolicyCost, cost_gap, goal_gap
 from misstep.tasks.task import State
+from misstep.verdicts import Effort, Kind, Status
 
 
 class Objective(Enum):
@@ -16,37 +17,6 @@ class Objective(Enum):
 
     COST = "cost"
     GOAL = "goal"
-
-
-class Status(Enum):
-    BUG = "bug"  # proven: a better plan is at hand
-    OPTIMAL = "optimal"  # proven: nothing is better
-    UNKNOWN = "unknown"
-
-
-class Kind(Enum):
-    FAILS = "fails"  # the goal can be reached, and the policy does not reach it
-    COSTLY = "costly"  # the policy reaches the goal, and a cheaper plan exists
-    # The policy's run was cut after having spent more than a plan costs: one of the two, whichever.
-    UNCLASSIFIED = "unclassified"
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What was spent. Seconds are for information; everything that decides counts in the others."""
-
-    seconds: float = 0.0
-    expansions: int = 0
-    evaluations: int = 0
-    policy_calls: int = 0
-
-    def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.seconds + other.seconds,
-            self.expansions + other.expansions,
-            self.evaluations + other.evaluations,
-            self.policy_calls + other.policy_calls,
-        )
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,20 @@
 """The name and the digest of a policy that is a Python object in memory.
 
 Equal digests must mean equal decisions, as far as that can be known. So the digest covers the source code of a function
-or of the class of an object, of what that uses of the same package, and the values that are used, as long as they are
-plain data, arrays, or tasks. Other packages count by the names that are used of them. Where something cannot be seen
-through (a network of torch, a generator of random numbers), the digest covers the name only and begins with `unknown:`,
-so that nobody takes it for a proof that the policy is the same as before.
+or of the class of an object, of what that uses of the user's other code, and the values that are used, as long as they
+are plain data, arrays, or tasks. Installed packages count by the names that are used of them. Where something cannot be
+seen through (a network of torch, a generator of random numbers), the digest covers the name only and begins with
+`unknown:`, so that nobody takes it for a proof that the policy is the same as before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
+import sysconfig
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,6 +26,7 @@ UNKNOWN = "unknown:"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # Classes of these hold nothing of their own that could decide.
+_INSTALLED = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib")]
 _HARMLESS = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
 
 
@@ -43,7 +47,7 @@ def in_memory_name(value: object) -> str:
 
 def object_digest(value: object) -> str:
     try:
-        return _Description(value).of(value)
+        return _Description().of(value)
     except (_OpaqueError, RecursionError):
         return UNKNOWN + _hash("name", object_name(value))
 
@@ -51,8 +55,7 @@ def object_digest(value: object) -> str:
 class _Description:
     """A hash of each object, made once."""
 
-    def __init__(self, root: object) -> None:
-        self._package = object_name(root).partition(".")[0]
+    def __init__(self) -> None:
         self._known: dict[
             int, tuple[object, str]
         ] = {}  # by id; the object is kept, so that the id stays its own
@@ -81,15 +84,12 @@ class _Description:
         if inspect.ismethod(value):
             return _hash("method", self.of(value.__func__), self.of(value.__self__))
         if inspect.isroutine(value) or inspect.isclass(value):
-            if not self._is_own(value):
+            if not _is_users(value):
                 return _hash("name", object_name(value))
             if inspect.isclass(value):
                 return self._class(value)
             return self._function(value)
         return self._instance(value)
-
-    def _is_own(self, value: Any) -> bool:
-        return (value.__module__ or "").partition(".")[0] == self._package
 
     def _container(self, value: Any) -> str:
         items = value.items() if isinstance(value, dict) else value
@@ -123,13 +123,24 @@ class _Description:
     def _instance(self, value: object) -> str:
         for cls in type(value).__mro__:
             name = object_name(cls)
-            ours = self._is_own(cls) or name.startswith("misstep.policies.")
+            ours = _is_users(cls) or name.startswith("misstep.policies.")
             if name not in _HARMLESS and (not ours or vars(cls).get("__slots__")):
                 raise _OpaqueError
         parts = [self.of(type(value))]
         for name, held in sorted(vars(value).items()):
             parts += [name, self.of(held)]
         return _hash("instance", *parts)
+
+
+def _is_users(value: Any) -> bool:
+    """Whether a function or class is the user's own code, and not that of Python or of an installed package."""
+    name = getattr(value, "__module__", None)
+    if name is None or name == "__main__":
+        return True
+    file = getattr(sys.modules.get(name), "__file__", None)
+    if name.partition(".")[0] == "misstep" or file is None:
+        return False
+    return not any(Path(file).resolve().is_relative_to(folder) for folder in _INSTALLED)
 
 
 def _hash(kind: str, *parts: str) -> str:

@@ -20,8 +20,8 @@ from typing import Any
 
 from misstep import _core
 from misstep.errors import UsageError
-from misstep.oracles.verdict import Effort
 from misstep.safety.system import Label, Radius, State, System, native_radius
+from misstep.verdicts import Effort
 
 KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
 

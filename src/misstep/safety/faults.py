@@ -17,10 +17,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from misstep.oracles.verdict import Effort
 from misstep.safety.decider import Answer, Decider, effort_of
 from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.system import Label, Radius, State, native_radius
+from misstep.verdicts import Effort
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from misstep import _core
 from misstep.errors import UsageError
-from misstep.oracles.verdict import Effort
 from misstep.safety.decider import Answer, Budget
 from misstep.safety.system import Label, State, System
+from misstep.verdicts import Effort
 
 SELECT = ("greedy", "sample", "uniform")
 ENDS = ("unsafe", "exhausted", "step limit", "revisit")

@@ -13,20 +13,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import Enum
 
 from misstep.errors import UsageError
-from misstep.oracles.verdict import Effort
 from misstep.safety.decider import Answer, Budget, Decider, Strategy
 from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.system import Radius, State
 from misstep.safety.witness import check_run, check_strategy, run_problem
-
-
-class Status(Enum):
-    BUG = "bug"
-    NOT_A_BUG = "not a bug"
-    UNKNOWN = "unknown"
+from misstep.verdicts import Effort, Kind, Status
 
 
 @dataclass(frozen=True)
@@ -40,6 +33,10 @@ class SafetyVerdict:
     strategy: Strategy | None = None
     effort: Effort = field(default_factory=Effort, compare=False)
     limits: tuple[str, ...] = ()  # that ended something before it was done
+
+    @property
+    def kind(self) -> Kind | None:
+        return Kind.UNSAFE if self.is_bug else None
 
     @property
     def is_bug(self) -> bool:

@@ -1,0 +1,44 @@
+"""What every verdict has, in both worlds: its status, the kind of a bug, and what it took to reach it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Status(Enum):
+    BUG = "bug"  # proven: a witness shows that the policy could do better
+    OPTIMAL = "optimal"  # planning, proven: nothing is better
+    NOT_A_BUG = "not a bug"  # models, proven: the policy is safe, or nobody could be
+    UNKNOWN = "unknown"
+
+
+class Kind(Enum):
+    """Of a bug."""
+
+    FAILS = "fails"  # the goal can be reached, and the policy does not reach it
+    COSTLY = "costly"  # the policy reaches the goal, and a cheaper plan exists
+    # The policy's run was cut after having spent more than a plan costs: one of the two, whichever.
+    UNCLASSIFIED = "unclassified"
+    UNSAFE = "unsafe"  # the policy may get unsafe, and a strategy would not
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What was spent. Seconds are for information; everything that decides counts in the others."""
+
+    seconds: float = 0.0
+    expansions: int = 0
+    evaluations: int = 0
+    policy_calls: int = 0
+
+    def __add__(self, other: Effort) -> Effort:
+        return Effort(
+            self.seconds + other.seconds,
+            self.expansions + other.expansions,
+            self.evaluations + other.evaluations,
+            self.policy_calls + other.policy_calls,
+        )
+
+
+__all__ = ["Effort", "Kind", "Status"]
