@@ -197,7 +197,6 @@ class PlanningWork(Work):
             self.own.fuzzing,
             self.settings.seed,
             pool=pool,
-            max_steps=self.settings.max_steps,
         )
         return self._fuzzer
 
