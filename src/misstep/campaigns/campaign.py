@@ -151,7 +151,14 @@ class Campaign:
         if self.store.last_unit(task.name).pool_finished:
             return known
         pool = Pool(known, iterations=known[-1].iteration + 1) if known else None
-        fuzzer = make_fuzzer(task, runner, self.settings.fuzzing, self.settings.seed, pool=pool)
+        fuzzer = make_fuzzer(
+            task,
+            runner,
+            self.settings.fuzzing,
+            self.settings.seed,
+            pool=pool,
+            max_steps=self.settings.max_steps,
+        )
         stored = len(known)
         began = perf_counter()
         limit = self.settings.fuzzing.time_limit
