@@ -1,8 +1,8 @@
 """Who computes units: this process, or local processes.
 
 Both take one unit at a time and hand back its result. A process gets the task, the settings and larger things once and
-keeps them. A policy that exists only in memory reaches a process by forking; everything else starts anew ("spawn"),
-because threads and connections of a policy do not survive a fork.
+keeps them. A policy that exists only in memory reaches a process by forking; everything else starts in a new
+interpreter, because threads and connections of a policy do not survive a fork.
 
 Limits are enforced where the work is done: an alarm interrupts a unit whose time is up, wherever it is, and a process
 with a memory limit gets an error from the system. Neither is a result: the unit is not done.
@@ -11,9 +11,13 @@ with a memory limit gets an error from the system. Neither is a result: the unit
 from __future__ import annotations
 
 import contextlib
+import json
 import multiprocessing
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 from abc import ABC, abstractmethod
 from collections import OrderedDict
@@ -22,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, Protocol
 
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
@@ -157,9 +161,24 @@ class ThisProcess(Workers):
         self.worker.close()
 
 
+class _Child(Protocol):
+    """A process that works, however it was started."""
+
+    pid: int | None
+
+    def poll(self) -> int | None:
+        """Its exit code; None as long as it runs."""
+
+    def wait(self, timeout: float) -> object: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
 @dataclass
 class _Process:
-    process: BaseProcess
+    child: _Child
     connection: Connection
     unit: Unit | None = None
     sent: dict[str, dict[str, Any]] = field(default_factory=dict)  # task -> resources
@@ -169,13 +188,12 @@ class Processes(Workers):
     """Local processes, each with a worker of its own."""
 
     def __init__(self, worker: Worker, count: int, memory_mb: int | None = None) -> None:
-        forked = not isinstance(worker.policy, str)
-        context = multiprocessing.get_context("fork" if forked else "spawn")
+        start = _start_new if isinstance(worker.policy, str) else _fork
         self._processes: list[_Process] = []
         try:
             with _without_interrupts():
                 for _ in range(count):
-                    self._processes.append(_start(context, worker, memory_mb))
+                    self._processes.append(start(worker, memory_mb))
         except BaseException:
             self.close()
             raise
@@ -209,8 +227,8 @@ class Processes(Workers):
         try:
             outcome = own.connection.recv()
         except (EOFError, ConnectionResetError):
-            own.process.join(1)
-            raise self._ended(unit, own.process.exitcode) from None
+            _wait(own.child, 1)
+            raise self._ended(unit, own.child.poll()) from None
         own.unit = None
         if isinstance(outcome, BaseException) and not isinstance(outcome, MisstepError):
             raise outcome
@@ -230,33 +248,90 @@ class Processes(Workers):
         for own in self._processes:
             # A process that waits for work ends when its connection closes, and takes its policy along.
             own.connection.close()
-            if own.unit is not None and own.process.is_alive():
-                own.process.terminate()
+            if own.unit is not None and own.child.poll() is None:
+                own.child.terminate()
         for own in self._processes:
-            own.process.join(5)
-            if own.process.is_alive():
-                own.process.kill()
-                own.process.join()
-            own.process.close()
+            if not _wait(own.child, 5):
+                own.child.kill()
+                _wait(own.child, 5)
         self._processes = []
 
 
-def _start(context: Any, worker: Worker, memory_mb: int | None) -> _Process:
+def _wait(child: _Child, seconds: float) -> bool:
+    """Whether the process has ended within that time."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(seconds)
+    return child.poll() is not None
+
+
+_MAIN = (
+    "import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:] = path; "
+    "from misstep.campaigns.workers import main; main(fd)"
+)
+
+
+def _start_new(worker: Worker, memory_mb: int | None) -> _Process:
+    """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        argument = json.dumps([theirs.fileno(), sys.path])
+        child = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, argument],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+    connection = Connection(ours.detach())
+    connection.send((worker, memory_mb, os.getpid()))
+    return _Process(child, connection)
+
+
+def main(fd: int) -> None:
+    """The program of a new interpreter."""
+    connection = Connection(fd)
+    try:
+        worker, memory_mb, parent = connection.recv()
+    except (EOFError, ConnectionResetError):
+        return
+    _serve(connection, worker, memory_mb, parent)
+
+
+class _Fork:
+    """A fork of this process."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self.process = process
+        self.pid = process.pid
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self, timeout: float) -> None:
+        self.process.join(timeout)
+
+    def terminate(self) -> None:
+        self.process.terminate()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def _fork(worker: Worker, memory_mb: int | None) -> _Process:
+    context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
-    process = context.Process(
-        target=_serve, args=(theirs, ours, worker, memory_mb, os.getpid()), daemon=True
-    )
+
+    def serve() -> None:
+        ours.close()  # else the end of the coordinator would not be noticed
+        _serve(theirs, worker, memory_mb, parent)
+
+    parent = os.getpid()
+    process = context.Process(target=serve, daemon=True)
     process.start()
     theirs.close()
-    return _Process(process, ours)
+    return _Process(_Fork(process), ours)
 
 
-def _serve(
-    connection: Connection, other: Connection, worker: Worker, memory_mb: int | None, parent: int
-) -> None:
+def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent: int) -> None:
     """The life of a process that works."""
-    with contextlib.suppress(OSError):
-        other.close()  # a forked process has the coordinator's end too
     # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say.
     signal.signal(signal.SIGINT, lambda *_: os._exit(Interrupted.exit_code))
     signal.signal(signal.SIGTERM, lambda *_: os._exit(Interrupted.exit_code))

@@ -24,12 +24,19 @@ class Bias:
         name: str,
         space: _core.StateSpace | None = None,
         *,
+        evaluations: int | None = None,
         infinite_failures: bool = True,
         naive: bool = False,
     ) -> None:
+        """Distances are those of the state space; without it, found by searches of so many evaluations; or hFF."""
         self.name = name
-        self._trace_bias = _core.TraceBias(graph, name, space, naive=naive)
+        self._trace_bias = _core.TraceBias(graph, name, space, evaluations=evaluations, naive=naive)
         self._infinite_failures = infinite_failures
+
+    @property
+    def cut_weights(self) -> int:
+        """Weights given so far that rest on a distance whose search was cut."""
+        return self._trace_bias.cut_values
 
     def values(
         self, ids: NDArray[np.uint32], outcomes: NDArray[np.uint8], steps: NDArray[np.int64]

@@ -46,7 +46,7 @@ class Fuzzer2022(Fuzzer):
             if len(successors) == 0:
                 break
             assert self.runner is not None
-            ends = self.runner.run_ids(successors, self.settings.max_steps)
+            ends = self.runner.run_ids(successors, self.max_steps)
             run_steps += int(ends.steps.sum())
             fails = _FAILS[ends.outcomes]
             for failed in np.flatnonzero(fails):
