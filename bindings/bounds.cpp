@@ -95,6 +95,16 @@ void define_bounds(nb::module_ &module) {
             const StateId id = self.find(state);
             return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
         }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
+        .def("plan_costs", [](BoundStoreHandle &self, const StateBatch &states) {
+            check_batch(self.handle, states);
+            const GoalDistances &distances = self.distances();
+            std::vector<Cost> costs;
+            for (std::size_t i = 0; i < states.shape(0); ++i) {
+                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
+            }
+            return costs_to_numpy(costs);
+        }, nb::arg("states"), "The same for many states, a row each.")
         .def("upper_bounds", [](BoundStoreHandle &self, const StateBatch &states) {
             check_batch(self.handle, states);
             const DerivedBounds &bounds = self.upper_bounds();

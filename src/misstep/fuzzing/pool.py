@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from misstep.tasks.task import State, Task
@@ -71,4 +71,13 @@ class Pool:
         self.remarks.append(text)
 
 
-__all__ = ["Pool", "PoolEntry"]
+def whole_walk(entries: Sequence[PoolEntry], entry: PoolEntry) -> tuple[State, tuple[int, ...]]:
+    """How an entry of a pool was found from the initial state: through all reference states."""
+    walks = []
+    while entry.walk:
+        walks.append(entry.walk)
+        entry = entries[entry.reference]
+    return entry.state, tuple(op for walk in reversed(walks) for op in walk)
+
+
+__all__ = ["Pool", "PoolEntry", "whole_walk"]

@@ -94,6 +94,10 @@ class BoundStore:
         """What the cheapest known plan costs."""
         return self.graph.plan_cost(state)
 
+    def plan_costs(self, states: States) -> NDArray[np.float64]:
+        """The same for many states, a row each."""
+        return self.graph.plan_costs(states)
+
     def derivation(self, state: State) -> Derivation | None:
         """What proves the upper bound, if no known plan is as cheap."""
         steps = self.graph.derivation(state)

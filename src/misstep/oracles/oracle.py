@@ -32,7 +32,10 @@ DEFAULT_SECONDS = (
 
 
 class Walk(NamedTuple):
-    """How a state was found: from where, and by which operators."""
+    """How a state was found: from where, and by which operators.
+
+    From the initial state on, not only from the last reference state: any state on the way may have a plan.
+    """
 
     start: State
     operators: tuple[int, ...]
