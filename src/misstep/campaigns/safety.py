@@ -26,7 +26,7 @@ from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import jani_transitions
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 
 BATCH = 50  # runs that are stored together
 FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
@@ -135,7 +135,7 @@ class SafetyCampaign:
     def _remark(self, text: str) -> None:
         self.store.add_event(Event(time(), "remark", text))
 
-    def _analyse(self, system: System) -> None:
+    def _analyse(self, system: System[State, str]) -> None:
         decider = Decider(system, self.settings.oracle, budget=self.settings.budget)
         # Without their strategies, which are large.
         known = {entry.state: replace(entry, strategy=None) for entry in self.tables.decided()}
@@ -161,7 +161,11 @@ class SafetyCampaign:
             self.report("testing", done + 1, len(paths), bugs)
 
     def _decided(
-        self, decider: Decider, run: UnsafeRun, step: StepReport, index: int
+        self,
+        decider: Decider[State, str],
+        run: UnsafeRun[State, str],
+        step: StepReport[State, str],
+        index: int,
     ) -> DecidedState:
         strategy = None
         if step.safety is Answer.SAFE:
@@ -193,7 +197,7 @@ def _knowledge(verdict: str, fault: bool | None) -> int:
 
 def system_of(
     task: JaniTask, handle: LabelPolicy, engine: _core.JaniEngine | None = None
-) -> System:
+) -> System[State, str]:
     return System(jani_transitions(task, engine), handle.policy, inapplicable=handle.inapplicable)
 
 

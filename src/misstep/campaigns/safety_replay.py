@@ -16,7 +16,7 @@ from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.jani import jani_transitions
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 
 
 def replay_safety(
@@ -48,7 +48,9 @@ def replay_safety(
             handle.close()
 
 
-def _run_problem(task: JaniTask, system: System, run: UnsafeRun) -> str | None:
+def _run_problem(
+    task: JaniTask, system: System[State, str], run: UnsafeRun[State, str]
+) -> str | None:
     if system.policy is not None:
         return _refused(lambda: check_run(system, run))
     for k, (state, label) in enumerate(zip(run.states, run.labels, strict=False)):
@@ -59,7 +61,9 @@ def _run_problem(task: JaniTask, system: System, run: UnsafeRun) -> str | None:
     return None if task.is_unsafe(run.states[-1]) else "the last state is not unsafe"
 
 
-def _state_problem(system: System, settings: SafetySettings, entry: DecidedState) -> str | None:
+def _state_problem(
+    system: System[State, str], settings: SafetySettings, entry: DecidedState
+) -> str | None:
     if entry.verdict != "BUG" or entry.strategy is None:
         return None
     # Deviations can be counted only where the policy can be asked.

@@ -19,9 +19,7 @@ from misstep.campaigns.store import CampaignStore
 from misstep.errors import InputFormatError
 from misstep.safety.fuzz import UnsafeRun
 from misstep.tasks.jani.load import rebuild
-from misstep.tasks.jani.task import JaniTask
-
-State = tuple[bool | int | float, ...]
+from misstep.tasks.jani.task import JaniTask, State
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,7 @@ class SafetyStore:
     # -- runs -------------------------------------------------------------------------------------
 
     def add_fuzzed(
-        self, first: int, runs: int, ends: dict[str, int], found: Sequence[UnsafeRun]
+        self, first: int, runs: int, ends: dict[str, int], found: Sequence[UnsafeRun[State, str]]
     ) -> None:
         """A batch of runs; those that are new among the unsafe ones are kept."""
         with self.store.unit():
@@ -156,7 +154,7 @@ class SafetyStore:
     def unsafe_runs(self) -> int:
         return int(self.store.rows("SELECT coalesce(sum(unsafe), 0) FROM fuzzed")[0][0])
 
-    def paths(self, *, open_only: bool = False) -> list[UnsafeRun]:
+    def paths(self, *, open_only: bool = False) -> list[UnsafeRun[State, str]]:
         where = "WHERE analysed = 0 " if open_only else ""
         query = f"SELECT number, states, labels FROM paths {where}ORDER BY number"
         return [
