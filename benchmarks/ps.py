@@ -34,7 +34,7 @@ from misstep.safety import (
 from misstep.safety.decider import KINDS
 from misstep.safety.jani import jani_transitions
 from misstep.tasks.jani.load import load_jani
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 from misstep.tasks.models import generate_model, write_model
 
 MODELS: dict[str, dict[str, Any]] = {
@@ -64,7 +64,7 @@ def load(name: str) -> tuple[JaniTask, str]:
     return load_jani(path), "random:1" if domain in FIRST_IS_SAFE else "first"
 
 
-def fresh_system(task: JaniTask, policy: str) -> System:
+def fresh_system(task: JaniTask, policy: str) -> System[State, str]:
     engine = task.new_engine()
     handle = load_policy(policy, task, engine=engine)
     return System(jani_transitions(task, engine), handle.policy, inapplicable=handle.inapplicable)
@@ -109,7 +109,7 @@ def decide(
         if spent > SECONDS:
             break
     shared = Decider(fresh_system(task, policy), kind, budget=BUDGET)
-    faults: set[Fault] = set()
+    faults: set[Fault[State, str]] = set()
     analysed = 0
     began = process_time()
     for path in paths:

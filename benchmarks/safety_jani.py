@@ -71,7 +71,7 @@ class Setup:
         )
         self.network = mlp_network(MlpWeights(tuple(layers)))
 
-    def system(self, order: str = "safest") -> System:
+    def system(self, order: str = "safest") -> System[State, str]:
         task, engine = self.task, self.task.new_engine()
         columns, labels = range(len(task.variable_names)), range(len(task.labels))
         policy = _core.NetworkPolicy(engine, self.network.core, list(columns), list(labels))

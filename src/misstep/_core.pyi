@@ -1,7 +1,7 @@
 """The native core, as Python sees it. Private: use the package's public names."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TypeAlias, TypedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Generic, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -810,14 +810,17 @@ class JaniSpace:
 # Safety
 
 _Model: TypeAlias = object  # see misstep.safety.system.Model
+_StateT_co = TypeVar("_StateT_co", bound=Hashable, covariant=True)
+_LabelT_co = TypeVar("_LabelT_co", bound=Hashable, covariant=True)
 
-class Transitions:
+# Generic for type checkers only: annotations may have parameters, expressions may not.
+class Transitions(Generic[_StateT_co, _LabelT_co]):
     def id(self, state: object) -> int: ...
-    def state(self, id: int) -> object: ...
-    def label(self, id: int) -> object: ...
+    def state(self, id: int) -> _StateT_co: ...
+    def label(self, id: int) -> _LabelT_co: ...
     def label_id(self, label: object) -> int: ...
 
-class ExplicitTransitions(Transitions):
+class ExplicitTransitions(Transitions[int, int]):
     def __init__(
         self,
         flags: Sequence[int],
@@ -830,8 +833,8 @@ class ExplicitTransitions(Transitions):
     ) -> None: ...
     def __len__(self) -> int: ...
 
-class PythonTransitions(Transitions):
-    def __init__(self, model: _Model, initial: Iterable[object] = ()) -> None: ...
+class PythonTransitions(Transitions[_StateT_co, _LabelT_co]):
+    def __init__(self, model: _Model, initial: Iterable[_StateT_co] = ()) -> None: ...
 
 class LabelPolicy: ...
 
@@ -874,7 +877,7 @@ class OracleShield(LabelPolicy):
 class SafetySystem:
     def __init__(
         self,
-        transitions: Transitions,
+        transitions: Transitions[Hashable, Hashable],
         policy: LabelPolicy | None,
         dead_end: str = "safe",
         inapplicable: str = "filter",
@@ -1017,14 +1020,10 @@ def scatter_rows(gradient: _Floats, index: _Integers, out: _Floats) -> None: ...
 
 # JANI tasks as transition systems, and policies over them.
 
-class JaniTransitions(Transitions):
+class JaniTransitions(Transitions[tuple[bool | int | float, ...], str]):
     def __init__(self, engine: JaniEngine) -> None: ...
     @property
     def engine(self) -> JaniEngine: ...
-    def id(self, state: object) -> int: ...
-    def state(self, id: int) -> tuple[bool | int | float, ...]: ...
-    def label(self, id: int) -> str: ...
-    def label_id(self, label: object) -> int: ...
 
 class RandomLabel(LabelPolicy):
     def __init__(self, engine: JaniEngine, seed: int) -> None: ...

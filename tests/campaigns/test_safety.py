@@ -21,7 +21,7 @@ from misstep.safety import Answer, Budget, Decider, System, UnsafeRun
 from misstep.safety.faults import PathReport, analyse
 from misstep.safety.jani import jani_transitions
 from misstep.tasks.jani.load import load_jani
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 from misstep.tasks.models import generate_model, write_model
 from support.commands import misstep, result_of
 
@@ -136,9 +136,11 @@ def test_what_one_run_left_open_a_later_one_decides(
     task = load_jani(model(tmp_path, *MODELS[4]))
     settings = SafetySettings("first", runs=60)
     expected = run(tmp_path / "a", task, settings)
-    runs: list[UnsafeRun] = []
+    runs: list[UnsafeRun[State, str]] = []
 
-    def starved(decider: Decider, run: UnsafeRun, *given: Any, **named: Any) -> PathReport:
+    def starved(
+        decider: Decider[State, str], run: UnsafeRun[State, str], *given: Any, **named: Any
+    ) -> PathReport[State, str]:
         runs.append(run)
         if len(runs) == 1:
             decider = Decider(decider.system, budget=Budget(evaluations=0))

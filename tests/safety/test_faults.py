@@ -33,7 +33,7 @@ UNSAFE_RUNS = {"U2": "sB", "U3": "sB", "U4": "sB", "U5": "suB", "U11": "stB", "U
 UNSAFE_RUNS |= {"U14": "stB", "U15": "stuB", "U16": "stB", "U12": "stB"}
 
 
-def run_of(name: str) -> UnsafeRun:
+def run_of(name: str) -> UnsafeRun[int, int]:
     world, states = unit(name), unit_states(name)
     path = [states.index(s) for s in UNSAFE_RUNS[name]]
     return UnsafeRun(tuple(path), tuple(world.policy[s] for s in path[:-1]))

@@ -25,6 +25,7 @@ from misstep.safety import (
 )
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import State as JaniState
 from misstep.tasks.models import generate_model, write_model
 from support import jani
 from support.jani_evaluator import ModelError, SafetyTask, State
@@ -41,7 +42,7 @@ ANSWERS: dict[State, str] = {
 }
 
 
-def tiny() -> tuple[JaniTask, System]:
+def tiny() -> tuple[JaniTask, System[JaniState, str]]:
     task = jani.task(jani.TINY_LINE)
     return task, System(jani_transitions(task), load_policy("first", task).policy)
 
@@ -105,7 +106,7 @@ def test_a_model_that_leaves_its_bounds_is_an_error_in_one_line() -> None:
     assert system.native.actions(system.id((0,)))  # still of use
 
 
-def same_answers(system: System, plain: SafetyTask, state: State) -> None:
+def same_answers(system: System[JaniState, str], plain: SafetyTask, state: JaniState) -> None:
     id = system.id(state)
     assert system.native.fresh_flags(id) == (
         1 if plain.is_unsafe(state) else 2 if plain.is_goal(state) else 0
@@ -157,7 +158,7 @@ def test_random_states_are_as_in_the_plain_evaluator(
     for number in range(4):
         id = system.native.sample(CounterRandom(1, number))
         for _ in range(12):
-            same_answers(system, plain, system.transitions.state(id))  # type: ignore[arg-type]
+            same_answers(system, plain, system.transitions.state(id))
             actions = system.native.actions(id)
             if not actions:
                 break

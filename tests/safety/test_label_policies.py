@@ -34,7 +34,7 @@ from misstep.safety import (
 )
 from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 from misstep.tasks.models import generate_model, write_model
 from support import jani
 from support.networks import naive_mlp, random_mlp, safetensors_bytes, tensors_of
@@ -54,13 +54,13 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> JaniTask:
     return load_jani(path)
 
 
-def system_of(task: JaniTask, handle: LabelPolicy) -> System:
+def system_of(task: JaniTask, handle: LabelPolicy) -> System[State, str]:
     return System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
 
 
 def decisions(
     task: JaniTask, spec: str, *, inapplicable: str | None = None
-) -> dict[object, object]:
+) -> dict[State, str | None]:
     """The label of every state that is not terminal."""
     handle = load_policy(spec, task, inapplicable=inapplicable)
     system = system_of(task, handle)
@@ -93,9 +93,9 @@ def constant(*outputs: float, inputs: int = 1) -> MlpWeights:
 def test_first_and_random(line: JaniTask) -> None:
     space = line.space()
     first = decisions(line, "first")
-    assert all(first[s] == line.labels[line.applicable(s)[0]] for s in first)  # type: ignore[arg-type]
+    assert all(first[s] == line.labels[line.applicable(s)[0]] for s in first)
     drawn = decisions(line, "random:3")
-    assert all(line.label_id(str(a)) in line.applicable(s) for s, a in drawn.items())  # type: ignore[arg-type]
+    assert all(line.label_id(str(a)) in line.applicable(s) for s, a in drawn.items())
     assert decisions(line, "random:4") != drawn
     # A function of the state, not of the order in which states were met.
     fresh = line.new_engine()
@@ -118,9 +118,9 @@ def test_a_network_decides_as_the_plain_evaluation(line: JaniTask, tmp_path: Pat
     columns = [line.variable_names.index(name) for name in inputs]
     found = decisions(line, str(file))
     for state, label in found.items():
-        row = np.array([[float(state[c]) for c in columns]])  # type: ignore[index]
+        row = np.array([[float(state[c]) for c in columns]])
         numbers = naive_mlp(weights, row)[0]
-        applicable = [line.labels[i] for i in line.applicable(state)]  # type: ignore[arg-type]
+        applicable = [line.labels[i] for i in line.applicable(state)]
         best = max((x for x in labels if x in applicable), key=lambda x: numbers[labels.index(x)])
         assert label == best
     for spec in (f"network:{file}", str(tmp_path / "net.jani2nnet")):
@@ -146,7 +146,7 @@ def test_ties_go_to_the_lowest_output(line: JaniTask, tmp_path: Path) -> None:
     labels = ["dec", "acc", "move", "drop", "pick"]
     file = save(tmp_path, constant(1, 1, 1, 1, 1), ["vel"], labels)
     for state, label in decisions(line, str(file)).items():
-        applicable = [line.labels[i] for i in line.applicable(state)]  # type: ignore[arg-type]
+        applicable = [line.labels[i] for i in line.applicable(state)]
         assert label == next(x for x in labels if x in applicable)
 
 
@@ -384,10 +384,11 @@ def test_shields(task: JaniTask, tmp_path: Path) -> None:
 
 def test_shields_of_other_models_are_refused(task: JaniTask, tmp_path: Path) -> None:
     file = tmp_path / "shield.json"
-    for forbidden, words in (
+    cases: list[tuple[dict[State, tuple[str, ...]], str]] = [
         ({(0, 1): ("acc",)}, "no state of the model"),
         ({(0, 1, 0): ("fly",)}, "no label 'fly'"),
-    ):
+    ]
+    for forbidden, words in cases:
         file.write_text(Blacklist(forbidden).to_json())
         with pytest.raises(InputFormatError, match="does not fit the model") as caught:
             load_policy(f"shield:{file}+first", task)

@@ -29,7 +29,7 @@ from misstep.safety import (
 from support.safety import KINDS, UNSAFE, Explicit, is_safe, lift, random_world, unit
 
 
-def random_steps(system: System, start: int, steps: int, seed: int) -> list[int]:
+def random_steps(system: System[int, int], start: int, steps: int, seed: int) -> list[int]:
     random = CounterRandom(seed)
     states = [start]
     while len(states) <= steps:
@@ -86,7 +86,7 @@ def test_table_of_an_oracle_shield() -> None:
     shield = OracleShield(Decider(lift(world)))
     table = shield.table([0])
     assert table == ShieldTable({0: (1,)}, True)
-    again = ShieldTable.from_json(table.to_json())
+    again: ShieldTable[int, int] = ShieldTable.from_json(table.to_json())
     assert again == table
     assert envelope(again.shield(lift(world)), [0]).answer is Answer.SAFE
     ring = Explicit([0] * 5, [[(0, [(s + 1) % 5])] for s in range(5)], [0] * 5)
@@ -178,7 +178,7 @@ def test_no_policy_no_shield() -> None:
     with pytest.raises(UsageError, match="no policy"):
         OracleShield(Decider(system))
     with pytest.raises(UsageError, match="no policy"):
-        Blacklist({}).shield(system)
+        Blacklist[int, int]({}).shield(system)
 
 
 def test_a_table_that_does_not_say_whether_it_is_complete_is_refused() -> None:
@@ -186,4 +186,4 @@ def test_a_table_that_does_not_say_whether_it_is_complete_is_refused() -> None:
     with pytest.raises(InputFormatError, match="it has no 'complete'"):
         ShieldTable.from_json(text)
     with pytest.raises(UsageError, match="no label is allowed in 0"):
-        ShieldTable({0: ()}, True)
+        ShieldTable[int, int]({0: ()}, True)

@@ -55,7 +55,7 @@ class TinyLine:
         return [START]
 
 
-def all_states(system: System) -> list[Cell]:
+def all_states(system: System[Cell, str]) -> list[Cell]:
     found = [system.id(START)]
     for id in found:
         for _, outcomes in system.native.actions(id):

@@ -7,6 +7,7 @@ import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from misstep._core import (
     ExplicitTransitions,
@@ -327,10 +328,11 @@ def check_world(
     return len(questions)
 
 
-def lift(world: Explicit, **rules: str) -> System:
+def lift(world: Explicit, **rules: str) -> System[int, int]:
     """The same as a system of the Python package, with states 0, 1, ..."""
     policy = LabelTable(world.policy)
-    return System(world.transitions(), policy, **{"inapplicable": "stop_safe", **rules})
+    chosen: dict[str, Any] = {"inapplicable": "stop_safe", **rules}
+    return System(world.transitions(), policy, **chosen)
 
 
 def policy_graph(world: Explicit, start: int) -> dict[int, int]:

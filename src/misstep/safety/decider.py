@@ -16,11 +16,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, Generic
 
 from misstep import _core
 from misstep.errors import UsageError
-from misstep.safety.system import Label, Radius, State, System, native_radius
+from misstep.safety.system import LabelT, Radius, StateT, System, native_radius
 from misstep.verdicts import Effort
 
 KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
@@ -51,10 +51,10 @@ class Budget:
 
 
 @dataclass(frozen=True)
-class Safety:
+class Safety(Generic[StateT]):
     """The answer about one state and radius; `limit` names what ended the work, if UNKNOWN."""
 
-    state: State
+    state: StateT
     radius: Radius
     answer: Answer
     limit: str | None = None
@@ -66,23 +66,23 @@ class Safety:
 
 
 @dataclass(frozen=True)
-class Strategy:
+class Strategy(Generic[StateT, LabelT]):
     """What to do from a state on, so that nothing unsafe is ever met: a label for each state that can come up."""
 
-    start: State
+    start: StateT
     radius: Radius
-    labels: dict[State, Label]
+    labels: dict[StateT, LabelT]
 
     def __len__(self) -> int:
         return len(self.labels)
 
 
-class Decider:
+class Decider(Generic[StateT, LabelT]):
     """Answers questions about the states of one system, and remembers."""
 
     def __init__(
         self,
-        system: System,
+        system: System[StateT, LabelT],
         kind: str = "localfix",
         *,
         budget: Budget | None = None,
@@ -95,18 +95,20 @@ class Decider:
         self.budget = Budget() if budget is None else budget
         self.native = _core.make_safety_decider(system.native, kind, seed)
 
-    def decide(self, state: State, radius: Radius = math.inf) -> Safety:
+    def decide(self, state: StateT, radius: Radius = math.inf) -> Safety[StateT]:
         decision = self.decide_id(self.system.id(state), radius)
         return Safety(state, radius, Answer(decision.answer), _limit(decision), effort_of(decision))
 
     def decide_id(self, id: int, radius: Radius = math.inf) -> _core.SafetyDecision:
         return self.native.decide(id, native_radius(radius), **self.budget.as_arguments())
 
-    def known(self, state: State, radius: Radius = math.inf) -> Answer:
+    def known(self, state: StateT, radius: Radius = math.inf) -> Answer:
         """What is known without work."""
         return Answer(self.native.known(self.system.id(state), native_radius(radius)))
 
-    def smallest_radius(self, state: State, largest: int = 2) -> tuple[Radius | None, Safety]:
+    def smallest_radius(
+        self, state: StateT, largest: int = 2
+    ) -> tuple[Radius | None, Safety[StateT]]:
         """The least radius up to `largest` within which the state is safe; infinity if it takes more.
 
         None if it is not safe, or not known, which the answer tells apart. The larger the radius, the more a policy
@@ -124,7 +126,7 @@ class Decider:
         )
         return radius, answer
 
-    def strategy(self, state: State, radius: Radius = math.inf) -> Strategy:
+    def strategy(self, state: StateT, radius: Radius = math.inf) -> Strategy[StateT, LabelT]:
         """A safe strategy from a state that was decided to be safe within the radius."""
         try:
             ids, labels = self.native.strategy(self.system.id(state), native_radius(radius))

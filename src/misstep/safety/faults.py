@@ -16,21 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Generic
 
 from misstep.safety.decider import Answer, Decider, effort_of
 from misstep.safety.fuzz import UnsafeRun
-from misstep.safety.system import Label, Radius, State, native_radius
+from misstep.safety.system import LabelT, Radius, StateT, native_radius
 from misstep.verdicts import Effort
 
 
 @dataclass(frozen=True)
-class Fault:
+class Fault(Generic[StateT, LabelT]):
     """The policy's decision in a state that is safe within the radius, with an outcome that is not."""
 
-    state: State
-    label: Label
+    state: StateT
+    label: LabelT
     radius: Radius
-    outcome: State = field(compare=False)  # a different path may show another one
+    outcome: StateT = field(compare=False)  # a different path may show another one
 
     @property
     def kind(self) -> str:
@@ -38,27 +39,27 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class StepReport:
+class StepReport(Generic[StateT, LabelT]):
     """One decision of a run. Its state is a bug exactly if it is safe, as the policy gets unsafe from there."""
 
     step: int
-    state: State
-    label: Label
+    state: StateT
+    label: LabelT
     safety: Answer  # within the radius of the analysis
     is_fault: bool | None  # None: not known
-    fault: Fault | None
+    fault: Fault[StateT, LabelT] | None
     smallest_radius: Radius | None  # the severity of the bug; None: not safe, or not known
     effort: Effort = field(default_factory=Effort, compare=False)
 
 
 @dataclass(frozen=True)
-class PathReport:
-    run: UnsafeRun
+class PathReport(Generic[StateT, LabelT]):
+    run: UnsafeRun[StateT, LabelT]
     radius: Radius
-    steps: tuple[StepReport, ...]
+    steps: tuple[StepReport[StateT, LabelT], ...]
 
     @property
-    def faults(self) -> tuple[Fault, ...]:
+    def faults(self) -> tuple[Fault[StateT, LabelT], ...]:
         """Distinct ones, in the order of the run."""
         return tuple(dict.fromkeys(step.fault for step in self.steps if step.fault is not None))
 
@@ -68,13 +69,13 @@ class PathReport:
 
 
 @dataclass(frozen=True)
-class FaultReport:
+class FaultReport(Generic[StateT, LabelT]):
     """Many runs: each fault once, with the runs that pass it."""
 
     radius: Radius
-    paths: tuple[PathReport, ...]
-    faults: dict[Fault, tuple[int, ...]]  # indices of paths
-    bugs: dict[State, Radius | None]  # bug states with their smallest radius
+    paths: tuple[PathReport[StateT, LabelT], ...]
+    faults: dict[Fault[StateT, LabelT], tuple[int, ...]]  # indices of paths
+    bugs: dict[StateT, Radius | None]  # bug states with their smallest radius
     effort: Effort = field(default_factory=Effort, compare=False)
 
     @property
@@ -91,17 +92,17 @@ class FaultReport:
 
 
 def analyse(
-    decider: Decider,
-    run: UnsafeRun,
+    decider: Decider[StateT, LabelT],
+    run: UnsafeRun[StateT, LabelT],
     radius: Radius = math.inf,
     *,
     largest: int | None = 2,
-) -> PathReport:
+) -> PathReport[StateT, LabelT]:
     """The faults of an unsafe run, and the severity of its bugs: the least radius up to `largest` (None: not asked
     for)."""
     ids = [decider.system.id(state) for state in run.states]
-    known: dict[int, StepReport] = {}  # runs may pass a state more than once
-    steps: list[StepReport] = []
+    known: dict[int, StepReport[StateT, LabelT]] = {}  # runs may pass a state more than once
+    steps: list[StepReport[StateT, LabelT]] = []
     for i in reversed(range(len(run.labels))):
         report = known.get(ids[i])
         if report is None:
@@ -123,13 +124,13 @@ def analyse(
 
 
 def _look_at(
-    decider: Decider,
-    run: UnsafeRun,
+    decider: Decider[StateT, LabelT],
+    run: UnsafeRun[StateT, LabelT],
     ids: list[int],
     i: int,
     radius: Radius,
     largest: int | None,
-) -> StepReport:
+) -> StepReport[StateT, LabelT]:
     state, label = run.states[i], run.labels[i]
     decision = decider.decide_id(ids[i], radius)
     effort = effort_of(decision)
@@ -149,7 +150,7 @@ def _look_at(
 
 
 def _losing_outcome(
-    decider: Decider, id: int, passed: int, radius: Radius
+    decider: Decider[StateT, LabelT], id: int, passed: int, radius: Radius
 ) -> tuple[bool | None, int | None, Effort]:
     """Whether an outcome of the policy's decision is not safe, and which. The one that the run passed was decided
     before."""
@@ -166,23 +167,25 @@ def _losing_outcome(
     return None if unknown else False, None, effort
 
 
-def _cheap_first(decider: Decider, outcomes: list[int], radius: Radius) -> list[int]:
+def _cheap_first(
+    decider: Decider[StateT, LabelT], outcomes: list[int], radius: Radius
+) -> list[int]:
     """Those known to be lost before the others: one of them settles the question."""
     bound = native_radius(radius)
     return sorted(outcomes, key=lambda t: decider.native.known(t, bound) != "not safe")
 
 
 def analyse_all(
-    decider: Decider,
-    runs: Iterable[UnsafeRun],
+    decider: Decider[StateT, LabelT],
+    runs: Iterable[UnsafeRun[StateT, LabelT]],
     radius: Radius = math.inf,
     *,
     largest: int | None = 2,
-) -> FaultReport:
+) -> FaultReport[StateT, LabelT]:
     """All runs, with everything that is found out about one of them at hand for the next."""
-    paths: list[PathReport] = []
-    faults: dict[Fault, list[int]] = {}
-    bugs: dict[State, Radius | None] = {}
+    paths: list[PathReport[StateT, LabelT]] = []
+    faults: dict[Fault[StateT, LabelT], list[int]] = {}
+    bugs: dict[StateT, Radius | None] = {}
     effort = Effort()
     for number, run in enumerate(runs):
         path = analyse(decider, run, radius, largest=largest)

@@ -12,11 +12,12 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Generic
 
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.safety.decider import Answer, Budget
-from misstep.safety.system import Label, State, System
+from misstep.safety.system import LabelT, StateT, System
 from misstep.verdicts import Effort
 
 SELECT = ("greedy", "sample", "uniform")
@@ -50,7 +51,7 @@ class FuzzSettings:
             if not whole and value != int(value):
                 raise UsageError(f"{name} is {value!r}", expected="a whole number")
 
-    def fuzzer(self, system: System) -> _core.SafetyFuzzer:
+    def fuzzer(self, system: System[StateT, LabelT]) -> _core.SafetyFuzzer:
         stop = self.select == "greedy" if self.stop_on_revisit is None else self.stop_on_revisit
         return _core.SafetyFuzzer(
             system.native,
@@ -73,11 +74,11 @@ CONFIGURATIONS = {
 
 
 @dataclass(frozen=True)
-class UnsafeRun:
+class UnsafeRun(Generic[StateT, LabelT]):
     """A run of the policy; its last state is unsafe, none before is."""
 
-    states: tuple[State, ...]
-    labels: tuple[Label, ...]
+    states: tuple[StateT, ...]
+    labels: tuple[LabelT, ...]
     number: int | None = None  # of the fuzzer's run
 
     def __len__(self) -> int:
@@ -85,10 +86,12 @@ class UnsafeRun:
 
 
 @dataclass(frozen=True)
-class FuzzReport:
+class FuzzReport(Generic[StateT, LabelT]):
     seed: int
     settings: FuzzSettings
-    runs: tuple[UnsafeRun, ...]  # distinct ones that ended unsafe, as they were found
+    runs: tuple[
+        UnsafeRun[StateT, LabelT], ...
+    ]  # distinct ones that ended unsafe, as they were found
     ends: dict[str, int]  # how all runs ended
     unsafe_starts: int  # runs that were unsafe before the first step: no bug of any policy
     steps: int
@@ -99,13 +102,13 @@ class FuzzReport:
 
 
 def fuzz(
-    system: System,
+    system: System[StateT, LabelT],
     settings: FuzzSettings | None = None,
     *,
     seed: int = 0,
-    starts: Iterable[State] | None = None,
+    starts: Iterable[StateT] | None = None,
     first: int = 0,
-) -> FuzzReport:
+) -> FuzzReport[StateT, LabelT]:
     """Runs number `first` and following. A run is a function of the seed and its number alone."""
     settings = settings or FuzzSettings()
     started = time.perf_counter()
@@ -115,7 +118,7 @@ def fuzz(
     if starts is not None and not ids:
         raise UsageError("there is no state to start from")
     ends: Counter[str] = Counter(dict.fromkeys(ENDS, 0))
-    found: dict[tuple[int, ...], UnsafeRun] = {}
+    found: dict[tuple[int, ...], UnsafeRun[StateT, LabelT]] = {}
     unsafe_starts = steps = looked_at = cut = 0
     fuzzer = settings.fuzzer(system)
     limit = None
@@ -156,19 +159,21 @@ def fuzz(
 
 
 @dataclass(frozen=True)
-class Envelope:
+class Envelope(Generic[StateT, LabelT]):
     """What the policy can get to. SAFE is a proof that its runs never get unsafe; NOT_SAFE comes with a shortest
     run that does."""
 
     answer: Answer
-    run: UnsafeRun | None
+    run: UnsafeRun[StateT, LabelT] | None
     reached: int  # states
     dead_ends: int
     stops: int  # states where the policy names no label that applies
     limit: str | None = None
 
 
-def envelope(system: System, starts: Sequence[State], budget: Budget | None = None) -> Envelope:
+def envelope(
+    system: System[StateT, LabelT], starts: Sequence[StateT], budget: Budget | None = None
+) -> Envelope[StateT, LabelT]:
     """All runs of the policy from these states. The budget's expansions are states of the envelope."""
     budget = budget or Budget(expansions=1_000_000)
     found = _core.explore_envelope(

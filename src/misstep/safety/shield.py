@@ -14,14 +14,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from misstep import _core
 from misstep.errors import InputFormatError, UsageError
 from misstep.safety.decider import Budget, Decider, Strategy
 from misstep.safety.faults import Fault, analyse_all
 from misstep.safety.fuzz import FuzzSettings, fuzz
-from misstep.safety.system import Label, State, System
+from misstep.safety.system import LabelT, StateT, System
 
 FORMAT = "misstep-shield"
 VERSION = 1
@@ -29,21 +29,21 @@ Shield = TypeVar("Shield")
 
 
 @dataclass(frozen=True)
-class Blacklist:
+class Blacklist(Generic[StateT, LabelT]):
     """Labels that must not be taken, by state."""
 
-    forbidden: dict[State, tuple[Label, ...]]
+    forbidden: dict[StateT, tuple[LabelT, ...]]
 
     @classmethod
-    def of(cls, faults: Iterable[Fault]) -> Blacklist:
-        forbidden: dict[State, tuple[Label, ...]] = {}
+    def of(cls, faults: Iterable[Fault[StateT, LabelT]]) -> Blacklist[StateT, LabelT]:
+        forbidden: dict[StateT, tuple[LabelT, ...]] = {}
         for fault in faults:
             known = forbidden.get(fault.state, ())
             if fault.label not in known:
                 forbidden[fault.state] = (*known, fault.label)
         return cls(forbidden)
 
-    def with_faults(self, faults: Iterable[Fault]) -> Blacklist:
+    def with_faults(self, faults: Iterable[Fault[StateT, LabelT]]) -> Blacklist[StateT, LabelT]:
         more = Blacklist.of(faults).forbidden
         return Blacklist(
             {
@@ -52,7 +52,7 @@ class Blacklist:
             }
         )
 
-    def shield(self, system: System) -> System:
+    def shield(self, system: System[StateT, LabelT]) -> System[StateT, LabelT]:
         """The system under its policy, but for what is forbidden."""
         forbidden = {
             system.id(state): [system.label_id(label) for label in labels]
@@ -64,14 +64,14 @@ class Blacklist:
         return _document("blacklist", "forbidden", self.forbidden.items())
 
     @classmethod
-    def from_json(cls, text: str) -> Blacklist:
+    def from_json(cls, text: str) -> Blacklist[StateT, LabelT]:
         return _parse(text, "blacklist", lambda document: cls(_labels(document, "forbidden")))
 
 
-class OracleShield:
+class OracleShield(Generic[StateT, LabelT]):
     """The policy under the eyes of a decider. `system` is the shielded one."""
 
-    def __init__(self, decider: Decider, budget: Budget | None = None) -> None:
+    def __init__(self, decider: Decider[StateT, LabelT], budget: Budget | None = None) -> None:
         _policy(decider.system)
         self.decider = decider
         limits = (budget or decider.budget).as_arguments()
@@ -88,13 +88,15 @@ class OracleShield:
         """States where no label was decided to be safe, so that it let the policy have its way."""
         return self.native.unguarded
 
-    def table(self, starts: Sequence[State], max_states: int = 1_000_000) -> ShieldTable:
+    def table(
+        self, starts: Sequence[StateT], max_states: int = 1_000_000
+    ) -> ShieldTable[StateT, LabelT]:
         """The labels that it allows wherever its runs from these states can get to; the first one is the one it
         takes."""
         system = self.system
         ids = list(dict.fromkeys(system.id(state) for state in starts))
         seen = set(ids)
-        allowed: dict[State, tuple[Label, ...]] = {}
+        allowed: dict[StateT, tuple[LabelT, ...]] = {}
         for id in ids:  # grows
             if len(allowed) >= max_states:
                 return ShieldTable(allowed, False)
@@ -109,10 +111,10 @@ class OracleShield:
 
 
 @dataclass(frozen=True)
-class ShieldTable:
+class ShieldTable(Generic[StateT, LabelT]):
     """An oracle shield written down; complete if it says something wherever it can get to."""
 
-    allowed: dict[State, tuple[Label, ...]]
+    allowed: dict[StateT, tuple[LabelT, ...]]
     is_complete: bool
 
     def __post_init__(self) -> None:
@@ -120,7 +122,7 @@ class ShieldTable:
             if not labels:
                 raise UsageError(f"no label is allowed in {state!r}")
 
-    def shield(self, system: System) -> System:
+    def shield(self, system: System[StateT, LabelT]) -> System[StateT, LabelT]:
         """The system under its policy, which takes the first allowed label where the table knows one."""
         return _patched(system, {state: labels[0] for state, labels in self.allowed.items()})
 
@@ -128,7 +130,7 @@ class ShieldTable:
         return _document("oracle", "allowed", self.allowed.items(), complete=self.is_complete)
 
     @classmethod
-    def from_json(cls, text: str) -> ShieldTable:
+    def from_json(cls, text: str) -> ShieldTable[StateT, LabelT]:
         return _parse(
             text,
             "oracle",
@@ -136,36 +138,40 @@ class ShieldTable:
         )
 
 
-def repair(system: System, strategy: Strategy) -> System:
+def repair(
+    system: System[StateT, LabelT], strategy: Strategy[StateT, LabelT]
+) -> System[StateT, LabelT]:
     """The system under its policy, which follows the strategy where that says something."""
     return _patched(system, strategy.labels)
 
 
-def _patched(system: System, labels: dict[State, Label]) -> System:
+def _patched(
+    system: System[StateT, LabelT], labels: dict[StateT, LabelT]
+) -> System[StateT, LabelT]:
     patches = {system.id(state): system.label_id(label) for state, label in labels.items()}
     return system.with_policy(_core.PatchedPolicy(_policy(system), patches))
 
 
 @dataclass(frozen=True)
-class Hardening:
+class Hardening(Generic[StateT, LabelT]):
     """What `harden` did. `unsafe_runs` are those found in each round; the last number is not 0 if rounds ran out, or if
     runs were left that pass no new fault, such as those from states that are lost from the start."""
 
-    blacklist: Blacklist
-    system: System
+    blacklist: Blacklist[StateT, LabelT]
+    system: System[StateT, LabelT]
     unsafe_runs: tuple[int, ...]
 
 
 def harden(
-    decider: Decider,
+    decider: Decider[StateT, LabelT],
     settings: FuzzSettings | None = None,
     *,
     seed: int = 0,
-    starts: Sequence[State] | None = None,
+    starts: Sequence[StateT] | None = None,
     rounds: int = 10,
-) -> Hardening:
+) -> Hardening[StateT, LabelT]:
     """Fuzz, find faults, forbid them, and again, until no unsafe run is found or nothing new is to be forbidden."""
-    blacklist = Blacklist({})
+    blacklist: Blacklist[StateT, LabelT] = Blacklist({})
     system = decider.system
     counts: list[int] = []
     for round in range(rounds):
@@ -181,14 +187,14 @@ def harden(
     return Hardening(blacklist, system, tuple(counts))
 
 
-def _policy(system: System) -> _core.LabelPolicy:
+def _policy(system: System[StateT, LabelT]) -> _core.LabelPolicy:
     if system.policy is None:
         raise UsageError("the system has no policy to shield")
     return system.policy
 
 
 def _document(
-    kind: str, key: str, entries: Iterable[tuple[State, tuple[Label, ...]]], **more: Any
+    kind: str, key: str, entries: Iterable[tuple[StateT, tuple[LabelT, ...]]], **more: Any
 ) -> str:
     states = [{"state": state, key: list(labels)} for state, labels in entries]
     document = {"format": FORMAT, "version": VERSION, "kind": kind, **more, "states": states}
@@ -215,7 +221,7 @@ def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Sh
         ) from error
 
 
-def _labels(document: dict[str, Any], key: str) -> dict[State, tuple[Label, ...]]:
+def _labels(document: dict[str, Any], key: str) -> dict[StateT, tuple[LabelT, ...]]:
     return {
         _hashable(entry["state"]): tuple(map(_hashable, entry[key])) for entry in document["states"]
     }

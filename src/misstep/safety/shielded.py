@@ -13,6 +13,7 @@ from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.safety.jani import jani_transitions
 from misstep.safety.shield import Blacklist, ShieldTable
 from misstep.safety.system import System
+from misstep.tasks.jani.task import State
 
 MAX_BYTES = 1024 * 2**20
 
@@ -53,7 +54,7 @@ def _split(argument: str) -> tuple[str, str]:
     return next((part for part in parts if Path(part[0]).is_file()), parts[0])
 
 
-def _read(content: bytes, where: str) -> Blacklist | ShieldTable:
+def _read(content: bytes, where: str) -> Blacklist[State, str] | ShieldTable[State, str]:
     try:
         text = content.decode()
         document = json.loads(text)

@@ -1,21 +1,24 @@
 """A transition system under a policy, whoever brings them: native code, tables, or any Python object.
 
-States and labels are what the model uses for them: numbers of an explicit system, any hashable objects of a model
-in Python. The native core knows them by ids; `System` translates.
+States and labels are what the model uses for them, and all classes here have their types as parameters: numbers of an
+explicit system, tuples of values and names of a JANI model, any hashable objects of a model in Python. The native core
+knows them by ids; `System` translates.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.policies.labels.policy import INAPPLICABLE
 
-State: TypeAlias = Any  # hashable
-Label: TypeAlias = Any  # hashable
+StateT = TypeVar("StateT", bound=Hashable)
+LabelT = TypeVar("LabelT", bound=Hashable)
+_StateT_contra = TypeVar("_StateT_contra", bound=Hashable, contravariant=True)
+_LabelT_co = TypeVar("_LabelT_co", bound=Hashable, covariant=True)
 Radius: TypeAlias = float  # a whole number, or infinity
 
 DEAD_END = ("safe", "unsafe", "error")
@@ -24,32 +27,36 @@ LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 
 
 @runtime_checkable
-class Model(Protocol):
+class Model(Protocol[StateT, LabelT]):
     """What a transition system in Python has to bring along.
 
     Optional: `initial_states()`, where fuzzing starts; `distance(state)`, 0 if and only if the state is unsafe,
     which guides it; `policy(state)`, if no other policy is given.
     """
 
-    def applicable(self, state: State, /) -> Iterable[Label]: ...
-    def outcomes(self, state: State, label: Label, /) -> Iterable[State]: ...
-    def is_goal(self, state: State, /) -> object: ...  # as `if` takes it
-    def is_unsafe(self, state: State, /) -> object: ...
+    def applicable(self, state: StateT, /) -> Iterable[LabelT]: ...
+    def outcomes(self, state: StateT, label: LabelT, /) -> Iterable[StateT]: ...
+    def is_goal(self, state: StateT, /) -> object: ...  # as `if` takes it
+    def is_unsafe(self, state: StateT, /) -> object: ...
 
 
-class PolicyObject(Protocol):
+class PolicyObject(Protocol[_StateT_contra, _LabelT_co]):
     """A policy with more than a function. Optional: `values(state)`, a mapping from labels to numbers, and
     `act_batch(states)`, which answers for many states at once."""
 
-    def act(self, state: State, /) -> Label: ...
+    def act(self, state: _StateT_contra, /) -> _LabelT_co | None: ...
 
 
 AnyPolicy: TypeAlias = (
-    _core.LabelPolicy | PolicyObject | Callable[[State], Label] | Mapping[State, Label] | str
+    _core.LabelPolicy
+    | PolicyObject[StateT, LabelT]
+    | Callable[[StateT], LabelT | None]
+    | Mapping[StateT, LabelT | None]
+    | str
 )
 
 
-class System:
+class System(Generic[StateT, LabelT]):
     """What everything else in this package works on. Whatever is asked about a state is asked once, and remembered.
 
     `policy` is a native policy, a function from states to labels, an object with `act`, a mapping, or "first" (the
@@ -62,10 +69,10 @@ class System:
 
     def __init__(
         self,
-        model: _core.Transitions | Model,
-        policy: AnyPolicy | None = None,
+        model: _core.Transitions[StateT, LabelT] | Model[StateT, LabelT],
+        policy: AnyPolicy[StateT, LabelT] | None = None,
         *,
-        initial: Iterable[State] | None = None,
+        initial: Iterable[StateT] | None = None,
         dead_end: str = "safe",
         inapplicable: str = "filter",
         order: str = "safest",
@@ -77,7 +84,7 @@ class System:
         ):
             if value not in choices:
                 raise UsageError(f"{name} is {value!r}", expected=", ".join(choices))
-        self.transitions = _transitions(model, initial)
+        self.transitions: _core.Transitions[StateT, LabelT] = _transitions(model, initial)
         if policy is None and not isinstance(model, _core.Transitions):
             policy = getattr(model, "policy", None)
         self.policy = None if policy is None else native_policy(policy, self.transitions)
@@ -85,9 +92,9 @@ class System:
         self._rules = (dead_end, inapplicable, order)
         self.native = _core.SafetySystem(self.transitions, self.policy, *self._rules)
 
-    def with_policy(self, policy: AnyPolicy) -> System:
+    def with_policy(self, policy: AnyPolicy[StateT, LabelT]) -> System[StateT, LabelT]:
         """Another policy on the same states."""
-        other = object.__new__(System)
+        other: System[StateT, LabelT] = object.__new__(System)
         other.transitions = self.transitions
         other.policy = native_policy(policy, self.transitions)
         other.dead_end = self.dead_end
@@ -95,32 +102,34 @@ class System:
         other.native = _core.SafetySystem(other.transitions, other.policy, *other._rules)
         return other
 
-    def id(self, state: State) -> int:
+    def id(self, state: StateT) -> int:
         try:
             return self.transitions.id(state)
         except (IndexError, TypeError) as error:
             raise UsageError(f"{state!r} is no state of this system") from error
 
-    def state(self, id: int) -> State:
+    def state(self, id: int) -> StateT:
         return self.transitions.state(id)
 
-    def label(self, id: int) -> Label:
+    def label(self, id: int) -> LabelT:
         return self.transitions.label(id)
 
-    def label_id(self, label: Label) -> int:
+    def label_id(self, label: LabelT) -> int:
         try:
             return self.transitions.label_id(label)
         except (IndexError, TypeError) as error:
             raise UsageError(f"{label!r} is no label of this system") from error
 
-    def states(self, ids: Iterable[int]) -> tuple[State, ...]:
+    def states(self, ids: Iterable[int]) -> tuple[StateT, ...]:
         return tuple(map(self.transitions.state, ids))
 
-    def labels(self, ids: Iterable[int]) -> tuple[Label, ...]:
+    def labels(self, ids: Iterable[int]) -> tuple[LabelT, ...]:
         return tuple(map(self.transitions.label, ids))
 
 
-def native_policy(policy: AnyPolicy, transitions: _core.Transitions) -> _core.LabelPolicy:
+def native_policy(
+    policy: AnyPolicy[StateT, LabelT], transitions: _core.Transitions[StateT, LabelT]
+) -> _core.LabelPolicy:
     if isinstance(policy, _core.LabelPolicy):
         return policy
     if policy == "first":
@@ -133,14 +142,16 @@ def native_policy(policy: AnyPolicy, transitions: _core.Transitions) -> _core.La
     )
 
 
-class _PolicyOverIds:
+class _PolicyOverIds(Generic[StateT, LabelT]):
     """Translates between a policy in Python, which knows states and labels, and the core, which knows ids."""
 
-    def __init__(self, policy: AnyPolicy, transitions: _core.Transitions) -> None:
+    def __init__(
+        self, policy: AnyPolicy[StateT, LabelT], transitions: _core.Transitions[StateT, LabelT]
+    ) -> None:
         self.policy: Any = policy if hasattr(policy, "act") else None  # the one with extras
         self.transitions = transitions
         if hasattr(policy, "act"):
-            self._act: Callable[[State], Label] = policy.act
+            self._act: Callable[[StateT], LabelT | None] = policy.act
         elif isinstance(policy, Mapping):
             self._act = policy.get
         elif callable(policy):
@@ -158,16 +169,17 @@ class _PolicyOverIds:
         return [self._label_id(label) for label in self.policy.act_batch(states)]
 
     def values(self, id: int, labels: list[int]) -> list[float]:
-        values: Mapping[Label, float] = self.policy.values(self.transitions.state(id))
+        values: Mapping[LabelT, float] = self.policy.values(self.transitions.state(id))
         return [values.get(self.transitions.label(label), -math.inf) for label in labels]
 
-    def _label_id(self, label: Label) -> int | None:
+    def _label_id(self, label: LabelT | None) -> int | None:
         return None if label is None else self.transitions.label_id(label)
 
 
 def _transitions(
-    model: _core.Transitions | Model, initial: Iterable[State] | None
-) -> _core.Transitions:
+    model: _core.Transitions[StateT, LabelT] | Model[StateT, LabelT],
+    initial: Iterable[StateT] | None,
+) -> _core.Transitions[StateT, LabelT]:
     if isinstance(model, _core.Transitions):
         if initial is not None:
             raise UsageError("a native model has initial states of its own")
@@ -178,7 +190,7 @@ def _transitions(
             expected="an object with applicable, outcomes, is_goal and is_unsafe",
         )
     if initial is None:
-        sampled: Callable[[], Iterable[Hashable]] = getattr(model, "initial_states", tuple)
+        sampled: Callable[[], Iterable[StateT]] = getattr(model, "initial_states", tuple)
         initial = sampled()
     return _core.PythonTransitions(model, initial)
 
@@ -192,4 +204,4 @@ def native_radius(radius: Radius | None) -> int | None:
     return min(int(radius), LARGEST)
 
 
-__all__ = ["AnyPolicy", "Label", "Model", "Radius", "State", "System", "native_radius"]
+__all__ = ["AnyPolicy", "LabelT", "Model", "Radius", "StateT", "System", "native_radius"]

@@ -13,24 +13,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Generic
 
 from misstep.errors import UsageError
 from misstep.safety.decider import Answer, Budget, Decider, Strategy
 from misstep.safety.fuzz import UnsafeRun, envelope
-from misstep.safety.system import Radius, State
+from misstep.safety.system import LabelT, Radius, StateT
 from misstep.safety.witness import check_run, check_strategy, run_problem
 from misstep.verdicts import Effort, Kind, Status
 
 
 @dataclass(frozen=True)
-class SafetyVerdict:
-    state: State
+class SafetyVerdict(Generic[StateT, LabelT]):
+    state: StateT
     radius: Radius
     status: Status
     policy: Answer  # whether the policy is safe in the state
     safety: Answer  # whether the state is safe within the radius; UNKNOWN also if nobody had to ask
-    run: UnsafeRun | None = None  # from the state into an unsafe one
-    strategy: Strategy | None = None
+    run: UnsafeRun[StateT, LabelT] | None = None  # from the state into an unsafe one
+    strategy: Strategy[StateT, LabelT] | None = None
     effort: Effort = field(default_factory=Effort, compare=False)
     limits: tuple[str, ...] = ()  # that ended something before it was done
 
@@ -48,13 +49,13 @@ class SafetyVerdict:
 
 
 def judge(
-    decider: Decider,
-    state: State,
+    decider: Decider[StateT, LabelT],
+    state: StateT,
     radius: Radius = math.inf,
     *,
-    run: UnsafeRun | None = None,
+    run: UnsafeRun[StateT, LabelT] | None = None,
     envelope_budget: Budget | None = None,
-) -> SafetyVerdict:
+) -> SafetyVerdict[StateT, LabelT]:
     """The verdict on a state. `run` is an unsafe run from it, where one is known; otherwise one is looked for."""
     system = decider.system
     limits: list[str] = []

@@ -6,18 +6,21 @@ The fragment that it gets is asked from the model again, not taken from what the
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Sequence
+from typing import cast
 
 from misstep.checking import Situation, StrategyReport, validate_strategy, validate_unsafe_run
 from misstep.errors import MisstepError
 from misstep.safety.decider import Strategy
 from misstep.safety.fuzz import UnsafeRun
-from misstep.safety.system import State, System
+from misstep.safety.system import LabelT, StateT, System
 
 _UNSAFE, _GOAL = 1, 2
 
 
-def check_strategy(system: System, strategy: Strategy) -> StrategyReport:
+def check_strategy(
+    system: System[StateT, LabelT], strategy: Strategy[StateT, LabelT]
+) -> StrategyReport:
     """An error if the strategy is not what it claims to be."""
     states = {strategy.start, *strategy.labels}
     # Outcomes belong to the fragment as well; the strategy names only states where something is to be done.
@@ -29,7 +32,8 @@ def check_strategy(system: System, strategy: Strategy) -> StrategyReport:
         for state, label in strategy.labels.items()
         for outcome in with_actions[state].actions.get(label, ())
     }
-    with_actions.update(fragment(system, outcomes - states, counts))
+    # The checker knows no types, so that what it hands back is any hashable.
+    with_actions.update(fragment(system, cast(set[StateT], outcomes - states), counts))
     report = validate_strategy(
         with_actions,
         strategy.start,
@@ -42,32 +46,34 @@ def check_strategy(system: System, strategy: Strategy) -> StrategyReport:
     return report
 
 
-def check_run(system: System, run: UnsafeRun) -> None:
+def check_run(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) -> None:
     """An error if this is not a run of the policy into an unsafe state."""
     if reason := run_problem(system, run):
         raise MisstepError(f"internal error: this is no unsafe run of the policy: {reason}")
 
 
-def run_problem(system: System, run: UnsafeRun) -> str:
+def run_problem(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) -> str:
     """Why this is no run of the policy into an unsafe state; empty if it is one."""
     return validate_unsafe_run(
         fragment(system, run.states, True), run.states, run.labels, system.dead_end != "unsafe"
     )
 
 
-def fragment(system: System, states: Iterable[State], with_policy: bool) -> dict[State, Situation]:
+def fragment(
+    system: System[StateT, LabelT], states: Iterable[StateT], with_policy: bool
+) -> dict[StateT, Situation]:
     """What the model says about these states, and what the policy does there."""
     return {state: _situation(system, state, with_policy) for state in states}
 
 
-def _situation(system: System, state: State, with_policy: bool) -> Situation:
+def _situation(system: System[StateT, LabelT], state: StateT, with_policy: bool) -> Situation:
     native = system.native
     id = system.id(state)
     flags = native.fresh_flags(id)
     if flags:
         return Situation(bool(flags & _UNSAFE), bool(flags & _GOAL), None, {})
     labels, offsets, outcomes = native.fresh_expansion(id)
-    actions = {
+    actions: dict[Hashable, Sequence[Hashable]] = {
         system.label(label): system.states(outcomes[offsets[i] : offsets[i + 1]])
         for i, label in enumerate(labels)
     }
