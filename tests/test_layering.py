@@ -41,9 +41,12 @@ CORE_LIBRARIES = {
     "heuristics": ["base", "fdr"],
     "search": ["base", "fdr", "heuristics"],
     "improve": ["base", "fdr"],
+    "nets": ["base"],
+    "asnets": ["base", "fdr", "policygraph", "nets"],
     "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
     "dominance": ["base", "fdr"],
+    "janisafety": ["base", "jani", "nets", "safety"],
 }
 
 
