@@ -40,6 +40,7 @@ neural: setup  ## install PyTorch and run the tests that need it
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@find core bindings tests/core/cpp -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 
 unit: setup
