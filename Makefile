@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural lint unit alone sanitize soundness bench clean
+.PHONY: help setup demo test neural lint unit alone cpp sanitize soundness bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,7 +31,7 @@ $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 demo: setup  ## test a trained network that comes with Misstep, explain what was found
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
-test: setup lint alone unit  ## all tests
+test: setup lint alone cpp unit  ## all tests
 
 neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
@@ -40,14 +40,18 @@ neural: setup  ## install PyTorch and run the tests that need it
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@find core bindings tests/core/cpp -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 
 unit: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
 
 alone:  ## build each core library alone, so that an undeclared dependency fails to link
-	@cmake -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null
+	@cmake -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_TESTS=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null
 	@cmake --build build/alone --parallel $(JOBS) >/dev/null && echo "each core library builds alone"
+
+cpp: alone  ## the tests of the core libraries, in C++
+	@ctest --test-dir build/alone --parallel $(JOBS) --output-on-failure
 
 sanitize: $(VENV)/.tools  ## the tests with address and undefined-behaviour sanitizers
 	bash tests/sanitize.sh $(BIN)

@@ -151,10 +151,6 @@ void define_fdr(nb::module_ &module) {
             for (const std::vector<Fact> &group : self.task.mutex_groups()) result.append(facts_to_python(group));
             return result;
         })
-        .def("variable_name", [](const TaskHandle &self, int v) {
-            if (v < 0 || v >= self.task.variable_count()) throw nb::index_error("no such variable");
-            return self.task.variable(v).name;
-        })
         .def("value_names", [](const TaskHandle &self, int v) {
             if (v < 0 || v >= self.task.variable_count()) throw nb::index_error("no such variable");
             return self.task.variable(v).values;

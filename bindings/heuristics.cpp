@@ -119,10 +119,7 @@ void define_heuristics(nb::module_ &module) {
     const auto relaxed = [](TaskHandle &task) { return task.relaxed(); };
     define<HMax>(module, "HMax", "The most expensive goal fact in the delete relaxation. Admissible.", relaxed);
     define<HAdd>(module, "HAdd", "The sum over the goal facts in the delete relaxation.", relaxed);
-    define<HFF>(module, "HFF", "The cost of a relaxed plan.", relaxed)
-        .def("relaxed_plan", [](const Bound<HFF> &self) {
-            return std::vector<OperatorId>(self.relaxed_plan().begin(), self.relaxed_plan().end());
-        }, "The relaxed plan of the state evaluated last.");
+    define<HFF>(module, "HFF", "The cost of a relaxed plan.", relaxed);
     define<LMCut>(module, "LMCut", "The landmark-cut heuristic. Admissible.",
                   [](TaskHandle &task) -> const Task & { return task.task; })
         .def("landmarks", [](Bound<LMCut> &self, const State &state) {

@@ -14,8 +14,7 @@ NB_MODULE(_core, module) {
     define_policygraph(module);
     define_oracles(module);
     define_nets(module);
-    define_networks(module);
-    define_segments(module);
+    define_asnets(module);
     define_fuzzing(module);
     define_dominance(module);
     define_jani(module);

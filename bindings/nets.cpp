@@ -1,77 +1,89 @@
+#include <utility>
+
 #include "bindings.h"
-#include "nets/asnet.h"
+#include "nets/mlp.h"
+#include "nets/trees.h"
 
 namespace misstep::bindings {
 
 namespace {
 
-using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::vector<int> to_vector(const Integers &array) { return {array.data(), array.data() + array.size()}; }
+std::vector<double> to_vector(const Row &array) { return {array.data(), array.data() + array.size()}; }
 
-// An ASNet with the task it belongs to, which must outlive it.
-struct BoundASNet : ASNet, Owned {
-    BoundASNet(TaskHandle &owner, ASNetStructure structure, int hidden, int layers, const Numbers &weights,
-               const std::string &kernels, int max_table_bits)
-        : ASNet(std::move(structure), owner.generator, hidden, layers, {weights.data(), weights.size()}, kernels,
-                max_table_bits),
-          Owned(owner) {}
-};
-
-void check_candidates(const BoundASNet &net, const StateBatch &states, const Offsets &offsets,
-                      const OperatorBatch &operators) {
-    check_batch(net.handle, states);
-    bool valid = offsets.size() == states.shape(0) + 1 && offsets.data()[0] == 0 &&
-                 offsets.data()[offsets.size() - 1] == static_cast<std::int64_t>(operators.size());
-    for (std::size_t i = 0; valid && i + 1 < offsets.size(); ++i) valid = offsets.data()[i] <= offsets.data()[i + 1];
-    if (!valid) throw nb::value_error("the offsets of the candidates do not fit the states and the operators");
-    for (std::size_t i = 0; i < operators.size(); ++i)
-        if (operators.data()[i] < 0 || operators.data()[i] >= net.handle.task.operator_count())
-            throw nb::value_error("a candidate is not an operator of the task");
+nb::object evaluate(Network &network, const Rows &batch) {
+    if (batch.shape(1) != static_cast<std::size_t>(network.inputs()))
+        throw nb::value_error("the rows do not have as many numbers as the network has inputs");
+    std::vector<double> outputs(batch.shape(0) * static_cast<std::size_t>(network.outputs()));
+    network.evaluate(batch.data(), static_cast<int>(batch.shape(0)), outputs.data());
+    return to_numpy(std::move(outputs), std::vector<std::size_t>{batch.shape(0), static_cast<std::size_t>(network.outputs())});
 }
 
-std::span<const OperatorId> candidates_of(std::size_t row, const Offsets &offsets, const OperatorBatch &operators) {
-    return {operators.data() + offsets.data()[row], operators.data() + offsets.data()[row + 1]};
+std::vector<std::int32_t> choose(const Rows &outputs, const Mask &allowed) {
+    if (outputs.shape(0) != allowed.shape(0) || outputs.shape(1) != allowed.shape(1))
+        throw nb::value_error("outputs and what is allowed differ in shape");
+    std::vector<std::int32_t> chosen(outputs.shape(0));
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+        chosen[i] = choose_output(outputs.data() + i * outputs.shape(1), allowed.data() + i * outputs.shape(1),
+                                  static_cast<int>(outputs.shape(1)));
+    return chosen;
 }
 
-std::vector<float> logits(BoundASNet &net, const StateBatch &states, const Offsets &offsets,
-                          const OperatorBatch &operators) {
-    check_candidates(net, states, offsets, operators);
-    std::vector<float> result(operators.size());
-    for (std::size_t i = 0; i < states.shape(0); ++i)
-        net.evaluate(states.data() + i * states.shape(1), candidates_of(i, offsets, operators),
-                     result.data() + offsets.data()[i]);
-    return result;
+std::vector<Trees::Tree> tree_list(const Numbers &nodes, const Numbers &leaves, const Numbers &outputs) {
+    if (nodes.size() != leaves.size() || nodes.size() != outputs.size())
+        throw nb::value_error("the lists of the trees differ in length");
+    std::vector<Trees::Tree> trees;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+        trees.push_back({nodes.data()[i], leaves.data()[i], outputs.data()[i]});
+    return trees;
+}
+
+std::vector<Trees::Node> node_list(const Numbers &feature, const Row &threshold, const Numbers &left,
+                                   const Numbers &right) {
+    if (feature.size() != threshold.size() || feature.size() != left.size() || feature.size() != right.size())
+        throw nb::value_error("the lists of the nodes differ in length");
+    std::vector<Trees::Node> nodes;
+    for (std::size_t i = 0; i < feature.size(); ++i)
+        nodes.push_back({threshold.data()[i], feature.data()[i], left.data()[i], right.data()[i]});
+    return nodes;
 }
 
 }  // namespace
 
 void define_nets(nb::module_ &module) {
-    nb::class_<BoundASNet>(module, "ASNet", "An Action Schema Network on a task. One object a thread.")
-        .def("__init__", [](BoundASNet *self, TaskHandle &task, const std::vector<std::vector<int>> &slots,
-                            int predicate_count, const Integers &schema_begin, const Integers &operators,
-                            const Integers &related, const Integers &predicate_begin, const Integers &fact_variable,
-                            const Integers &fact_value, const Integers &fact_goal, int hidden, int layers,
-                            const Numbers &weights, const std::string &kernels, int max_table_bits) {
-            ASNetStructure structure{slots, predicate_count, to_vector(schema_begin), to_vector(operators),
-                                     to_vector(related), to_vector(predicate_begin), to_vector(fact_variable),
-                                     to_vector(fact_value), to_vector(fact_goal)};
-            new (self) BoundASNet(task, std::move(structure), hidden, layers, weights, kernels, max_table_bits);
-        }, nb::arg("task"), nb::kw_only(), nb::arg("slots"), nb::arg("predicate_count"), nb::arg("schema_begin"),
-             nb::arg("operators"), nb::arg("related"), nb::arg("predicate_begin"), nb::arg("fact_variable"),
-             nb::arg("fact_value"), nb::arg("fact_goal"), nb::arg("hidden"), nb::arg("layers"), nb::arg("weights"),
-             nb::arg("kernels") = "", nb::arg("max_table_bits") = ASNetInputs::MAX_BITS, nb::keep_alive<1, 2>())
-        .def_prop_ro("kernels", [](const BoundASNet &self) { return self.kernels(); }, "The instruction set in use.")
-        .def("policy", [](BoundASNet &self) {
-            // The Python object owns the network; the policy keeps that object alive.
-            return new PolicyHandle(self.handle, std::shared_ptr<NativePolicy>(&self, [](NativePolicy *) {}));
-        }, nb::keep_alive<0, 1>(), "The network as a policy.")
-        .def("logits", [](BoundASNet &self, const StateBatch &states, const Offsets &offsets,
-                          const OperatorBatch &operators) {
-            return to_numpy(logits(self, states, offsets, operators));
-        }, nb::arg("states"), nb::arg("offsets"), nb::arg("operators"), "The number of each candidate.");
+    nb::class_<Network>(module, "Network", "A function from rows of numbers to rows of numbers. One object a thread.")
+        .def_prop_ro("inputs", &Network::inputs)
+        .def_prop_ro("outputs", &Network::outputs)
+        .def("evaluate", &evaluate, nb::arg("batch"));
+
+    nb::class_<Mlp, Network>(module, "Mlp", "A fully connected network with rectified linear units.")
+        .def("__init__", [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
+                            double output_mean, double output_range, const std::string &kernels) {
+            new (self) Mlp(sizes, {weights.data(), weights.size()},
+                           {to_vector(mean), to_vector(range), output_mean, output_range}, kernels);
+        }, nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
+             nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "")
+        .def_prop_ro("kernels", [](const Mlp &self) { return self.kernels(); }, "The instruction set in use.");
+
+    nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")
+        .def("__init__", [](Trees *self, int inputs, int outputs, bool strict, bool single, const Numbers &nodes,
+                            const Numbers &leaves, const Numbers &tree_outputs, const Numbers &feature,
+                            const Row &threshold, const Numbers &left, const Numbers &right, const Row &values,
+                            const Row &base) {
+            new (self) Trees(inputs, outputs, {strict, single}, tree_list(nodes, leaves, tree_outputs),
+                             node_list(feature, threshold, left, right), to_vector(values), to_vector(base));
+        }, nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(), nb::arg("strict"), nb::arg("single"), nb::arg("nodes"),
+             nb::arg("leaves"), nb::arg("tree_outputs"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
+             nb::arg("right"), nb::arg("values"), nb::arg("base"));
+
+    module.def("choose_outputs", [](const Rows &outputs, const Mask &allowed) {
+        return to_numpy(choose(outputs, allowed));
+    }, nb::arg("outputs"), nb::arg("allowed"),
+               "For each row the allowed output with the highest number; -1 if none is allowed, -2 if a number is not finite.");
 
     module.def("available_kernels", [] {
         std::vector<std::string> names;

@@ -221,7 +221,6 @@ void define_system(nb::module_ &module) {
         }, nb::arg("transitions"), nb::arg("policy").none(), nb::arg("dead_end") = "safe", nb::arg("inapplicable") = "filter",
              nb::arg("order") = "safest")
         .def("set_policy", &System::set_policy, nb::arg("policy"))
-        .def_prop_ro("has_policy", &System::has_policy)
         .def("kind", [](System &self, StateId id) { return KINDS[static_cast<int>(self.kind(id))]; }, nb::arg("id"),
              "open, unsafe, goal or dead end; the last one is noticed when the state is expanded, unless the rules say otherwise.")
         .def("actions", [](System &self, StateId id) {

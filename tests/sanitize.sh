@@ -3,8 +3,9 @@
 set -euo pipefail
 bin=$PWD/$1
 cd "$(dirname "$0")/.."
-cmake --preset sanitize -DPython_EXECUTABLE="$bin/python" >/dev/null
+cmake --preset sanitize -DMISSTEP_TESTS=ON -DPython_EXECUTABLE="$bin/python" >/dev/null
 cmake --build --preset sanitize --parallel "$(nproc)"
+ctest --test-dir build/sanitize --parallel "$(nproc)" --output-on-failure
 package=build/sanitize/package/misstep
 rm -rf build/sanitize/package
 mkdir -p build/sanitize/package

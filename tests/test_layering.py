@@ -50,9 +50,12 @@ CORE_LIBRARIES = {
     "improve": ["base", "fdr", "bounds"],
     "policygraph": ["base", "fdr", "heuristics"],
     "oracles": ["base", "fdr", "heuristics", "search", "bounds", "policygraph"],
+    "nets": ["base"],
+    "asnets": ["base", "fdr", "policygraph", "nets"],
     "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
     "dominance": ["base", "fdr"],
+    "janisafety": ["base", "jani", "nets", "safety"],
 }
 
 

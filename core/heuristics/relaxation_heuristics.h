@@ -47,7 +47,6 @@ class HFF : public Heuristic {
     Cost evaluate(const int *values) override;
     // Of the last evaluated state; empty if it was a dead end.
     std::span<const OperatorId> helpful() const override { return plan_.helpful(); }
-    std::span<const OperatorId> relaxed_plan() const { return plan_.operators(); }
     std::size_t bytes() const override { return exploration_.bytes() + plan_.bytes(); }
 
    private:

@@ -14,11 +14,13 @@ namespace misstep::jani {
 
 // Greater, greater-or-equal and implication are rewritten on entry, and mixed arithmetic gets explicit
 // conversions, so later stages see few forms.
+// clang-format off
 enum class Op : std::uint8_t {
     constant, variable, element, within, conjunction, disjunction, negation, equal, not_equal, less, less_equal, add, subtract,
     multiply, divide, modulo, minimum, maximum, floor, ceil, absolute, sign, truncate, power, logarithm, sine, cosine,
     ite, to_real, greater, greater_equal, implication
 };
+// clang-format on
 
 using ExprId = std::int32_t;
 using SlotId = std::uint32_t;

@@ -10,6 +10,7 @@ namespace misstep::jani {
 
 using Register = std::uint32_t;
 
+// clang-format off
 enum class Code : std::uint16_t {
     add_i, subtract_i, multiply_i, modulo_i, minimum_i, maximum_i, absolute_i, sign_i, equal_i, not_equal_i, less_i, less_equal_i,
     add_r, subtract_r, multiply_r, divide_r, minimum_r, maximum_r, absolute_r, sign_r, power_r, logarithm_r, sine_r, cosine_r,
@@ -19,6 +20,7 @@ enum class Code : std::uint16_t {
     require_equal_r, require_not_equal_r, require_less_r, require_less_equal_r,
     halt
 };
+// clang-format on
 
 struct Instruction {
     Code code;

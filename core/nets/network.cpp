@@ -5,11 +5,11 @@
 namespace misstep {
 
 int choose_output(const double *outputs, const bool *allowed, int count) {
-    int best = NO_ACTION;
+    int best = NO_OUTPUT;
     for (int i = 0; i < count; ++i) {
         if (!allowed[i]) continue;
-        if (!std::isfinite(outputs[i])) return FAILED;
-        if (best == NO_ACTION || outputs[i] > outputs[best]) best = i;
+        if (!std::isfinite(outputs[i])) return NOT_FINITE;
+        if (best == NO_OUTPUT || outputs[i] > outputs[best]) best = i;
     }
     return best;
 }

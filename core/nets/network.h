@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-
-#include "policygraph/policy.h"
-
 namespace misstep {
 
 // A function from rows of numbers to rows of numbers, as policies over plain state vectors have it: one output for each
@@ -30,8 +26,12 @@ class Network {
     int outputs_;
 };
 
-// The allowed output with the highest number, the first one if several have it. NO_ACTION if none is allowed, FAILED if a number
-// that is allowed is infinite or undefined: finite weights can still be so large that sums overflow.
+// In place of an output, as in the policy protocol of the Python side.
+inline constexpr int NO_OUTPUT = -1;
+inline constexpr int NOT_FINITE = -2;
+
+// The allowed output with the highest number, the first one if several have it. NO_OUTPUT if none is allowed, NOT_FINITE if a
+// number that is allowed is infinite or undefined: finite weights can still be so large that sums overflow.
 int choose_output(const double *outputs, const bool *allowed, int count);
 
 }  // namespace misstep

@@ -396,13 +396,4 @@ def _identity(task: Task) -> dict[str, str]:
     return {"name": task.name, "digest": task.digest}
 
 
-def solved_count(weights: Weights, tasks: Sequence[Task], max_steps: int = 1000) -> int:
-    """How many of the tasks a network solves."""
-    solved = 0
-    for task in tasks:
-        runner = PolicyRunner(ASNetPolicy(task, weights))
-        solved += int(runner.trace(task.initial_state, max_steps).outcome == "goal")
-    return solved
-
-
-__all__ = ["Trainer", "TrainingSummary", "criterion_of", "resume", "solved_count", "train"]
+__all__ = ["Trainer", "TrainingSummary", "criterion_of", "resume", "train"]

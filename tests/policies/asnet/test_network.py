@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from misstep._core import available_kernels
-from misstep.policies.asnet.naive import NaiveASNet
 from misstep.policies.asnet.policy import ASNetPolicy, core_network
 from misstep.policies.asnet.structure import structure_of
 from misstep.policies.asnet.weights import Weights
 from misstep.policies.policy import FAILED, NO_ACTION, Candidates, States
 from misstep.tasks.domains import DOMAINS
 from misstep.tasks.task import State, Task
+from support.asnet_naive import NaiveASNet
 
 SIZES: dict[str, dict[str, int]] = {
     "blocksworld": {"blocks": 4},

@@ -11,8 +11,9 @@ from misstep.errors import UnsupportedError
 from misstep.policies.asnet.shape import difference, shape_of
 from misstep.policies.asnet.structure import ALWAYS, MISSING, structure_of
 from misstep.policies.asnet.weights import random_weights
-from misstep.tasks.pddl.lifted import Atom, read_lifted, read_lifted_text
+from misstep.tasks.pddl.lifted import Atom
 from misstep.tasks.task import Task
+from support.pddl import read_lifted, read_lifted_text
 
 
 def test_blocksworld(make_task: Callable[..., Task]) -> None:

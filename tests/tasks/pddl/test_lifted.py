@@ -12,11 +12,8 @@ from misstep.tasks.pddl.lifted import (
     Literal,
     parse_fact_name,
     parse_operator_name,
-    read_lifted,
-    read_lifted_text,
 )
-from misstep.tasks.pddl.translate import translate
-from support.pddl import DOMAIN, PROBLEM, changed
+from support.pddl import DOMAIN, PROBLEM, changed, read_lifted, read_lifted_text, translate
 
 
 def literal(text: str) -> Literal:

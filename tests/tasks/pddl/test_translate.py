@@ -24,8 +24,7 @@ from misstep.errors import (
 from misstep.tasks.pddl import translate as module
 from misstep.tasks.pddl.cache import TranslationCache
 from misstep.tasks.pddl.text import MAX_FILE_BYTES
-from misstep.tasks.pddl.translate import translate
-from support.pddl import DOMAIN, PROBLEM, changed
+from support.pddl import DOMAIN, PROBLEM, changed, translate
 
 # Grounding enumerates all tuples of seven objects: it would run for hours.
 ENDLESS_DOMAIN = """(define (domain endless)
@@ -305,9 +304,7 @@ def test_memory_limit(endless: tuple[Path, Path], tmp_path: Path, limit: int) ->
 
 
 def test_ctrl_c_leaves_nothing_behind(endless: tuple[Path, Path], tmp_path: Path) -> None:
-    program = (
-        "import sys; from misstep.tasks.pddl.translate import translate; translate(*sys.argv[1:])"
-    )
+    program = "import sys; from support.pddl import translate; translate(*sys.argv[1:])"
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     environment["PYTHONPATH"] = os.pathsep.join(sys.path)
     with subprocess.Popen(

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from plado import pddl
@@ -20,7 +19,7 @@ from plado import pddl
 from misstep.errors import UnsupportedError
 from misstep.tasks.pddl.names import FactName, GroundName, parse_fact_name, parse_operator_name
 from misstep.tasks.pddl.plado_bridge import parse_pair, split_type
-from misstep.tasks.pddl.text import Source, read_source
+from misstep.tasks.pddl.text import Source
 
 
 @dataclass(frozen=True)
@@ -143,19 +142,8 @@ class LiftedTask:
         return tuple(chain)
 
 
-def read_lifted(domain: Path, problem: Path) -> LiftedTask:
-    """Read the lifted view of a task from its two files."""
-    return lift(read_source(Path(domain)), read_source(Path(problem)))
-
-
-def read_lifted_text(domain: str, problem: str) -> LiftedTask:
-    """Read the lifted view of a task from the text of its two files."""
-    return lift(
-        Source("<domain>", domain.encode("utf-8")), Source("<problem>", problem.encode("utf-8"))
-    )
-
-
 def lift(domain: Source, problem: Source) -> LiftedTask:
+    """The lifted view of a task from its two files."""
     parsed, instance = parse_pair(domain, problem)
     types: dict[str, str | None] = {"object": None}
     for kind in parsed.types:
@@ -273,8 +261,7 @@ __all__ = [
     "Predicate",
     "Schema",
     "TypedName",
+    "lift",
     "parse_fact_name",
     "parse_operator_name",
-    "read_lifted",
-    "read_lifted_text",
 ]

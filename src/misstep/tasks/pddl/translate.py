@@ -30,7 +30,7 @@ from misstep.errors import (
 from misstep.tasks.pddl.cache import TranslationCache, cache_key
 from misstep.tasks.pddl.diagnose import diagnose
 from misstep.tasks.pddl.precheck import check_pair
-from misstep.tasks.pddl.text import Source, read_source
+from misstep.tasks.pddl.text import Source
 
 PACKAGE = "fast-downward-translate"
 
@@ -62,30 +62,6 @@ class _Finished(NamedTuple):
     errors: str
 
 
-def translate(
-    domain: Path,
-    problem: Path,
-    *,
-    keep_unimportant: bool = True,
-    time_limit: float = 300,
-    memory_limit_mb: int | None = 4096,
-    use_cache: bool = True,
-) -> bytes:
-    """Translate a PDDL task and return the SAS file.
-
-    `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
-    An unsolvable task is a task like any other, also when the translator already notices.
-    """
-    sources = (read_source(Path(domain)), read_source(Path(problem)))
-    return translate_sources(
-        sources,
-        keep_unimportant=keep_unimportant,
-        time_limit=time_limit,
-        memory_limit_mb=memory_limit_mb,
-        use_cache=use_cache,
-    )
-
-
 def translate_sources(
     sources: tuple[Source, Source],
     *,
@@ -94,7 +70,11 @@ def translate_sources(
     memory_limit_mb: int | None = 4096,
     use_cache: bool = True,
 ) -> bytes:
-    """The same for a domain and a problem that have been read already."""
+    """Translate a PDDL task (a domain and a problem) and return the SAS file.
+
+    `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
+    An unsolvable task is a task like any other, also when the translator already notices.
+    """
     if not time_limit > 0:
         raise UsageError(f"the time limit is {time_limit}", expected="a positive number of seconds")
     if memory_limit_mb is not None and memory_limit_mb < 1:

@@ -1,4 +1,4 @@
-#include "nets/asnet.h"
+#include "asnets/asnet.h"
 
 #include <algorithm>
 #include <cmath>

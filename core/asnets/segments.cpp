@@ -1,4 +1,4 @@
-#include "nets/segments.h"
+#include "asnets/segments.h"
 
 #include <algorithm>
 

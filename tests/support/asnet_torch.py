@@ -1,6 +1,6 @@
-"""The PyTorch twin of the native ASNet: for training, and for large batches on a GPU.
+"""The PyTorch twin of the native ASNet. The tests compare with it, and benchmarks measure it on a GPU.
 
-Importing this module needs PyTorch, so the rest of the package imports it only where it is used.
+Importing this module needs PyTorch, so tests import it only where they use it.
 
 Features are laid out as (operators or facts, states, hidden): a related item of all states is then
 one contiguous block, and the modules of a schema or predicate are one matrix product. Matrices are

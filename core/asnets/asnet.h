@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "nets/asnet_inputs.h"
+#include "asnets/asnet_inputs.h"
 #include "policygraph/policy.h"
 
 namespace misstep {

@@ -1,4 +1,4 @@
-#include "nets/asnet_structure.h"
+#include "asnets/asnet_structure.h"
 
 #include <stdexcept>
 

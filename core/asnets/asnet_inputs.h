@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "asnets/asnet_structure.h"
 #include "fdr/successors.h"
 #include "nets/aligned.h"
-#include "nets/asnet_structure.h"
 #include "nets/kernels.h"
 
 namespace misstep {

@@ -1,4 +1,4 @@
-#include "nets/asnet_inputs.h"
+#include "asnets/asnet_inputs.h"
 
 #include <algorithm>
 #include <map>

@@ -1,0 +1,110 @@
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "check.h"
+#include "nets/kernels.h"
+#include "nets/mlp.h"
+#include "nets/network.h"
+#include "nets/trees.h"
+
+using namespace misstep;
+
+namespace {
+
+constexpr double INF = std::numeric_limits<double>::infinity();
+
+// Every instruction set, for widths below, at and beyond the padding, and for batches beyond a block.
+void test_mlp() {
+    CHECK(find_kernels("no such instruction set") == nullptr);
+    CHECK(find_kernels("") == available_kernels().front());
+    for (const Kernels *kernels : available_kernels()) {
+        // Hidden: relu(2x - y + 1) and relu(-x + 3); output: 10a - b + 0.5, scaled by 2 and moved by 1.
+        const std::vector<double> weights{2, -1, -1, 0, 1, 3, 10, -1, 0.5};
+        Mlp mlp({2, 2, 1}, weights, {{}, {}, 1, 2}, kernels->name);
+        CHECK(mlp.kernels() == kernels->name);
+        const std::vector<double> inputs{1, 1, 0, 5, 4, 0};
+        std::vector<double> outputs(3);
+        mlp.evaluate(inputs.data(), 3, outputs.data());
+        CHECK_EQUAL(outputs[0], (10 * 2 - 2 + 0.5) * 2 + 1);
+        CHECK_EQUAL(outputs[1], (10 * 0 - 3 + 0.5) * 2 + 1);
+        CHECK_EQUAL(outputs[2], (10 * 9 - 0 + 0.5) * 2 + 1);
+
+        Mlp normalised({1, 1}, std::vector<double>{3, 1}, {{5}, {2}, 0, 1}, kernels->name);
+        const double nine = 9;
+        double output = 0;
+        normalised.evaluate(&nine, 1, &output);
+        CHECK_EQUAL(output, 3 * 2.0 + 1);
+
+        // One layer that adds up its inputs, times the number of the output.
+        for (const int width : {1, 7, 8, 9, 33}) {
+            std::vector<double> matrix;
+            for (int o = 0; o < width; ++o) matrix.insert(matrix.end(), {double(o), double(o), double(o)});
+            for (int o = 0; o < width; ++o) matrix.push_back(-o);
+            Mlp layer({3, width}, matrix, {}, kernels->name);
+            const int rows = 1'000;
+            std::vector<double> in, out(static_cast<std::size_t>(rows * width));
+            for (int row = 0; row < rows; ++row) in.insert(in.end(), {double(row), 1, -3});
+            layer.evaluate(in.data(), rows, out.data());
+            for (int row = 0; row < rows; ++row)
+                for (int o = 0; o < width; ++o) CHECK_EQUAL(out[static_cast<std::size_t>(row * width + o)], double(o * (row - 3)));
+        }
+    }
+    CHECK_THROWS(Mlp({2, 1}, std::vector<double>{1, 2}, {}), std::invalid_argument);
+    CHECK_THROWS(Mlp({}, {}, {}), std::invalid_argument);
+    CHECK_THROWS(Mlp({1, 0}, {}, {}), std::invalid_argument);
+    CHECK_THROWS(Mlp({1, 1}, std::vector<double>{1, 2}, {{1, 2}, {1, 2}}), std::invalid_argument);
+    CHECK_THROWS(Mlp({1, 1}, std::vector<double>{1, 2}, {}, "no such instruction set"), std::invalid_argument);
+}
+
+void test_choice() {
+    const double outputs[] = {1, 5, 5, INF, 2};
+    const auto choose = [&](std::initializer_list<bool> allowed) {
+        return choose_output(outputs, allowed.begin(), static_cast<int>(allowed.size()));
+    };
+    CHECK_EQUAL(choose({true, true, true, false, true}), 1);  // the first of equals
+    CHECK_EQUAL(choose({true, false, true, false, true}), 2);
+    CHECK_EQUAL(choose({false, false, false, false, false}), NO_OUTPUT);
+    CHECK_EQUAL(choose({true, false, false, true, false}), NOT_FINITE);
+    CHECK_EQUAL(choose({}), NO_OUTPUT);
+}
+
+// One tree asks x < 0.1 and then y < 2 (or <=), another is a single leaf.
+std::vector<double> evaluate(Trees::Rule rule, double x, double y) {
+    Trees trees(2, 2, rule, {{2, 3, 0}, {0, 1, -1}}, {{0.1, 0, ~0, 1}, {2, 1, ~1, ~2}}, {10, 20, 30, 1, 2}, {0.5, 0});
+    std::vector<double> outputs(2), many(2 * 1'000), inputs;
+    const double row[] = {x, y};
+    trees.evaluate(row, 1, outputs.data());
+    for (int i = 0; i < 1'000; ++i) inputs.insert(inputs.end(), row, row + 2);
+    trees.evaluate(inputs.data(), 1'000, many.data());
+    CHECK(many[2 * 999] == outputs[0] && many[2 * 999 + 1] == outputs[1]);
+    CHECK_EQUAL(outputs[1], 2.0);
+    return outputs;
+}
+
+void test_trees() {
+    for (const bool strict : {false, true}) {
+        CHECK_EQUAL(evaluate({strict, false}, 0, 0)[0], 0.5 + 10 + 1);
+        CHECK_EQUAL(evaluate({strict, false}, 1, 1)[0], 0.5 + 20 + 1);
+        CHECK_EQUAL(evaluate({strict, false}, 1, 3)[0], 0.5 + 30 + 1);
+        CHECK_EQUAL(evaluate({strict, false}, 1, 2)[0], 0.5 + (strict ? 30 : 20) + 1);
+        CHECK_EQUAL(evaluate({strict, false}, 0.1, 0)[0], 0.5 + (strict ? 20 : 10) + 1);
+    }
+    // In single precision 0.1 is larger than the threshold 0.1 in double precision.
+    CHECK_EQUAL(evaluate({false, true}, 0.1, 0)[0], 0.5 + 20 + 1);
+
+    const std::vector<Trees::Node> backwards{{0, 0, 0, ~0}}, beyond{{0, 0, ~0, ~5}}, feature{{0, 2, ~0, ~1}};
+    for (const std::vector<Trees::Node> &nodes : {backwards, beyond, feature})
+        CHECK_THROWS(Trees(2, 1, {true, false}, {{1, 2, 0}}, nodes, {1, 2}, {0}), std::invalid_argument);
+    CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 1}}, {}, {1}, {0}), std::invalid_argument);
+    CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 0}}, {}, {1, 2}, {0}), std::invalid_argument);
+}
+
+}  // namespace
+
+int main() {
+    test_mlp();
+    test_choice();
+    test_trees();
+    return misstep::test::result();
+}
