@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from misstep.checking.jani import operators
-from misstep.checking.jani.errors import ModelError
+from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, shown, text
 from misstep.checking.jani.operators import KINDS, Scalar, Value
 
@@ -135,7 +135,7 @@ def _operation(op: str, expression: Node, scope: Scope) -> Operand:
     if op in operators.UNARY:
         return _unary(op, scalar(member(expression, "exp"), scope), scope)
     if op not in SPECIAL:
-        raise ModelError(f"the operator {op!r} is not supported")
+        raise UnsupportedModelError(f"the operator {op!r} is not supported")
     return SPECIAL[op](expression, scope)
 
 
@@ -324,7 +324,7 @@ def _array_constructor(expression: Node, scope: Scope) -> Operand:
 
 def _array(elements: Sequence[Operand]) -> Operand:
     if not elements:
-        raise ModelError("an array without elements is not supported")
+        raise UnsupportedModelError("an array without elements is not supported")
     if len({shape_of(element) for element in elements}) > 1:
         raise ModelError("the elements of an array have different shapes")
     return tuple(elements)

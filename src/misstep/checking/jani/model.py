@@ -21,7 +21,7 @@ from misstep.checking.jani.declarations import (
     read_variable,
     terms_of,
 )
-from misstep.checking.jani.errors import ModelError, OutOfBoundsError
+from misstep.checking.jani.errors import ModelError, OutOfBoundsError, UnsupportedModelError
 from misstep.checking.jani.expressions import (
     Function,
     Operand,
@@ -319,9 +319,11 @@ def _functions(operand: Operand, kind: str) -> Iterator[Function]:
 
 def _check_header(document: Node) -> None:
     if member(document, "jani-version") != 1:
-        raise ModelError(f"version {document['jani-version']!r} of JANI is not supported")
+        raise UnsupportedModelError(
+            f"version {document['jani-version']!r} of JANI is not supported"
+        )
     if member(document, "type") not in ("lts", "mdp", "dtmc"):
-        raise ModelError(f"the model type {document['type']!r} is not supported")
+        raise UnsupportedModelError(f"the model type {document['type']!r} is not supported")
     refuse(document, "functions", "datatypes")
 
 
@@ -342,7 +344,9 @@ def _automata(document: Node) -> list[Automaton]:
         if name not in by_name:
             raise ModelError(f"there is no automaton {name!r}")
         if chosen.count(name) > 1:
-            raise ModelError(f"the automaton {name!r} is used twice, which is not supported")
+            raise UnsupportedModelError(
+                f"the automaton {name!r} is used twice, which is not supported"
+            )
         node = by_name[name]
         refuse(node, "functions")
         locations = names(node, "locations")

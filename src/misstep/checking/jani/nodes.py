@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from misstep.checking.jani.errors import ModelError
+from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 
 Node = Any  # a value out of a JSON file
 
@@ -51,7 +51,7 @@ def refuse(node: Node, *keys: str) -> None:
     """Refuse a part of the format that is not supported, unless it is there without saying anything."""
     for key in keys:
         if optional(node, key) not in (None, [], False):
-            raise ModelError(f"{key!r} is not supported")
+            raise UnsupportedModelError(f"{key!r} is not supported")
 
 
 def shown(node: Node) -> str:

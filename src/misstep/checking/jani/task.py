@@ -11,7 +11,7 @@ from itertools import product
 
 from misstep.checking.jani.declarations import Cells, Variable, flat
 from misstep.checking.jani.documents import Documents, find_property
-from misstep.checking.jani.errors import ModelError
+from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.expressions import Function, condition
 from misstep.checking.jani.model import Automaton, Model, State
 from misstep.checking.jani.nodes import Node, items, member, optional, text
@@ -43,7 +43,7 @@ class SafetyTask:
             goal = optional(objective, "goal")
             self._goal = self.condition(False if goal is None else goal)
         except RecursionError:
-            raise ModelError("the model is nested too deeply for the checker") from None
+            raise UnsupportedModelError("the model is nested too deeply for the checker") from None
         self._start: Predicate | None = None
 
     @classmethod
@@ -62,7 +62,7 @@ class SafetyTask:
         try:
             document = documents.read(path)
         except RecursionError:
-            raise ModelError("the model is nested too deeply for the checker") from None
+            raise UnsupportedModelError("the model is nested too deeply for the checker") from None
         return cls(
             document,
             chosen,

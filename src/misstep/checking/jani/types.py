@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from misstep.checking.jani.errors import ModelError, OutOfBoundsError
+from misstep.checking.jani.errors import ModelError, OutOfBoundsError, UnsupportedModelError
 from misstep.checking.jani.expressions import (
     Operand,
     Scope,
@@ -50,7 +50,7 @@ class Type:
 def read_type(node: Node, scope: Scope) -> Type:
     if isinstance(node, str):
         if node not in ("bool", "int", "real"):
-            raise ModelError(f"the type {node!r} is not supported")
+            raise UnsupportedModelError(f"the type {node!r} is not supported")
         return Type(node)
     kind = text(node, "kind")
     if kind == "array":
@@ -58,7 +58,7 @@ def read_type(node: Node, scope: Scope) -> Type:
         return replace(element, dimensions=element.dimensions + 1)
     base = text(node, "base") if kind == "bounded" else ""
     if base not in ("int", "real"):
-        raise ModelError(f"the type {shown(node)} is not supported")
+        raise UnsupportedModelError(f"the type {shown(node)} is not supported")
     low, high = (
         None if optional(node, key) is None else constant(node[key], scope, Type(base))
         for key in ("lower-bound", "upper-bound")
