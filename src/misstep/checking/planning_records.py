@@ -136,6 +136,8 @@ class PlanningRecords:
             reference = integer(entry.reference, "the reference")
             if reference not in self.states:
                 return f"it starts from state {reference}, which does not exist or is damaged"
+            if reference == entry.number:
+                return "it starts where it ends"
             if self._goes_round(reference):
                 return f"it starts from state {reference}, whose walks never start from the initial state"
             here = self.states[reference]
