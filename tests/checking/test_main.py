@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from misstep.checking.__main__ import main
+from support import jani
+from support.stored_campaigns import saved, stored_model
 
 
 @pytest.fixture
@@ -68,3 +74,84 @@ def test_it_runs_as_a_program(task: str, plan: str) -> None:
     command = [sys.executable, "-m", "misstep.checking", task, plan]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "VALID cost 4\n", "")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small campaign."""
+    connection = stored_model(jani.task(jani.TINY_LINE), runs=5)
+    return saved(connection, tmp_path_factory.mktemp("campaign") / "found")
+
+
+def test_a_campaign(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(folder)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("checked: ")
+    assert lines[-1] == "VALID"
+    assert main([str(folder), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["valid"], report["problems"]) == (True, [])
+    assert report["checked"]["strategies"] > 0
+    assert report["not_checked"]["losses"]["count"] > 0
+
+
+def test_a_campaign_with_a_wrong_record(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "forged"))
+    with closing(sqlite3.connect(copy / "run.db")) as connection:
+        connection.execute("UPDATE verdicts SET strategy = '[]', size = NULL WHERE number = 1")
+        connection.commit()
+    assert main([str(copy)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[0].startswith("model:1: oracle localfix: the strategy: no label is given for")
+    assert out[-1].startswith("INVALID: 1 of ")
+    assert main([str(copy), "--json"]) == 1
+    ((problem),) = json.loads(capsys.readouterr().out)["problems"]
+    assert problem["record"] == "model:1"
+
+
+def test_folders_that_are_no_campaign(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == 30
+    assert main([str(tmp_path / "missing")]) == 2
+    assert main([str(folder), "--cost", "3"]) == 2
+    (tmp_path / "run.db").write_bytes(b"no database" * 100)
+    assert main([str(tmp_path)]) == 31
+    shutil.copy(folder / "run.db", tmp_path)
+    data = bytearray((tmp_path / "run.db").read_bytes())
+    data[4096:8192] = b"\xff" * 4096
+    (tmp_path / "run.db").write_bytes(data)
+    assert main([str(tmp_path), "--json"]) == 31
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 5
+    assert json.loads(errors[-1])["where"] == str(tmp_path)
+
+
+def test_a_campaign_that_is_being_written(folder: Path, tmp_path: Path) -> None:
+    """What is in the log counts, and nothing is written to the folder."""
+    copy = Path(shutil.copytree(folder, tmp_path / "busy"))
+    with closing(sqlite3.connect(copy / "run.db")) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE verdicts SET kind = 'fails' WHERE number = 1")
+        connection.commit()
+        connection.execute("DELETE FROM verdicts")  # not committed
+        assert main([str(copy)]) == 1
+        before = {path.name: path.read_bytes() for path in copy.iterdir()}
+        assert main([str(copy)]) == 1
+        assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+
+
+def test_a_campaign_is_checked_without_the_native_core(folder: Path) -> None:
+    """In a process where it cannot be imported, nor anything else of misstep."""
+    program = (
+        "import sys\n"
+        "for name in ('misstep._core', 'numpy', 'misstep.tasks', 'misstep.campaigns'):\n"
+        "    sys.modules[name] = None\n"
+        "from misstep.checking.__main__ import main\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", program, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.splitlines()[-1], done.stderr) == (0, "VALID", "")

@@ -11,7 +11,7 @@ import pytest
 from misstep.cli.main import main
 from misstep.tasks.models import generate_model, write_model
 from support import jani
-from support.jani_evaluator import Census
+from support.ground_truth import Census
 from support.models import GOLDEN, Choices, described
 
 Captured = pytest.CaptureFixture[str]

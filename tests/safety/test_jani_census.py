@@ -21,8 +21,9 @@ from misstep.safety import (
 )
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
-from support.jani_evaluator import SafetyTask, explore, faults, safe_states, values
+from support.ground_truth import explore, faults, safe_states, values
 from support.models import Choices, described
+from support.plain_task import PlainTask
 from support.safety import KINDS
 
 MODELS: list[tuple[str, Choices]] = [
@@ -47,7 +48,7 @@ def test_every_state(name: str, choices: Choices, spec: str, tmp_path: Path) -> 
     truth = _core.jani_ground_truth(space, transitions, system.native, 2)
     number = {space.state(i): i for i in range(len(space))}
 
-    plain = explore(SafetyTask(instance.document))
+    plain = explore(PlainTask(instance.document))
     here = np.array([number[state] for state in plain.states])
     policy = [None if label < 0 else task.labels[label] for label in truth.decisions[here]]
     if spec == "first":

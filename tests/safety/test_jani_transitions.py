@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from misstep._core import CounterRandom
+from misstep.checking.jani import ModelError, State
 from misstep.errors import InputFormatError
 from misstep.policies.load import load_policy
 from misstep.safety import (
@@ -28,8 +29,8 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.jani.task import State as JaniState
 from misstep.tasks.models import generate_model, write_model
 from support import jani
-from support.jani_evaluator import ModelError, SafetyTask, State
 from support.models import GOLDEN, VARIANTS, Choices, described
+from support.plain_task import PlainTask
 from support.safety import KINDS
 
 START = (0, 0, 0)
@@ -106,7 +107,7 @@ def test_a_model_that_leaves_its_bounds_is_an_error_in_one_line() -> None:
     assert system.native.actions(system.id((0,)))  # still of use
 
 
-def same_answers(system: System[JaniState, str], plain: SafetyTask, state: JaniState) -> None:
+def same_answers(system: System[JaniState, str], plain: PlainTask, state: JaniState) -> None:
     id = system.id(state)
     assert system.native.fresh_flags(id) == (
         1 if plain.is_unsafe(state) else 2 if plain.is_goal(state) else 0
@@ -129,7 +130,7 @@ def same_answers(system: System[JaniState, str], plain: SafetyTask, state: JaniS
     )
     engine = system.transitions.engine  # type: ignore[attr-defined]
     for i, label in enumerate(labels):
-        likely = plain.model.probabilities(state, str(system.label(label)))
+        likely = plain.probabilities(state, str(system.label(label)))
         own = system.states(outcomes[offsets[i] : offsets[i + 1]])
         assert dict(zip(own, engine.probabilities(id, label), strict=True)) == pytest.approx(likely)
 
@@ -143,7 +144,7 @@ def test_random_states_are_as_in_the_plain_evaluator(
     write_model(instance, path := tmp_path / "model.jani")
     task = load_jani(path)
     system = System(jani_transitions(task))
-    plain = SafetyTask(instance.document)
+    plain = PlainTask(instance.document)
     dice = random.Random(name)
     for _ in range(60):
         drawn = tuple(
@@ -173,7 +174,7 @@ def test_whole_spaces_are_as_in_the_plain_evaluator(
     write_model(instance, path := tmp_path / "model.jani")
     task = load_jani(path)
     system = System(jani_transitions(task))
-    plain = SafetyTask(instance.document)
+    plain = PlainTask(instance.document)
     space = task.space()
     assert {space.state(i) for i in range(space.root_count)} == set(plain.starts())
     for number in range(len(space)):

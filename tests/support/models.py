@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.jani_evaluator import Census
+from support.ground_truth import Census
 
 Choices = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from support.jani_evaluator import State
+from misstep.checking.jani import State
 
 
 def understood(part: Any) -> Any:

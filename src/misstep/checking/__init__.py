@@ -17,12 +17,15 @@ Three rules keep it trustworthy:
   ever becomes VALID or INVALID.
 
 `sas` reads tasks, `semantics` says what an operator does, `plan` validates plans, `run` runs of policies, `dominance`
-bounds that are derived, `strategy` what a safety bug rests on, and `python -m misstep.checking TASK.sas PLAN` checks a
-plan with nothing but Python installed.
+bounds that are derived, and `strategy` what a safety bug rests on; `jani` reads models. `campaign` puts them together
+and checks whole campaigns from their files. `python -m misstep.checking` does it with nothing but Python installed.
 """
 
+from misstep.checking.campaign import check_campaign, check_database
 from misstep.checking.dominance import DerivationReport, DominanceTables, validate_derivation
+from misstep.checking.errors import CheckError
 from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
+from misstep.checking.report import CampaignReport, Finding
 from misstep.checking.run import RunReport, validate_run
 from misstep.checking.sas import SasTask, parse_sas, read_sas
 from misstep.checking.strategy import (
@@ -34,15 +37,20 @@ from misstep.checking.strategy import (
 )
 
 __all__ = [
+    "CampaignReport",
+    "CheckError",
     "DerivationReport",
     "DominanceTables",
     "Failure",
+    "Finding",
     "Fragment",
     "PlanReport",
     "RunReport",
     "SasTask",
     "Situation",
     "StrategyReport",
+    "check_campaign",
+    "check_database",
     "parse_plan",
     "parse_sas",
     "read_plan",

@@ -1,17 +1,28 @@
-"""`python -m misstep.checking TASK.sas PLAN`: check a plan with nothing but Python.
+"""`python -m misstep.checking`: check a campaign, or a plan, with nothing but Python.
 
-Prints one line, `VALID cost N` or `INVALID why`, and exits with 0 or 1. Anything that keeps it
-from answering goes to standard error with the exit code of that error (2, 30 to 39).
+    python -m misstep.checking DIR              all records of the campaign in a folder
+    python -m misstep.checking TASK.sas PLAN    one plan
+
+For a plan it prints one line, `VALID cost N` or `INVALID why`. For a campaign it prints what is wrong with which
+record, how much was checked, and how much has no proof in the files. It exits with 0 if everything that was checked
+is right, and with 1 otherwise. Anything that keeps it from answering goes to standard error with the exit code of
+that error (2, 30 to 39).
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import json
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from misstep.checking.plan import read_plan, validate_plan
+from misstep.checking.campaign import check_campaign
+from misstep.checking.plan import PlanReport, read_plan, validate_plan
+from misstep.checking.report import CampaignReport
 from misstep.checking.sas import read_sas
 from misstep.errors import MisstepError, UsageError
 
@@ -19,23 +30,51 @@ from misstep.errors import MisstepError, UsageError
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m misstep.checking",
-        description="Check that a plan is executable, reaches the goal and costs what it should.",
+        description="Check all records of a campaign, or that a plan is executable, reaches the goal and costs what "
+        "it should.",
         epilog="exit codes: 0 valid, 1 invalid, 2 bad usage, 30-39 bad or unsupported input",
     )
-    parser.add_argument("task", metavar="TASK.sas", help="output of the Fast Downward translator")
-    parser.add_argument("plan", metavar="PLAN", help="one (operator arguments) a line")
+    parser.add_argument(
+        "task",
+        metavar="DIR|TASK.sas",
+        help="folder of a campaign, or output of the Fast Downward translator",
+    )
+    parser.add_argument("plan", metavar="PLAN", nargs="?", help="one (operator arguments) a line")
     parser.add_argument("--state", metavar="VALUES", help='start here, such as "0 2 1"')
     parser.add_argument("--cost", metavar="N", type=int, help="the cost the plan should have")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
-        task = read_sas(options.task)
-        state = None if options.state is None else _state(options.state)
-        report = validate_plan(task, read_plan(options.plan), state, options.cost)
+        report = _campaign(options) if options.plan is None else _plan(options)
     except MisstepError as error:
-        print(error, file=sys.stderr)
+        print(json.dumps(error.as_dict()) if options.json else error, file=sys.stderr)
         return error.exit_code
-    print(report)
+    print(json.dumps(_plain(report)) if options.json else report)
     return 0 if report.valid else 1
+
+
+def _plan(options: argparse.Namespace) -> CampaignReport | PlanReport:
+    task = read_sas(options.task)
+    state = None if options.state is None else _state(options.state)
+    return validate_plan(task, read_plan(options.plan), state, options.cost)
+
+
+def _campaign(options: argparse.Namespace) -> CampaignReport | PlanReport:
+    folder = Path(options.task)
+    if not folder.is_dir():
+        raise UsageError(
+            f"{folder} is no folder", expected="the folder of a campaign, or TASK.sas PLAN"
+        )
+    if options.state is not None or options.cost is not None:
+        raise UsageError("--state and --cost are for plans")
+    return check_campaign(folder)
+
+
+def _plain(report: CampaignReport | PlanReport) -> dict[str, Any]:
+    if isinstance(report, CampaignReport):
+        return report.as_dict()
+    values = dataclasses.asdict(report)
+    return {**values, "failure": None if report.failure is None else report.failure.value}
 
 
 def _state(text: str) -> list[int]:

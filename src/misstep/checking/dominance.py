@@ -1,14 +1,16 @@
 """Validate bounds that are derived by dominance: operators and jumps from a state to a goal.
 
-A jump from t to s claims h*(t) <= h*(s) - D(s,t). D is computed again here, from the tables as they were saved: a state
-has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors' tables,
-the largest over all factorings. That the tables are a dominance function is not checked; all that is made of them is.
+A jump from t to s claims h*(t) <= h*(s) - D(s,t). D is computed again here, from the tables as they were saved: a
+state has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors'
+tables, the largest over all factorings. That the tables are a dominance function is not checked; all that is made
+of them is.
 
 The tables are numbers in little-endian order, 8 bytes each but for the entries of the tables themselves:
 
     factorings; for each: transitive, rounds, steps, factors; for each: variables (count, then each), size,
-    fallback, length of the look-up, the look-up, 1 byte for the width (0: none, 1: 2, 2: 4, 3: 8 bytes), size^2 entries
-    look-up: nodes; for each: variable or -1, left, right, size of right, entries (count, then each; -1: pruned)
+    fallback, length of the look-up, the look-up, 1 byte for the width (0: none, 1: 2, 2: 4, 3: 8 bytes), size^2
+    entries look-up: nodes; for each: variable or -1, left, right, size of right, entries (count, then each; -1:
+    pruned)
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from misstep.checking.plan import after, normalise, operators_by_name
+from misstep.checking.plan import after, normalise, operators_of, step_name
 from misstep.checking.sas import SasTask, State
 from misstep.checking.semantics import check_state, is_goal, refuse_axioms
 
@@ -164,9 +166,11 @@ def validate_derivation(
     claimed_bound: int,
     tables: Values,
 ) -> DerivationReport:
-    """Follow a derivation: `{"operator": NAME}` applies one, `{"state": VALUES, "value": D}` jumps to a state.
+    """Follow a derivation, a list of operators and jumps.
 
-    A jump may carry what its value is made of, `"factors": [{"variables": NUMBERS, "value": N}, ...]`.
+    `{"operator": NAME}` and `{"operator": NUMBER, "name": NAME}` apply an operator, `{"state": VALUES, "value": D}`
+    jumps to a state. A jump may carry what its value is made of, `"factors": [{"variables": NUMBERS, "value": N},
+    ...]`.
     """
     refuse_axioms(task)
     reached = [(check_state(task, state), 0)]
@@ -175,14 +179,15 @@ def validate_derivation(
             return DerivationReport(
                 False, 0, f"step {number} is neither an operator nor a jump: {step}"
             )
-    candidates = operators_by_name(task, [s["operator"] for s in steps if "operator" in s])
+    meant = iter(operators_of(task, [s["operator"] for s in steps if "operator" in s]))
     # Names need not be unique: some choice among the operators of each name has to prove the bound.
     for number, step in enumerate(steps, 1):
         bound = reached[0][1]
         if "operator" in step:
-            reached = after(reached, candidates[normalise(step["operator"])])
+            reached = after(reached, next(meant))
             if not reached:
-                reason = f"step {number} ({step['operator']}) does not apply"
+                name = step_name(task, step["operator"])
+                reason = f"step {number} ({name}) does not apply"
                 return DerivationReport(False, bound, reason)
             continue
         problems = [_jump_problem(step, here, tables) for here, _ in reached]
@@ -221,7 +226,11 @@ def _is_step(task: SasTask, step: Any) -> bool:
     if not isinstance(step, Mapping):
         return False
     if "operator" in step:
-        return isinstance(step["operator"], str)
+        operator = step["operator"]
+        if type(operator) is not int:
+            return isinstance(operator, str)
+        name = step.get("name")
+        return isinstance(name, str) and normalise(name) == step_name(task, operator)
     state = step.get("state")
     return (
         isinstance(step.get("value"), int)

@@ -1,10 +1,10 @@
-"""Validate plans: sequences of operator names, from any state.
+"""Validate plans: sequences of operators, from any state.
 
-A plan names its operators, but names need not be unique: the translator splits an action with a
-negative or disjunctive precondition into several operators of one name. On translator output it
-makes no difference which one is taken, as the parts of one action do the same wherever two of them
-apply. On other files it may, so all choices are followed: VALID means that some real sequence of
-operators with these names does what is claimed, INVALID that none does.
+A step is an operator's number in the file or its name. Numbers leave no choice. A plan file has names, but names
+need not be unique: the translator splits an action with a negative or disjunctive precondition into
+several operators of one name. On translator output it makes no difference which one is taken, as the
+parts of one action do the same wherever two of them apply. On other files it may, so all choices are
+followed: VALID means that some real sequence of operators does what is claimed, INVALID that none does.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from misstep.checking.semantics import (
 )
 from misstep.errors import InputFormatError
 
+Step = str | int  # an operator by its name, or by its number in the file, the first one being 0
 Reached = tuple[State, int]  # a state, and what was spent until there
 
 _SHOWN = 3  # conditions spelled out in a reason; the report has them all
@@ -92,7 +93,7 @@ def parse_plan(text: str, source: str = "<plan>") -> list[str]:
 
 def validate_plan(
     task: SasTask,
-    plan: Sequence[str],
+    plan: Sequence[Step],
     state: Sequence[int] | None = None,
     claimed_cost: int | None = None,
 ) -> PlanReport:
@@ -103,11 +104,9 @@ def validate_plan(
     """
     refuse_axioms(task)
     reached = [(task.initial_state if state is None else check_state(task, state), 0)]
-    candidates = operators_by_name(task, plan)
     ambiguous: list[int] = []
-    for step, text in enumerate(plan, 1):
-        name = normalise(text)
-        same_name = candidates.get(name, [])
+    for step, (given, same_name) in enumerate(zip(plan, operators_of(task, plan), strict=True), 1):
+        name = step_name(task, given)
         choices = [after([here], same_name) for here in reached]
         if not any(choices):
             current, cost = _cheapest(reached)
@@ -162,6 +161,24 @@ def normalise(name: str) -> str:
     if name.startswith("(") and name.endswith(")"):
         name = name[1:-1]
     return " ".join(name.lower().split())
+
+
+def operators_of(task: SasTask, plan: Sequence[Step]) -> list[list[Operator]]:
+    """For each step, the operators that it can mean."""
+    by_name = operators_by_name(task, [step for step in plan if isinstance(step, str)])
+    return [
+        by_name[normalise(step)]
+        if isinstance(step, str)
+        else list(task.operators[step : step + 1] if step >= 0 else ())
+        for step in plan
+    ]
+
+
+def step_name(task: SasTask, step: Step) -> str:
+    if isinstance(step, str):
+        return normalise(step)
+    known = 0 <= step < len(task.operators)
+    return normalise(task.operators[step].name) if known else f"operator {step}"
 
 
 def operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Operator]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from misstep.checking.plan import after, normalise, operators_by_name
+from misstep.checking.plan import Step, after, operators_of, step_name
 from misstep.checking.sas import SasTask, State
 from misstep.checking.semantics import check_state, is_applicable, is_goal, refuse_axioms
 
@@ -30,9 +30,9 @@ class RunReport:
 def validate_run(
     task: SasTask,
     states: Sequence[Sequence[int]],
-    operators: Sequence[str],
+    operators: Sequence[Step],
     outcome: str,
-    named: str | None = None,
+    named: Step | None = None,
     claimed_cost: int | None = None,
 ) -> RunReport:
     """Follow a run step by step. `named` is the operator that the policy chose where it did not apply."""
@@ -42,19 +42,20 @@ def validate_run(
         return RunReport(
             False, 0, f"no run: {len(path)} states, {len(operators)} operators, outcome {outcome}"
         )
-    candidates = operators_by_name(task, [*operators, *([] if named is None else [named])])
+    candidates = operators_of(task, operators)
     cost = 0
     reached = [(path[0], 0)]
     seen: set[State] = set()
-    for step, (text, here, there) in enumerate(zip(operators, path, path[1:], strict=False), 1):
+    for step, (meant, here, there) in enumerate(zip(candidates, path, path[1:], strict=False), 1):
         seen.add(here)
         if is_goal(here, task):
             return RunReport(False, cost, f"step {step} leaves a goal state")
         # Names need not be unique; the one that was chosen leads to the next state.
-        choices = after(reached, candidates[normalise(text)])
+        choices = after(reached, meant)
         reached = [choice for choice in choices if choice[0] == there]
         if not reached:
-            return RunReport(False, cost, f"step {step} ({text}) does not lead to the next state")
+            name = step_name(task, operators[step - 1])
+            return RunReport(False, cost, f"step {step} ({name}) does not lead to the next state")
         cost = reached[0][1]
         if there in seen and not (outcome == "loop" and step == len(operators)):
             return RunReport(False, cost, f"step {step} comes back to a state seen before")
@@ -67,8 +68,10 @@ def validate_run(
     if outcome == "inapplicable":
         if named is None:
             return RunReport(False, cost, "the operator that did not apply is not given")
-        if any(is_applicable(last, operator) for operator in candidates[normalise(named)]):
-            return RunReport(False, cost, f"({named}) applies in the last state")
+        (meant,) = operators_of(task, [named])
+        if any(is_applicable(last, operator) for operator in meant):
+            name = step_name(task, named)
+            return RunReport(False, cost, f"({name}) applies in the last state")
     if claimed_cost is None or (last, claimed_cost) in reached:
         return RunReport(True, cost if claimed_cost is None else claimed_cost)
     return RunReport(False, cost, f"it costs {cost}, not {claimed_cost}")

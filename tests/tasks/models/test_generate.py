@@ -6,17 +6,18 @@ import hashlib
 import json
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from misstep.checking.jani import evaluate
 from misstep.errors import InputFileError, UsageError
 from misstep.tasks.domains.dice import Dice
 from misstep.tasks.models import MODELS, generate_model, write_model
 from misstep.tasks.parameters import Parameter
-from support.jani_evaluator import SafetyTask, census, evaluate, explore, safe_states
-from support.jani_evaluator.expressions import number, parts
+from support.ground_truth import census, explore, safe_states
 from support.models import VARIANTS, Choices, described
+from support.plain_task import PlainTask, parts
 
 # SHA-256 of the file with default parameters and seed 0, shortened. A change here breaks the
 # reproducibility of what users have published, and needs a line in the changelog.
@@ -35,8 +36,8 @@ GOLDEN = {
 variants = pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
 
 
-def task_of(name: str, which: str = "safety", **choices: Any) -> SafetyTask:
-    return SafetyTask(generate_model(name, **choices).document, which)
+def task_of(name: str, which: str = "safety", **choices: Any) -> PlainTask:
+    return PlainTask(generate_model(name, **choices).document, which)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -70,9 +71,9 @@ def test_the_name_says_how_to_generate_it_again() -> None:
 @variants
 def test_drawn_starts_meet_the_condition(name: str, choices: Choices) -> None:
     instance = generate_model(name, **choices)
-    task = SafetyTask(instance.document)
+    task = PlainTask(instance.document)
     condition = instance.document["properties"][0]["expression"]["start"]
-    drawn = SafetyTask(instance.document, "sampled").starts()
+    drawn = PlainTask(instance.document, "sampled").starts()
     assert 1 <= len(drawn) <= 50
     assert all(task.holds(condition, start) for start in drawn)
     assert all(not task.is_unsafe(start) for start in drawn)
@@ -132,7 +133,7 @@ def test_edges_are_complete_distributions_over_declared_names(name: str, choices
     assert list(dict.fromkeys(edge["action"] for edge in edges)) == labels
     for edge in edges:
         written = [d.get("probability", {"exp": 1})["exp"] for d in edge["destinations"]]
-        shares = [number(evaluate(share, {})) for share in written]
+        shares = [cast(float, evaluate(share, {})) for share in written]
         assert math.isclose(sum(shares), 1)
         for destination in edge["destinations"]:
             assert {a["ref"] for a in destination["assignments"]} <= variables
@@ -202,7 +203,7 @@ def test_files_are_not_overwritten_by_accident(tmp_path: Any) -> None:
 # What the variants change
 
 
-def at_the_end(park: bool) -> tuple[SafetyTask, Any]:
+def at_the_end(park: bool) -> tuple[PlainTask, Any]:
     task = task_of("one-way-line", cells=4, packages=2, park=park)
     names = {"load_0": 2, "load_1": 0, "load_2": 0, "load_3": 0}
     return task, task.state({**names, "pos": 3, "vel": 0, "cargo": 0})
@@ -299,7 +300,7 @@ def test_nothing_is_applicable_beyond_the_horizon() -> None:
 @pytest.mark.parametrize("name", ["one-way-line", "two-way-line"])
 def test_the_informative_distance_holds_when_unsafe_and_before_every_crash(name: str) -> None:
     task = task_of(name, cells=5, packages=1, drop=True, ice="2")
-    distance = task.expression["x-distance"]
+    distance = task.property["x-distance"]
     space = explore(task)
     for i, state in enumerate(space.states):
         if i in space.goals:

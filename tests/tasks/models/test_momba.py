@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from misstep.checking.jani import State
 from misstep.tasks.models import generate_model
-from support.jani_evaluator import SafetyTask, State
 from support.models import VARIANTS, Choices, described
 from support.momba import understood, values
+from support.plain_task import PlainTask
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # what it does while it is imported is not our business
@@ -41,8 +42,8 @@ def successors(theirs: Any) -> dict[str, set[State]]:
 def test_the_same_successors_on_random_walks(name: str, choices: Choices) -> None:
     dice = random.Random(0)
     instance = generate_model(name, starts=5, **choices)
-    task = SafetyTask(instance.document)
-    for start in SafetyTask(instance.document, "sampled").starts():
+    task = PlainTask(instance.document)
+    for start in PlainTask(instance.document, "sampled").starts():
         named = task.named(start)
         document = {**understood(instance.document), "properties": []}
         for variable in document["variables"]:

@@ -15,7 +15,7 @@ Radius = float  # 0, 1, 2, ... or infinity
 
 
 class System(Protocol):
-    """What is explored: a SafetyTask, or anything with these four methods."""
+    """What is explored: a PlainTask, or anything with these four methods."""
 
     def starts(self) -> Any: ...
     def is_unsafe(self, state: Any) -> bool: ...

@@ -1,0 +1,12 @@
+"""The checker's own error: something keeps it from answering. A wrong record is an answer, not an error."""
+
+from __future__ import annotations
+
+from misstep.errors import InputFormatError
+
+
+class CheckError(InputFormatError, ValueError):
+    """What is to be checked is damaged, or uses what the checker does not know."""
+
+
+__all__ = ["CheckError"]

@@ -1,0 +1,377 @@
+"""A model: its automata, how they move together, and the outcomes of a state.
+
+A vector says which action each automaton contributes to one label. Without vectors, one automaton alone does what
+its edges say, and several ones do nothing together. An edge without an action is silent, and so is a vector without
+a result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from misstep.checking.jani.declarations import (
+    Cells,
+    Slot,
+    Variable,
+    flat,
+    read_constants,
+    read_variable,
+    terms_of,
+)
+from misstep.checking.jani.errors import ModelError, OutOfBoundsError, UnsupportedModelError
+from misstep.checking.jani.expressions import (
+    Function,
+    Operand,
+    Registers,
+    Scope,
+    compile_expression,
+    condition,
+    converted,
+    scalar,
+    shape_of,
+)
+from misstep.checking.jani.nodes import Node, items, member, names, optional, refuse, text
+from misstep.checking.jani.operators import Scalar
+from misstep.checking.jani.steps import Assignment, Destination, Edge, assign, fire
+from misstep.checking.jani.types import Type
+
+State = tuple[Scalar, ...]
+SILENT = "τ"
+Vector = tuple[tuple[int, str | None], ...]  # the automata that take part, with their actions
+
+
+@dataclass
+class Automaton:
+    name: str
+    node: Node
+    locations: list[str]
+    initial: list[int]
+    slot: int | None  # of its location; None if it has only one
+    edges: dict[tuple[int, str | None], list[Edge]] = field(default_factory=dict)
+    transients: dict[int, list[Assignment]] = field(default_factory=dict)  # by location
+
+    def location(self, name: Node) -> int:
+        if name not in self.locations:
+            raise ModelError(f"the automaton {self.name!r} has no location {name!r}")
+        return self.locations.index(name)
+
+    def here(self, registers: Registers) -> int:
+        return 0 if self.slot is None else int(registers[self.slot])
+
+
+class Model:
+    def __init__(
+        self,
+        document: Node,
+        parameters: Mapping[str, Scalar] | None = None,
+        *,
+        out_of_bounds: str = "error",
+        silent: str = "refuse",
+    ) -> None:
+        if out_of_bounds not in ("error", "disable") or silent not in ("refuse", "as_action"):
+            raise ModelError(f"no such options: out_of_bounds={out_of_bounds!r}, silent={silent!r}")
+        self.document = document
+        self._disables = out_of_bounds == "disable"
+        _check_header(document)
+        features = items(document, "features")
+        self.constants = read_constants(
+            document, parameters or {}, "trigonometric-functions" in features
+        )
+        self.actions = names(document, "actions")
+        self.automata = _automata(document)
+        self.variables = _variables(document, self.automata, self.constants)
+        self._place_variables()
+        for automaton in self.automata:
+            self._read_automaton(automaton)
+        self._read_vectors(silent == "as_action")
+
+    # Reading
+
+    def _place_variables(self) -> None:
+        """Slots of the state come first, then those of transient variables, which are no part of it."""
+        self.slots: list[Slot] = []
+        for automaton in self.automata:
+            if automaton.slot is not None:
+                kind = Type("int", 0, len(automaton.locations) - 1)
+                self.slots.append(Slot(f"{automaton.name}.location", kind))
+        self.cells: dict[str, Cells] = {}
+        first = len(self.slots)
+        for variable in sorted(self.variables, key=lambda v: v.transient):
+            self.cells[variable.name] = variable.cells(first)
+            first += len(variable.slots)
+            if not variable.transient:
+                self.slots += variable.slots
+        self._fresh: State = tuple(
+            value
+            for variable in self.variables
+            if variable.transient and variable.initial is not None
+            for value in flat(variable.initial)
+        )
+
+    def scope(self, owner: str | None, transients: bool = False) -> Scope:
+        """What an automaton can name, or what global expressions can (None)."""
+        return self.constants.extended(
+            {
+                v.bare: terms_of(self.cells[v.name], v.type)
+                for v in self.variables
+                if v.owner in (None, owner) and (transients or not v.transient)
+            }
+        )
+
+    def property_scope(self) -> Scope:
+        """What properties can name: all variables, those of automata with their automaton where they need it."""
+        return self.constants.extended(
+            {
+                v.name: terms_of(self.cells[v.name], v.type)
+                for v in self.variables
+                if not v.transient
+            }
+        )
+
+    def _read_automaton(self, automaton: Automaton) -> None:
+        plain = self.scope(automaton.name)
+        writable = self.scope(automaton.name, transients=True)
+        for number, location in enumerate(items(automaton.node, "locations")):
+            refuse(location, "time-progress")
+            automaton.transients[number] = [
+                self._transient_value(item, automaton, plain)
+                for item in items(location, "transient-values")
+            ]
+        for node in items(automaton.node, "edges"):
+            refuse(node, "rate")
+            action = optional(node, "action")
+            if action is not None and action not in self.actions:
+                raise ModelError(f"there is no action {action!r}")
+            guard = optional(node, "guard")
+            edge = Edge(
+                condition(True if guard is None else guard, plain),
+                tuple(
+                    self._destination(item, automaton, plain, writable)
+                    for item in items(node, "destinations")
+                ),
+            )
+            key = automaton.location(member(node, "location")), action
+            automaton.edges.setdefault(key, []).append(edge)
+
+    def _destination(
+        self, node: Node, automaton: Automaton, plain: Scope, writable: Scope
+    ) -> Destination:
+        given = optional(node, "probability")
+        probability = converted(scalar(1.0 if given is None else given, plain), "real")
+        return Destination(
+            probability.value,
+            automaton.location(member(node, "location")),
+            tuple(
+                self._assignment(item, automaton, writable) for item in items(node, "assignments")
+            ),
+        )
+
+    def _transient_value(self, node: Node, automaton: Automaton, plain: Scope) -> Assignment:
+        variable, _ = self._target(member(node, "ref"), automaton, plain)
+        if not variable.transient:
+            raise ModelError(f"{variable.name!r} is no transient variable")
+        return self._assignment(node, automaton, plain)
+
+    def _assignment(self, node: Node, automaton: Automaton, scope: Scope) -> Assignment:
+        level = optional(node, "index")
+        if level is not None and type(level) is not int:
+            raise ModelError(f"the index {level!r} of an assignment is no integer")
+        variable, indices = self._target(member(node, "ref"), automaton, scope)
+        target = self.cells[variable.name]
+        value = compile_expression(member(node, "value"), scope)
+        if shape_of(target)[len(indices) :] != shape_of(value) or len(indices) > len(
+            shape_of(target)
+        ):
+            raise ModelError(f"what is assigned to {variable.name!r} has another shape")
+        values = tuple(_functions(value, variable.type.base))
+        single = Type(variable.type.base, variable.type.low, variable.type.high)
+        return Assignment(level or 0, target, indices, values, single)
+
+    def _target(
+        self, reference: Node, automaton: Automaton, scope: Scope
+    ) -> tuple[Variable, tuple[Function, ...]]:
+        indices: list[Function] = []
+        while isinstance(reference, Mapping) and optional(reference, "op") == "aa":
+            index = converted(scalar(member(reference, "index"), scope), "int")
+            indices.insert(0, index.value)
+            reference = member(reference, "exp")
+        for variable in self.variables:
+            if variable.bare == reference and variable.owner in (None, automaton.name):
+                return variable, tuple(indices)
+        raise ModelError(f"{reference!r} is no variable of {automaton.name!r}")
+
+    def _read_vectors(self, as_action: bool) -> None:
+        found: list[tuple[str | None, Vector]] = []
+        system = optional(self.document, "system")
+        if optional(system, "syncs") is not None:
+            found += [self._vector(sync) for sync in items(system, "syncs")]
+        elif len(self.automata) == 1:
+            found += [(action, ((0, action),)) for action in self.actions]
+        for i, automaton in enumerate(self.automata):
+            if any(action is None for _, action in automaton.edges):
+                found.append((None, ((i, None),)))
+        results = {result for result, _ in found}
+        self.labels = [action for action in self.actions if action in results]
+        if as_action and None in results and SILENT not in self.labels:
+            self.labels.append(SILENT)
+        self._vectors: list[list[Vector]] = [[] for _ in self.labels]
+        self._refused: list[Vector] = []
+        for result, vector in found:
+            if result is None and not as_action:
+                self._refused.append(vector)
+            else:
+                self._vectors[self.labels.index(SILENT if result is None else result)].append(
+                    vector
+                )
+
+    def _vector(self, sync: Node) -> tuple[str | None, Vector]:
+        actions, result = items(sync, "synchronise"), optional(sync, "result")
+        if len(actions) != len(self.automata) or all(action is None for action in actions):
+            raise ModelError("a synchronisation vector does not fit the system")
+        for action in (*actions, result):
+            if action is not None and action not in self.actions:
+                raise ModelError(f"there is no action {action!r}")
+        return result, tuple((i, action) for i, action in enumerate(actions) if action is not None)
+
+    # Outcomes
+
+    def outcomes(self, state: State) -> dict[str, list[State]]:
+        """The outcomes of each label that applies, labels in declared order, no outcome twice."""
+        self._loaded(state)  # an error also where no label is left
+        found = {label: self.outcomes_of(state, number) for number, label in enumerate(self.labels)}
+        return {label: reached for label, reached in found.items() if reached}
+
+    def outcomes_of(self, state: State, label: int) -> list[State]:
+        """The outcomes of one label, by its number; none if it does not apply."""
+        return list(dict.fromkeys(s for step in self.steps(state, label) for s, _ in step))
+
+    def is_applicable(self, state: State, label: int) -> bool:
+        """Like asking for outcomes, but an error that only an assignment meets is not met."""
+        if self._disables:
+            return bool(self.outcomes_of(state, label))
+        registers = self._loaded(state)
+        return any(any(True for _ in self._enabled(v, registers)) for v in self._vectors[label])
+
+    def is_dead_end(self, state: State) -> bool:
+        self._loaded(state)
+        return not any(self.is_applicable(state, label) for label in range(len(self.labels)))
+
+    def steps(self, state: State, label: int) -> Iterator[list[tuple[State, float]]]:
+        """For each way to take edges together: where they lead, with probabilities."""
+        registers = self._loaded(state)
+        for vector in self._vectors[label]:
+            for edges in self._enabled(vector, registers):
+                try:
+                    yield [
+                        (self._moved(vector, destinations, after), probability)
+                        for probability, destinations, after in fire(edges, registers)
+                    ]
+                except OutOfBoundsError:
+                    if not self._disables:
+                        raise
+
+    def _loaded(self, state: State) -> Registers:
+        """The values of all variables. A silent step that nobody can choose is an error of the model."""
+        registers: Registers = state
+        if self._fresh:
+            registers = (*state, *self._fresh)
+            given = [a for m in self.automata for a in m.transients[m.here(state)]]
+            try:
+                registers = assign(given, registers)
+            except OutOfBoundsError as error:  # no assignment of an edge, so it disables none
+                raise ModelError(f"the value of a transient variable: {error}") from None
+        for vector in self._refused:
+            for _ in self._enabled(vector, registers):
+                raise ModelError("a silent step is possible, and silent steps are refused")
+        return registers
+
+    def _enabled(self, vector: Vector, registers: Registers) -> Iterator[Sequence[Edge]]:
+        choices = []
+        for i, action in vector:
+            automaton = self.automata[i]
+            edges = automaton.edges.get((automaton.here(registers), action), [])
+            choices.append([edge for edge in edges if edge.guard(registers)])
+            if not choices[-1]:
+                return
+        yield from product(*choices)
+
+    def _moved(
+        self, vector: Vector, destinations: Sequence[Destination], registers: Registers
+    ) -> State:
+        after = list(registers[: len(self.slots)])
+        for (i, _), destination in zip(vector, destinations, strict=True):
+            slot = self.automata[i].slot
+            if slot is not None:
+                after[slot] = destination.location
+        return tuple(after)
+
+
+def _functions(operand: Operand, kind: str) -> Iterator[Function]:
+    if isinstance(operand, tuple):
+        for element in operand:
+            yield from _functions(element, kind)
+    else:
+        yield converted(operand, kind).value
+
+
+def _check_header(document: Node) -> None:
+    if member(document, "jani-version") != 1:
+        raise UnsupportedModelError(
+            f"version {document['jani-version']!r} of JANI is not supported"
+        )
+    if member(document, "type") not in ("lts", "mdp", "dtmc"):
+        raise UnsupportedModelError(f"the model type {document['type']!r} is not supported")
+    refuse(document, "functions", "datatypes")
+
+
+def _automata(document: Node) -> list[Automaton]:
+    """Those of the system, in its order."""
+    by_name = dict(zip(names(document, "automata"), items(document, "automata"), strict=True))
+    system = optional(document, "system")
+    chosen = list(by_name)
+    if system is not None:
+        for element in items(system, "elements"):
+            refuse(element, "input-enable")
+        chosen = [text(element, "automaton") for element in items(system, "elements")]
+    if not chosen or (system is None and len(chosen) > 1):
+        raise ModelError("the model does not say which automata take part")
+    automata: list[Automaton] = []
+    places = 0
+    for name in chosen:
+        if name not in by_name:
+            raise ModelError(f"there is no automaton {name!r}")
+        if chosen.count(name) > 1:
+            raise UnsupportedModelError(
+                f"the automaton {name!r} is used twice, which is not supported"
+            )
+        node = by_name[name]
+        refuse(node, "functions")
+        locations = names(node, "locations")
+        automaton = Automaton(name, node, locations, [], places if len(locations) > 1 else None)
+        places += len(locations) > 1
+        automaton.initial = [automaton.location(x) for x in items(node, "initial-locations")]
+        if not automaton.initial:
+            raise ModelError(f"the automaton {name!r} has no initial location")
+        automata.append(automaton)
+    return automata
+
+
+def _variables(document: Node, automata: list[Automaton], constants: Scope) -> list[Variable]:
+    declared: list[tuple[str | None, Node]] = [(None, v) for v in items(document, "variables")]
+    declared += [(a.name, v) for a in automata for v in items(a.node, "variables")]
+    count = Counter(text(node, "name") for _, node in declared)
+    found: list[Variable] = []
+    for owner, node in declared:
+        variable = read_variable(node, owner, count[text(node, "name")] == 1, constants)
+        # Another automaton may use the name again; nobody may hide a global variable or a constant.
+        clash = any(v.bare == variable.bare and v.owner in (None, owner) for v in found)
+        if clash or variable.bare in constants.names:
+            raise ModelError(f"{variable.bare!r} is declared twice")
+        found.append(variable)
+    return found
+
+
+__all__ = ["SILENT", "Automaton", "Model", "State"]

@@ -1,0 +1,104 @@
+"""What edges do: which destinations they can lead to, and what the assignments on the way write.
+
+Assignments have an index. Those of one index read the same values and write together, the smallest index first. A
+variable that is assigned twice at one index is an error, also by two edges that are taken together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from misstep.checking.jani.declarations import Cells
+from misstep.checking.jani.errors import ModelError
+from misstep.checking.jani.expressions import Function, Registers, position
+from misstep.checking.jani.operators import Scalar
+from misstep.checking.jani.types import Type
+
+TOLERANCE = 1e-6  # of the sum of the probabilities of an edge
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    level: int  # called index in JANI
+    target: Cells
+    indices: tuple[Function, ...]  # into the target
+    values: tuple[Function, ...]  # one for each cell that is written
+    type: Type
+
+    def writes(self, registers: Registers) -> Iterable[tuple[int, Scalar]]:
+        target = self.target
+        for index in self.indices:
+            assert isinstance(target, tuple)
+            target = target[position(index(registers), len(target))]
+        for cell, value in zip(flat_cells(target), self.values, strict=True):
+            yield cell, self.type.store(value(registers))
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    probability: Function
+    location: int
+    assignments: tuple[Assignment, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    guard: Function
+    destinations: tuple[Destination, ...]
+
+    def possible(self, registers: Registers) -> list[tuple[float, Destination]]:
+        """The destinations of positive probability."""
+        weighed = [(float(d.probability(registers)), d) for d in self.destinations]
+        if any(probability < 0 for probability, _ in weighed):
+            raise ModelError("a probability is negative")
+        total = sum(probability for probability, _ in weighed)
+        if abs(total - 1) > TOLERANCE:
+            raise ModelError(f"the probabilities of an edge sum to {total}")
+        return [(probability, d) for probability, d in weighed if probability > 0]
+
+
+def fire(
+    edges: Sequence[Edge], registers: Registers
+) -> Iterable[tuple[float, Sequence[Destination], Registers]]:
+    """Take edges together: for each combination of destinations its probability, and the values afterwards."""
+    for combination in product(*(edge.possible(registers) for edge in edges)):
+        probability = 1.0
+        for share, _ in combination:
+            probability *= share
+        destinations = [destination for _, destination in combination]
+        yield probability, destinations, _assigned(destinations, registers)
+
+
+def _assigned(destinations: Iterable[Destination], registers: Registers) -> Registers:
+    assignments = [a for destination in destinations for a in destination.assignments]
+    for level in sorted({assignment.level for assignment in assignments}):
+        together = [assignment for assignment in assignments if assignment.level == level]
+        registers = assign(together, registers)
+    return registers
+
+
+def assign(assignments: Iterable[Assignment], registers: Registers) -> Registers:
+    """The values after assignments of one index."""
+    written: dict[int, Scalar] = {}
+    for assignment in assignments:
+        for cell, value in assignment.writes(registers):
+            if cell in written:
+                raise ModelError("a variable is assigned twice at one index")
+            written[cell] = value
+    after = list(registers)
+    for cell, value in written.items():
+        after[cell] = value
+    return tuple(after)
+
+
+def flat_cells(cells: Cells) -> Iterable[int]:
+    if isinstance(cells, tuple):
+        for cell in cells:
+            yield from flat_cells(cell)
+    else:
+        yield cells
+
+
+__all__ = ["Assignment", "Destination", "Edge", "assign", "fire", "flat_cells"]

@@ -1,0 +1,304 @@
+"""Records of JANI models, checked from the files of the model and the stored tables.
+
+An unsafe run is a bug of the policy in those of its states from where unsafe states can be avoided. So a record
+needs two things: the run, which is followed label by label, and a strategy, which is followed to everything that it
+can get to.
+
+How many deviations from the policy a strategy has can be counted only where the policy's decisions are known, that
+is on the stored runs. Elsewhere it is taken to agree, so that the count is a lower bound, which a campaign with a
+radius is held to.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from misstep.checking.errors import CheckError
+from misstep.checking.jani import SafetyTask, State
+from misstep.checking.planning_records import shares_problem
+from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.stored import (
+    Store,
+    StoredFault,
+    StoredRun,
+    StoredState,
+    StoredTask,
+    StoredVerdict,
+    cost,
+    integer,
+    integers,
+    loaded,
+    source_of,
+)
+from misstep.checking.strategy import Situation, validate_strategy
+from misstep.errors import MisstepError
+
+VERDICTS = ("BUG", "NOT A BUG", "UNKNOWN")
+LARGEST_STRATEGY = 2000  # larger ones are not kept
+NESTED = "an expression of the model is nested too deeply for the checker"
+
+
+class Followed(NamedTuple):
+    states: list[State]
+    labels: list[int]
+
+
+class ModelRecords:
+    def __init__(self, store: Store, task: StoredTask, report: CampaignReport) -> None:
+        self.name = task.name
+        self.report = report
+        self.task = SafetyTask.from_source(source_of(task))
+        radius = store.setting("model", "radius")
+        if radius is None or not (radius == "inf" or radius.isdecimal()):
+            raise CheckError(
+                f"the radius of the campaign is {radius!r}", expected="a number or inf"
+            )
+        self.radius = math.inf if radius == "inf" else int(radius)
+        self.entries = store.states(task.id)
+        self.runs = {run.number: run for run in store.runs(task.id)}
+        self.verdicts: dict[int, list[StoredVerdict]] = defaultdict(list)
+        for verdict in store.verdicts(task.id):
+            self.verdicts[verdict.number].append(verdict)
+        self.faults: dict[int, list[StoredFault]] = defaultdict(list)
+        for fault in store.faults(task.id):
+            self.faults[fault.run].append(fault)
+        self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
+        self._successors: dict[tuple[State, int], list[State]] = {}
+
+    def findings(self) -> Iterator[Finding]:
+        """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
+        runs = {number: self._followed(run) for number, run in self.runs.items()}
+        wrong = {
+            number: list(self._wrong_faults(number, runs.get(number))) for number in self.faults
+        }
+        first: dict[int, int] = {}  # of a run: the smallest step that a record tests
+        for entry in self.entries:
+            problem = self._checked(entry, runs)
+            if isinstance(entry.run, int) and isinstance(entry.step, int):
+                first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
+                later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
+                problem = problem or next(iter(later), None)
+            yield Finding(f"{self.name}:{entry.number}", problem)
+        for number, run in runs.items():
+            if isinstance(run, str) and number not in first:
+                yield Finding(f"{self.name} run {number}", run)
+        for number, faults in wrong.items():
+            for step, text in faults:
+                if step < first.get(number, math.inf):
+                    yield Finding(f"{self.name} run {number}", text)
+        for number in sorted(self.verdicts.keys() - {entry.number for entry in self.entries}):
+            yield Finding(f"{self.name}:{number}", "a verdict without a state")
+
+    def _checked(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
+        try:
+            return self._problem(entry, runs)
+        except MisstepError as error:
+            return str(error)
+        except RecursionError:
+            return NESTED
+
+    def _problem(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
+        state = self.task.read_state(loaded(entry.state, "the state"))
+        run = runs.get(integer(entry.run, "the number of the run"), "there is no such run")
+        if isinstance(run, str):
+            return f"run {entry.run}: {run}"
+        step = integer(entry.step, "the step of the run")
+        if not 0 <= step < len(run.labels) or run.states[step] != state:
+            return f"run {entry.run} is not in this state at step {step}"
+        for verdict in self.verdicts[entry.number]:
+            if problem := self._verdict_problem(verdict, state):
+                return f"oracle {verdict.oracle}: {problem}"
+        return None
+
+    def _outcomes(self, state: State, label: int) -> list[State]:
+        """Kept, as runs and strategies pass the same states often."""
+        key = (state, label)
+        if key not in self._successors:
+            if len(self._successors) > 200_000:
+                self._successors.clear()
+            self._successors[key] = self.task.model.outcomes_of(state, label)
+        return self._successors[key]
+
+    def _is_label(self, label: int) -> bool:
+        return 0 <= label < len(self.task.labels)
+
+    def _label(self, label: int) -> str:
+        return self.task.labels[label] if self._is_label(label) else f"label {label}"
+
+    # Runs
+
+    def _followed(self, run: StoredRun) -> Followed | str:
+        """The run, or why it is none into an unsafe state."""
+        try:
+            labels = integers(run.operators, "the run")
+            found = loaded(run.states, "the states of the run")
+            if not isinstance(found, list) or len(found) != len(labels) + 1:
+                return "it has to have one state more than labels"
+            states = [self.task.read_state(state) for state in found]
+            problem = self._run_problem(run, Followed(states, labels))
+        except MisstepError as error:
+            return str(error)
+        except RecursionError:
+            return NESTED
+        if problem is not None:
+            return problem
+        for state, label in zip(states, labels, strict=False):
+            self.decisions.setdefault(state, label)
+        self.report.checked["runs"] += 1
+        return Followed(states, labels)
+
+    def _run_problem(self, stored: StoredRun, run: Followed) -> str | None:
+        if (stored.outcome, stored.cost, stored.named) != ("unsafe", None, None):
+            return f"the outcome is {stored.outcome!r}, or it has a cost"
+        if not self.task.is_start(run.states[0]):
+            return "it does not begin in a start state"
+        for step, (state, label) in enumerate(zip(run.states, run.labels, strict=False)):
+            if self.task.is_unsafe(state) or self.task.is_goal(state):
+                return f"step {step} leaves a state where runs end"
+            if not self._is_label(label):
+                return f"step {step} is label {label}, which does not exist"
+            outcomes = self._outcomes(state, label)
+            if not outcomes:
+                return f"step {step} ({self._label(label)}) does not apply"
+            if run.states[step + 1] not in outcomes:
+                return f"step {step} ({self._label(label)}) does not lead to the next state"
+        return None if self.task.is_unsafe(run.states[-1]) else "the last state is not unsafe"
+
+    # Verdicts
+
+    def _verdict_problem(self, verdict: StoredVerdict, state: State) -> str | None:
+        if verdict.verdict not in VERDICTS:
+            return f"no such verdict: {verdict.verdict!r}"
+        if any(
+            x is not None for x in (verdict.plan, verdict.derivation, verdict.lower, verdict.upper)
+        ):
+            return "a plan, a derivation or bounds for a model"
+        low, high = cost(verdict.low, "low"), cost(verdict.high, "high")
+        if low > high:
+            return f"the smallest radius is {low} to {high}, which is no interval"
+        is_bug = verdict.verdict == "BUG"
+        if verdict.kind != ("unsafe" if is_bug else None):
+            return f"the kind of {verdict.verdict} is {verdict.kind!r}"
+        if not is_bug:
+            if verdict.strategy is not None:
+                return f"there is a strategy, and the verdict is {verdict.verdict}"
+            self.report.checked["verdicts"] += 1
+            self.report.not_checked["verdicts NOT A BUG"] += verdict.verdict == "NOT A BUG"
+            return None
+        if high == 0:
+            return "a radius of 0 would mean that the policy is safe here"
+        if low > self.radius:
+            return f"the smallest radius is at least {low}, and the campaign's radius {self.radius}"
+        if problem := self._strategy_problem(verdict, state):
+            return problem
+        self.report.checked["verdicts"] += 1
+        return None
+
+    def _strategy_problem(self, verdict: StoredVerdict, state: State) -> str | None:
+        size = None if verdict.size is None else integer(verdict.size, "the size of the strategy")
+        if verdict.strategy is None:
+            if size is None or size <= LARGEST_STRATEGY:
+                return "a bug without a strategy"
+            self.report.not_checked["strategies"] += 1
+            return None
+        strategy = self._strategy(verdict.strategy)
+        if size is not None and size != len(strategy):
+            return f"the strategy has {len(strategy)} states, not {size}"
+        fragment = self._fragment(state, strategy)
+        report = validate_strategy(fragment, state, strategy, self.radius)
+        if not report.valid:
+            return f"the strategy: {report.reason}"
+        self.report.checked["strategies"] += 1
+        counted = all(s in self.decisions for s in fragment if s in strategy)
+        if counted and report.deviations < cost(verdict.low, "low"):
+            return f"the strategy has {report.deviations} deviations, below the smallest radius"
+        if cost(verdict.low, "low") > 1 or verdict.high is not None:
+            self.report.not_checked["radii"] += 1
+        return None
+
+    def _strategy(self, text: object) -> dict[State, int]:
+        found = loaded(text, "the strategy")
+        if not isinstance(found, list):
+            raise CheckError("the strategy is no list")
+        strategy: dict[State, int] = {}
+        for pair in found:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise CheckError("the strategy is no list of states with labels")
+            state = self.task.read_state(pair[0])
+            if state in strategy:
+                raise CheckError("the strategy has a state twice")
+            strategy[state] = integer(pair[1], "a label of the strategy")
+        return strategy
+
+    def _fragment(self, start: State, strategy: dict[State, int]) -> dict[State, Situation]:
+        """What the model says about each state that the strategy can get to."""
+        fragment: dict[State, Situation] = {}
+        open_states = [start]
+        while open_states:
+            state = open_states.pop()
+            if state in fragment:
+                continue
+            fragment[state] = self._situation(state, strategy.get(state))
+            for outcomes in fragment[state].actions.values():
+                open_states += [o for o in outcomes if isinstance(o, tuple)]
+        return fragment
+
+    def _situation(self, state: State, label: int | None) -> Situation:
+        if self.task.is_unsafe(state) or self.task.is_goal(state):
+            return Situation(self.task.is_unsafe(state), not self.task.is_unsafe(state), None, {})
+        applies = label is not None and self._is_label(label)
+        outcomes = self._outcomes(state, label) if applies and label is not None else []
+        if outcomes and label is not None:
+            return Situation(False, False, self.decisions.get(state, label), {label: outcomes})
+        # Whatever applies here, it is not what the strategy says.
+        return Situation(False, False, None, {} if self.task.model.is_dead_end(state) else {-1: []})
+
+    # Faults
+
+    def _wrong_faults(self, number: int, run: Followed | str | None) -> Iterator[tuple[int, str]]:
+        """Steps of a run with wrong faults, and what is wrong; those of a wrong run are not looked at."""
+        for fault in self.faults[number]:
+            try:
+                problem = "there is no such run" if run is None else None
+                if isinstance(run, Followed):
+                    problem = self._fault_problem(fault, run)
+            except MisstepError as error:
+                problem = str(error)
+            except RecursionError:
+                problem = NESTED
+            if problem is not None:
+                yield fault.step, f"the fault at step {fault.step}: {problem}"
+
+    def _fault_problem(self, fault: StoredFault, run: Followed) -> str | None:
+        if not 0 <= fault.step < len(run.labels):
+            return "the run has no such step"
+        here, label = run.states[fault.step], run.labels[fault.step]
+        if self.task.read_state(loaded(fault.state, "the state")) != here:
+            return "the run is in another state there"
+        if fault.decision != label:
+            return f"the policy's decision is {self._label(label)}, not label {fault.decision}"
+        if fault.better is not None:
+            better = integer(fault.better, "the better label")
+            if better == label:
+                return "the better label is the policy's own"
+            if not self._is_label(better) or not self.task.model.is_applicable(here, better):
+                return f"the better label ({self._label(better)}) does not apply"
+        if cost(fault.low, "low") > cost(fault.high, "high"):
+            return f"it loses {fault.low} to {fault.high}, which is no interval"
+        if problem := shares_problem(fault):
+            return problem
+        if fault.outcome is not None:
+            outcome = self.task.read_state(loaded(fault.outcome, "the outcome"))
+            if outcome not in self._outcomes(here, label):
+                return f"the outcome is none of {self._label(label)}"
+            if not self.task.is_unsafe(outcome) and self.task.is_goal(outcome):
+                return "the outcome is a goal, which is safe"
+        self.report.checked["faults"] += 1
+        self.report.not_checked["losses"] += 1
+        return None
+
+
+__all__ = ["ModelRecords"]

@@ -1,0 +1,306 @@
+"""Records of planning tasks, checked from the text of the SAS file and the stored tables.
+
+Of each record: the walk that found the state, the policy's run, and for each oracle the plan or derivation, the
+arithmetic that makes the verdict from run and bounds, and the faults along the run. What is proven this way does
+not depend on any code that found it. Lower bounds have no proof; a verdict OPTIMAL, and how large a gap can be at
+most, rests on them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from misstep.checking.dominance import DominanceTables, validate_derivation
+from misstep.checking.errors import CheckError
+from misstep.checking.gaps import Cost, concluded
+from misstep.checking.plan import validate_plan
+from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.run import OUTCOMES, validate_run
+from misstep.checking.sas import State, parse_sas
+from misstep.checking.semantics import apply, check_state, is_applicable, refuse_axioms
+from misstep.checking.stored import (
+    Store,
+    StoredFault,
+    StoredRun,
+    StoredState,
+    StoredTask,
+    StoredVerdict,
+    cost,
+    integer,
+    integers,
+    loaded,
+    source_of,
+)
+from misstep.errors import MisstepError
+
+OBJECTIVES = ("cost", "goal")
+
+
+class Followed:
+    """A run that was followed: its states, operators and how it ended."""
+
+    def __init__(self, states: list[State], operators: list[int], outcome: str, spent: int) -> None:
+        self.states = states
+        self.operators = operators
+        self.outcome = outcome
+        self.spent = spent
+
+
+class PlanningRecords:
+    def __init__(self, store: Store, task: StoredTask, report: CampaignReport) -> None:
+        self.name = task.name
+        self.report = report
+        source = source_of(task)
+        try:
+            sas = source["files"]["task.sas"].decode()
+        except (KeyError, UnicodeDecodeError):
+            raise CheckError("the task has no SAS file, or it is no text") from None
+        self.sas = parse_sas(sas, "task.sas")
+        refuse_axioms(self.sas)
+        self.objective = store.setting("planning", "objective")
+        self.entries = store.states(task.id)
+        self.states: dict[int, State] = {}
+        self.references: dict[int, object] = {}
+        self.runs = {run.number: run for run in store.runs(task.id)}
+        self.verdicts: dict[int, list[StoredVerdict]] = defaultdict(list)
+        for verdict in store.verdicts(task.id):
+            self.verdicts[verdict.number].append(verdict)
+        self.faults: dict[int, list[StoredFault]] = defaultdict(list)
+        for fault in store.faults(task.id):
+            self.faults[fault.run].append(fault)
+        packed = store.dominance(task.id)
+        try:
+            self.tables = None if packed is None else DominanceTables(packed)
+        except ValueError as error:
+            raise CheckError(f"the dominance function is damaged: {error}") from None
+
+    def findings(self) -> Iterator[Finding]:
+        problems: dict[int, str] = {}
+        for entry in self.entries:  # all states first: walks start from other states
+            try:
+                values = integers(entry.state, "the state")
+                self.states[entry.number] = check_state(self.sas, values)
+            except MisstepError as error:
+                problems[entry.number] = str(error)
+            self.references[entry.number] = entry.reference
+        for entry in self.entries:
+            problem = problems.get(entry.number) or self._checked(entry)
+            yield Finding(f"{self.name}:{entry.number}", problem)
+        known = self.references.keys()
+        for what, numbers in (
+            ("run", self.runs),
+            ("verdict", self.verdicts),
+            ("fault", self.faults),
+        ):
+            for number in sorted(numbers.keys() - known):
+                yield Finding(f"{self.name}:{number}", f"a {what} without a state")
+
+    def _checked(self, entry: StoredState) -> str | None:
+        try:
+            return self._problem(entry)
+        except MisstepError as error:
+            return str(error)
+
+    def _problem(self, entry: StoredState) -> str | None:
+        number, state = entry.number, self.states[entry.number]
+        if problem := self._walk_problem(entry):
+            return f"the walk: {problem}"
+        run = self.runs.get(number)
+        if run is None:
+            tested = number in self.verdicts or number in self.faults
+            return "a verdict or a fault without a run" if tested else None
+        if (entry.run, entry.step) != (number, 0):
+            return f"the run is said to be run {entry.run} from step {entry.step} on, not its own"
+        followed = self._run(run, state)
+        if isinstance(followed, str):
+            return f"the run: {followed}"
+        self.report.checked["runs"] += 1
+        if followed.outcome in ("stuck", "error", "cut"):
+            self.report.not_checked["ends of runs"] += 1
+        for verdict in self.verdicts[number]:
+            if problem := self._verdict_problem(verdict, state, followed):
+                return f"oracle {verdict.oracle}: {problem}"
+        for fault in self.faults[number]:
+            if problem := self._fault_problem(fault, followed):
+                return f"the fault at step {fault.step}: {problem}"
+        return None
+
+    # The walk
+
+    def _walk_problem(self, entry: StoredState) -> str | None:
+        walk = [] if entry.walk is None else integers(entry.walk, "the walk")
+        here = self.sas.initial_state
+        if entry.reference is not None and (entry.reference != entry.number or walk):
+            reference = integer(entry.reference, "the reference")
+            if reference not in self.states:
+                return f"it starts from state {reference}, which does not exist or is damaged"
+            if reference == entry.number:
+                return "it starts where it ends"
+            if self._goes_round(reference):
+                return f"it starts from state {reference}, whose walks never start from the initial state"
+            here = self.states[reference]
+        elif not walk:
+            if self.states[entry.number] != here:
+                self.report.not_checked["walks"] += 1
+            return None
+        reached = self._follow(here, walk)
+        if isinstance(reached, str):
+            return reached
+        if reached[-1] != self.states[entry.number]:
+            return "it leads to another state"
+        self.report.checked["walks"] += 1
+        return None
+
+    def _goes_round(self, number: int) -> bool:
+        """Whether the references from a state on come back to one that they passed."""
+        seen: set[object] = set()
+        here: object = number
+        while here is not None and here in self.references:
+            if here in seen:
+                return True
+            seen.add(here)
+            # A state that refers to itself is where walks start.
+            here = None if self.references[here] == here else self.references[here]
+        return False
+
+    def _follow(self, state: State, operators: Sequence[int]) -> list[State] | str:
+        """The states that operators lead through, or which of them does not apply."""
+        states = [state]
+        for step, number in enumerate(operators, 1):
+            if not 0 <= number < len(self.sas.operators):
+                return f"step {step} is operator {number}, which does not exist"
+            operator = self.sas.operators[number]
+            if not is_applicable(states[-1], operator):
+                return f"step {step} ({operator.name}) does not apply"
+            states.append(apply(states[-1], operator))
+        return states
+
+    # The run
+
+    def _run(self, run: StoredRun, state: State) -> Followed | str:
+        operators = integers(run.operators, "the run")
+        spent = integer(run.cost, "the cost of the run")
+        if run.outcome not in OUTCOMES:
+            return f"no such outcome: {run.outcome!r}"
+        outcome = str(run.outcome)
+        states = self._follow(state, operators)
+        if isinstance(states, str):
+            return states
+        named = None if run.named is None else integer(run.named, "the operator that was named")
+        if named is not None and (
+            outcome != "inapplicable" or not 0 <= named < len(self.sas.operators)
+        ):
+            return f"operator {named} is said to have been named, the outcome is {outcome}"
+        report = validate_run(self.sas, states, operators, outcome, named, spent)
+        return Followed(states, operators, outcome, spent) if report.valid else report.reason
+
+    # Verdicts
+
+    def _verdict_problem(self, verdict: StoredVerdict, state: State, run: Followed) -> str | None:
+        lower, upper = cost(verdict.lower, "lower"), cost(verdict.upper, "upper")
+        if lower > upper:
+            return f"the lower bound {lower} is above the upper bound {upper}"
+        if run.outcome == "goal" and lower > run.spent:
+            return f"the lower bound {lower} is above what the policy's run costs"
+        if verdict.strategy is not None:
+            return "a strategy for a planning task"
+        if problem := self._witness_problem(verdict, state, run, upper):
+            return problem
+        if self.objective not in OBJECTIVES:
+            raise CheckError(f"the objective is {self.objective!r}", expected="cost or goal")
+        expected = concluded(run.outcome, run.spent, lower, upper, self.objective)
+        gap = cost(verdict.low, "low"), cost(verdict.high, "high")
+        if gap != (expected.low, expected.high):
+            return f"the gap is {expected.low} to {expected.high}, not {gap[0]} to {gap[1]}"
+        if verdict.verdict != expected.verdict:
+            return f"the verdict is {expected.verdict}, not {verdict.verdict}"
+        if verdict.kind != expected.kind:
+            return f"the kind is {expected.kind}, not {verdict.kind}"
+        self.report.checked["verdicts"] += 1
+        # A failing run is a bug, with an infinite gap, whatever the lower bound is.
+        if expected.verdict == "OPTIMAL" or (lower > 0 and not math.isinf(expected.low)):
+            self.report.not_checked["lower bounds"] += 1
+        return None
+
+    def _witness_problem(
+        self, verdict: StoredVerdict, state: State, run: Followed, upper: Cost
+    ) -> str | None:
+        derived = verdict.derivation is not None
+        if verdict.plan is not None:
+            claim = None if derived else upper
+            if problem := self._plan_problem(verdict.plan, state, claim):
+                return f"the plan: {problem}"
+            self.report.checked["plans"] += 1
+        if derived:
+            if problem := self._derivation_problem(verdict.derivation, state, upper):
+                return f"the derivation: {problem}"
+            self.report.checked["derivations"] += 1
+        elif verdict.plan is None and not math.isinf(upper):
+            if verdict.verdict == "BUG":
+                return "a bug without a plan or a derivation"
+            if (run.outcome, run.spent) != ("goal", upper):
+                self.report.not_checked["upper bounds"] += 1
+        return None
+
+    def _plan_problem(self, text: object, state: State, claim: Cost | None) -> str | None:
+        if claim == math.inf:
+            return "it has no cost"
+        plan = integers(text, "the plan")
+        report = validate_plan(self.sas, plan, state, None if claim is None else int(claim))
+        return None if report.valid else report.reason
+
+    def _derivation_problem(self, text: object, state: State, upper: Cost) -> str | None:
+        steps = loaded(text, "the derivation")
+        if not isinstance(steps, list) or self.tables is None or math.isinf(upper):
+            return "it has no dominance function, no bound or no steps"
+        try:
+            report = validate_derivation(
+                self.sas, steps, state=state, claimed_bound=int(upper), tables=self.tables
+            )
+        except (IndexError, RecursionError):  # trees of look-ups that lead nowhere
+            raise CheckError("the dominance function is damaged") from None
+        return None if report.valid else report.reason
+
+    # Faults
+
+    def _fault_problem(self, fault: StoredFault, run: Followed) -> str | None:
+        if not 0 <= fault.step < len(run.states):
+            return "the run has no such step"
+        here = run.states[fault.step]
+        if integers(fault.state, "the state") != list(here):
+            return "the run is in another state there"
+        last = fault.step == len(run.operators)
+        if last and run.outcome not in ("stuck", "inapplicable"):
+            return f"the run ends there, and not by a decision: {run.outcome}"
+        if fault.decision != (None if last else run.operators[fault.step]):
+            return f"the policy's decision is another one than {fault.decision}"
+        if fault.better is not None:
+            better = integer(fault.better, "the better operator")
+            if not 0 <= better < len(self.sas.operators):
+                return f"the better operator {better} does not exist"
+            if not is_applicable(here, self.sas.operators[better]):
+                return f"the better operator ({self.sas.operators[better].name}) does not apply"
+            if better == fault.decision:
+                return "the better operator is the policy's own"
+        if cost(fault.low, "low") > cost(fault.high, "high"):
+            return f"it loses {fault.low} to {fault.high}, which is no interval"
+        if problem := shares_problem(fault):
+            return problem
+        loop = run.outcome == "loop" and fault.step >= run.states.index(run.states[-1])
+        if fault.recurring is not None and bool(fault.recurring) != loop:
+            return "it is said to come again" if fault.recurring else "it comes again in the loop"
+        self.report.checked["faults"] += 1
+        self.report.not_checked["losses"] += 1
+        return None
+
+
+def shares_problem(fault: StoredFault) -> str | None:
+    share = fault.share
+    if share is not None and not (isinstance(share, (int, float)) and 0 <= share <= 1):
+        return f"its share is {share!r}"
+    return None
+
+
+__all__ = ["PlanningRecords", "shares_problem"]

@@ -1,0 +1,242 @@
+"""The tables of a campaign as they lie in `run.db`, schema 3. Nothing that comes out of a file is trusted.
+
+Columns can hold anything, so every value is tested before it is used; what is damaged is a `CheckError` that says
+what. States, operators and labels are JSON lists, the source of a task is compressed JSON with its files in base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import math
+import re
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from misstep.checking.errors import CheckError
+
+SCHEMA = "3"
+MAX_BYTES = 2**30  # of anything that is decompressed
+Json = Any
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTask:
+    id: int
+    name: str
+    world: str
+    source: object
+
+
+@dataclass(frozen=True, slots=True)
+class StoredState:
+    number: int
+    state: object
+    reference: object
+    walk: object
+    run: object
+    step: object
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRun:
+    number: int
+    outcome: object
+    cost: object
+    operators: object
+    states: object
+    named: object
+
+
+@dataclass(frozen=True, slots=True)
+class StoredVerdict:
+    number: int
+    oracle: object
+    verdict: object
+    kind: object
+    low: object
+    high: object
+    lower: object
+    upper: object
+    plan: object
+    derivation: object
+    strategy: object
+    size: object
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFault:
+    run: int
+    step: int
+    state: object
+    decision: object
+    better: object
+    low: object
+    high: object
+    share: object
+    recurring: object
+    outcome: object
+
+
+class Store:
+    """Reads the tables of one campaign."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        try:
+            schema = self._meta("schema")
+        except sqlite3.DatabaseError as error:
+            raise CheckError(f"no database of a campaign: {error}") from None
+        if schema != SCHEMA:
+            raise CheckError(f"the campaign has schema {schema}", expected=f"schema {SCHEMA}")
+        self._config = self._meta("config") or ""
+
+    def _meta(self, key: str) -> str | None:
+        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    def setting(self, table: str, key: str) -> str | None:
+        """A text out of the settings, which are TOML. This reads `key = "text"` in a table, which is all that is
+        needed, and works where Python brings no reader of TOML along."""
+        inside = False
+        for line in self._config.splitlines():
+            if line.startswith("["):
+                inside = line.strip() == f"[{table}]"
+            found = re.fullmatch(rf'\s*{re.escape(key)}\s*=\s*"([^"\\]*)"\s*(#.*)?', line)
+            if inside and found:
+                return found[1]
+        return None
+
+    def tasks(self) -> list[StoredTask]:
+        rows = self._rows("tasks", "id, name, world, source", "ORDER BY id")
+        return [StoredTask(_key(id), str(name), str(world), src) for id, name, world, src in rows]
+
+    def count_states(self) -> int:
+        return int(self._connection.execute("SELECT count(*) FROM states").fetchone()[0])
+
+    def states(self, task: int) -> list[StoredState]:
+        columns = "number, state, reference, walk, run, step"
+        return [StoredState(_key(n), *rest) for n, *rest in self._of("states", columns, task)]
+
+    def runs(self, task: int) -> list[StoredRun]:
+        columns = "number, outcome, cost, operators, states, named"
+        return [StoredRun(_key(n), *rest) for n, *rest in self._of("runs", columns, task)]
+
+    def verdicts(self, task: int) -> list[StoredVerdict]:
+        columns = "number, oracle, verdict, kind, low, high, lower, upper, plan, derivation, strategy, size"
+        return [StoredVerdict(_key(n), *rest) for n, *rest in self._of("verdicts", columns, task)]
+
+    def faults(self, task: int) -> list[StoredFault]:
+        columns = "run, step, state, decision, better, low, high, share, recurring, outcome"
+        return [
+            StoredFault(_key(run), _key(step), *rest)
+            for run, step, *rest in self._of("faults", columns, task)
+        ]
+
+    def dominance(self, task: int) -> bytes | None:
+        for (tables,) in self._of("dominance", "tables", task):
+            return None if tables is None else unpacked(tables)
+        return None
+
+    def orphans(self) -> Iterator[tuple[str, object]]:
+        """Tables with rows of tasks that do not exist."""
+        for table in ("states", "runs", "verdicts", "faults"):
+            rest = "WHERE task IS NULL OR task NOT IN (SELECT id FROM tasks) LIMIT 1"
+            for (task,) in self._rows(table, "task", rest):
+                yield table, task
+
+    def _of(self, table: str, columns: str, task: int) -> Iterator[tuple[Any, ...]]:
+        return self._rows(table, columns, "WHERE task = ? ORDER BY 1", task)
+
+    def _rows(self, table: str, columns: str, rest: str, *values: int) -> Iterator[tuple[Any, ...]]:
+        yield from self._connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+
+
+# Values of columns
+
+
+def source_of(task: StoredTask) -> dict[str, Json]:
+    """The source of a task, with its files as bytes."""
+    source = loaded(unpacked(task.source), "the source of the task")
+    files = source.get("files") if isinstance(source, dict) else None
+    if not isinstance(source, dict) or not isinstance(files, dict):
+        raise CheckError("the source of the task has no files")
+    try:
+        content = {n: base64.b64decode(text, validate=True) for n, text in files.items()}
+    except (TypeError, ValueError, binascii.Error):
+        raise CheckError("the files of the task are damaged") from None
+    return {**source, "files": content}
+
+
+def unpacked(data: object) -> bytes:
+    if not isinstance(data, bytes):
+        raise CheckError("compressed data are missing")
+    unpack = zlib.decompressobj()
+    try:
+        found = unpack.decompress(data, MAX_BYTES)
+    except zlib.error:
+        raise CheckError("compressed data are damaged") from None
+    if not unpack.eof or unpack.unconsumed_tail:
+        raise CheckError(f"compressed data are cut off or have more than {MAX_BYTES} bytes")
+    return found
+
+
+def loaded(text: object, what: str) -> Json:
+    def refused(constant: str) -> NoReturn:
+        raise ValueError(f"{constant} is no number of JSON")
+
+    if not isinstance(text, (str, bytes)):
+        raise CheckError(f"{what} is missing or no text")
+    try:
+        return json.loads(text, parse_constant=refused)
+    except (ValueError, RecursionError) as error:
+        raise CheckError(f"{what} is no JSON: {error}") from None
+
+
+def integer(value: object, what: str) -> int:
+    if type(value) is not int:
+        raise CheckError(f"{what} is {value!r}", expected="an integer")
+    return value
+
+
+def integers(text: object, what: str) -> list[int]:
+    """A JSON list of integers."""
+    found = loaded(text, what)
+    if not isinstance(found, list):
+        raise CheckError(f"{what} is no list")
+    return [integer(value, what) for value in found]
+
+
+def cost(value: object, what: str) -> float | int:
+    """A cost or a number of deviations: NULL stands for infinity."""
+    if value is None:
+        return math.inf
+    if isinstance(value, float) and value.is_integer():  # a column of type REAL
+        value = int(value)
+    if integer(value, what) < 0:
+        raise CheckError(f"{what} is {value}", expected="no negative number")
+    return integer(value, what)
+
+
+def _key(value: object) -> int:
+    return integer(value, "the number of a row")
+
+
+__all__ = [
+    "Store",
+    "StoredFault",
+    "StoredRun",
+    "StoredState",
+    "StoredTask",
+    "StoredVerdict",
+    "cost",
+    "integer",
+    "integers",
+    "loaded",
+    "source_of",
+    "unpacked",
+]
