@@ -52,6 +52,43 @@ def test_biases_against_the_definitions(name: str, costs: bool) -> None:
                         assert slow[bias].values(at, steps)[0] == expected
 
 
+@pytest.mark.parametrize("name", [name for name in SMALL if name != "conditional"])
+def test_searched_distances_are_those_of_the_state_space(name: str) -> None:
+    task = with_some_costs(name)
+    space = StateSpace(task, [task.initial_state])
+    for spec in ("noisy:0.2:3+optimal", "random:5"):
+        runner = PolicyRunner(load_policy(spec, task))
+        ends = runner.run(spread(space, 25), 6)
+        for bias in NAMES:
+            exact = TraceBias(runner.graph, bias, space)
+            searched = TraceBias(runner.graph, bias, evaluations=10_000_000)
+            expected = exact.values(ends.ids, ends.steps)
+            assert (searched.values(ends.ids, ends.steps) == expected).all(), bias
+            assert searched.cut_values == 0
+
+
+def test_searches_that_are_cut_give_lower_bounds_on_distances() -> None:
+    """So detours look longer than they are, never shorter; and every value that rests on one is counted."""
+    task = with_some_costs("transport-2")
+    space = StateSpace(task, [task.initial_state])
+    runner = PolicyRunner(load_policy("random:5", task))
+    ends = runner.run(spread(space, 60), 10)
+    exact = TraceBias(runner.graph, "detour", space).values(ends.ids, ends.steps)
+    previous, cuts = np.full(len(exact), math.inf), []
+    for evaluations in (1, 5, 100, 100_000):
+        searched = TraceBias(runner.graph, "detour", evaluations=evaluations)
+        values = searched.values(ends.ids, ends.steps)
+        assert (exact <= values).all()
+        assert (values <= previous).all()
+        assert searched.cut_values >= np.count_nonzero(values != exact)
+        cuts.append(searched.cut_values)
+        assert (searched.values(ends.ids, ends.steps) == values).all()
+        assert searched.cut_values == 2 * cuts[-1]  # counted as often as it is used
+        previous = values
+    assert cuts[0] > cuts[1] > 0
+    assert cuts[-1] == 0
+
+
 def test_pruning_evaluates_fewer_pairs() -> None:
     task = small_task("transport-2")
     runner = PolicyRunner(load_policy("random:5", task))

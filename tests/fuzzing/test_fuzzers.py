@@ -337,8 +337,8 @@ def test_searches_for_h_star_that_are_cut_are_counted() -> None:
     assert pool.cut_weights > 0
     (remark,) = [text for text in pool.remarks if "cut searches" in text]
     assert remark == (
-        "the limit of 2 evaluations cut searches for h*, whose lower bounds stand in: "
-        f"{pool.cut_weights:,} weights rest on them"
+        "the limit of 2 evaluations cut searches for h*, whose lower bounds stand in; "
+        f"weights that rest on them: {pool.cut_weights:,}"
     )
     assert pool.cut_weights > pool_of(task, replace(settings, estimate_evaluations=40)).cut_weights
 

@@ -41,6 +41,9 @@ SPECS = [
     "smo(5, sample=false)",
     "bmo(0)",
     "bmo(20)+aras/ehc",
+    "gbfs(50), bmo(20, best=true)+aras(500, best=true)/ehc",
+    "p22",
+    "p23",
     "(lmcut, elimination) | astar(expansions=5), aras/(ehc, gbfs(10))",
     DEFAULT_ORACLE,
 ]
@@ -56,6 +59,10 @@ def check_verdict(oracle: Tester, verdict: Verdict, space: StateSpace) -> None:
     else:
         assert verdict.problems == ()
     bench.check(verdict)  # the run, the witness and its cost, by the independent checker
+    assert verdict.upper_bound == min(
+        bench.bounds.bounds(verdict.state).upper, verdict.witness_cost
+    )
+    assert (verdict.derivation is None) == (verdict.upper_bound == verdict.witness_cost)
 
     cost = true_cost(bench, verdict.state)
     if cost is None:  # the policy has crashed, and would have gone on somehow

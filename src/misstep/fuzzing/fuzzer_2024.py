@@ -78,9 +78,11 @@ class Fuzzer2024(Fuzzer):
 
     def _count_cuts(self, fresh: int) -> None:
         limit = f"the limit of {self.parts.evaluations:,} evaluations"
-        about = f"{limit} cut searches for h*, whose lower bounds stand in:"
+        about = f"{limit} cut searches for h*, whose lower bounds stand in;"
         self.pool.cut_weights += fresh
-        self.pool.remark(f"{about} {self.pool.cut_weights:,} weights rest on them", replacing=about)
+        self.pool.remark(
+            f"{about} weights that rest on them: {self.pool.cut_weights:,}", replacing=about
+        )
 
     def _readmit(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Part of smoothing: -inf becomes the lowest weight, because there are tasks where nothing else is left.

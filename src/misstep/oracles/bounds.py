@@ -15,7 +15,7 @@ witness of a bound is the way through the transitions, so that each bound can be
 
 Not every upper bound has a plan. A dominance function proves h*(t) <= h*(s) - D(s,t), which enters as one more way
 from t on, a jump to s; its witness is a derivation (`derivation.py`). Plans are kept apart from what is derived, and
-preferred.
+preferred where both prove the same.
 
 Lower bounds l(s) <= h*(s) are proofs: an admissible heuristic, a search that was exhausted, the fact that nothing that
 can be reached from s is left to be expanded. They travel forwards: l(t) >= l(s) - c if s leads to t at cost c. One
