@@ -16,7 +16,7 @@ from typing import Any
 from benchmarks.common import remark, report
 from benchmarks.ipc import competition_tasks
 from misstep.fuzzing.fuzz import fuzz
-from misstep.fuzzing.pool import Pool
+from misstep.fuzzing.pool import Pool, whole_walk
 from misstep.fuzzing.settings import BIASES, preset
 from misstep.oracles.grammar import parse_oracle
 from misstep.oracles.oracle import Walk
@@ -58,7 +58,7 @@ def test(task: Task, pool: Pool, oracle: str) -> Row:
     found: Row = defaultdict(float)
     began = process_time()
     for entry in states:
-        verdict = tester.test(entry.state, walk=Walk(pool[entry.reference].state, entry.walk))
+        verdict = tester.test(entry.state, walk=Walk(*whole_walk(pool.entries, entry)))
         found["bugs"] += verdict.is_bug
         found["optimal"] += verdict.is_decided and not verdict.is_bug
         found["limits"] += bool(verdict.limits)

@@ -1,4 +1,4 @@
-"""Plan improvement: how fast the plan graph grows, and elimination against its twin in Python.
+"""Plan improvement: how fast the bound store grows, and elimination against its twin in Python.
 
 python -m benchmarks.improve [SECONDS]
 """
@@ -14,9 +14,9 @@ from typing import Any
 from benchmarks.common import TASKS, alternate, benchmark_task, remark, report
 from misstep._core import (
     HFF,
+    BoundStore,
     CounterRandom,
     GreedyBestFirst,
-    PlanGraph,
     best_elimination,
     eliminate,
 )
@@ -56,7 +56,7 @@ def growth(task: Task, plan: list[int], seconds: float, wide: bool) -> float:
     Wide: one search around the start that never turns back, so that all it generates is new. Else the
     usual case: many small neighbourhoods that overlap, mostly walked over again.
     """
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     began = perf_counter()
     result = graph.improve(
         task.initial_state, plan, seconds=seconds, growth=10**12 if wide else 1000

@@ -1,19 +1,11 @@
+#include "bounds/knowledge.h"
 #include "graphs.h"
-#include "policygraph/greedy_lookahead.h"
-#include "policygraph/run_feeder.h"
 
 namespace misstep::bindings {
 
 namespace {
 
-struct RunFeederHandle : RunFeeder {
-    RunFeederHandle(PolicyGraphHandle &policy, PlanGraphHandle &plans) : RunFeeder(policy, plans), policy(policy) {
-        if (&policy.handle != &plans.handle) throw nb::value_error("the graphs belong to different tasks");
-    }
-    const PolicyGraphHandle &policy;
-};
-
-// Executes the path before anything of it gets into the graph.
+// Executes the path before anything of it gets into the store.
 void check_path(const Task &task, const State &start, const Plan &operators) {
     std::vector<int> values(start.values());
     for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -24,12 +16,12 @@ void check_path(const Task &task, const State &start, const Plan &operators) {
     }
 }
 
-nb::tuple look_ahead(PlanGraphHandle &self, const State &state, int depth, std::optional<Cost> bound,
+nb::tuple look_ahead(BoundStoreHandle &self, const State &state, int depth, std::optional<Cost> bound,
                      std::optional<double> seconds, std::optional<std::uint64_t> expansions) {
     const Limits limits = make_limits(seconds, {}, expansions, {}, nb::none());
-    PlanGraph::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
+    BoundStore::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
     const StateId root = self.intern(state);
-    std::vector<PlanGraph::Leaf> leaves;
+    std::vector<BoundStore::Leaf> leaves;
     {
         leaves = self.look_ahead(root, depth, bound.value_or(INFINITE_COST), budget);
     }
@@ -45,10 +37,10 @@ nb::tuple look_ahead(PlanGraphHandle &self, const State &state, int depth, std::
                           name(budget.limit));
 }
 
-nb::tuple close(PlanGraphHandle &self, const State &state, std::optional<double> seconds,
+nb::tuple close(BoundStoreHandle &self, const State &state, std::optional<double> seconds,
                 std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions, nb::object progress) {
     const Limits limits = make_limits(seconds, bytes, expansions, {}, progress);
-    PlanGraph::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
+    BoundStore::Budget budget(limits, std::numeric_limits<std::uint64_t>::max());
     const StateId root = self.intern(state);
     bool closed = false;
     {
@@ -57,10 +49,78 @@ nb::tuple close(PlanGraphHandle &self, const State &state, std::optional<double>
     return nb::make_tuple(closed, budget.progress.expansions, name(budget.limit));
 }
 
+using Numbers = nb::ndarray<const std::int64_t, nb::c_contig, nb::device::cpu>;
+
+template <class Array>
+auto span_of(const Array &array) {
+    return std::span(array.data(), array.size());
+}
+
+nb::tuple take_knowledge(BoundStoreHandle &self, const StateBatch &states) {
+    check_batch(self.handle, states);
+    Knowledge found = knowledge(self, span_of(states));
+    const std::vector<std::size_t> shape{found.lower.size(), states.shape(1)};
+    const std::vector<std::size_t> edges{found.edges.size() / Knowledge::EDGE, Knowledge::EDGE};
+    return nb::make_tuple(to_numpy(std::move(found.states), shape), to_numpy(std::move(found.lower)),
+                          to_numpy(std::move(found.edges), edges));
+}
+
+void give_knowledge(BoundStoreHandle &self, const StateBatch &states, const Numbers &lower, const Numbers &edges) {
+    check_batch(self.handle, states);
+    if (lower.ndim() != 1) throw nb::value_error("lower bounds: one number a state is needed");
+    if (edges.ndim() != 2 || edges.shape(1) != Knowledge::EDGE)
+        throw nb::value_error("edges: rows of four numbers are needed");
+    add_knowledge(self, span_of(states), span_of(lower), span_of(edges));
+}
+
 }  // namespace
 
-void define_bounds(nb::class_<PlanGraphHandle> &type) {
-    type.def("add_path", [](PlanGraphHandle &self, const State &state, const Plan &operators) {
+void define_bounds(nb::module_ &module) {
+    nb::class_<BoundStoreHandle>(module, "BoundStore", "Bounds on the cheapest plan of every state seen, with their witnesses.")
+        .def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
+        .def("__len__", [](const BoundStoreHandle &self) { return self.transitions().size(); })
+        .def_prop_ro("transition_count", [](const BoundStoreHandle &self) { return self.transitions().transition_count(); })
+        .def_prop_ro("complete", [](const BoundStoreHandle &self) { return self.complete(); },
+                     "Nothing is left to be expanded: all bounds are exact.")
+        .def_prop_ro("bytes", [](const BoundStoreHandle &self) { return self.bytes(); })
+        .def("states", [](const BoundStoreHandle &self) {
+            const std::size_t width = self.handle.task.variable_count();
+            std::vector<std::int32_t> values(self.transitions().size() * width);
+            for (StateId id = 0; id < self.transitions().size(); ++id)
+                self.transitions().values(id, values.data() + id * width);
+            const std::vector<std::size_t> shape{self.transitions().size(), width};
+            return to_numpy(std::move(values), shape);
+        }, "All states of the store, one a row.")
+        .def("plan_cost", [](BoundStoreHandle &self, const State &state) {
+            const StateId id = self.find(state);
+            return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
+        }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
+        .def("plan_costs", [](BoundStoreHandle &self, const StateBatch &states) {
+            check_batch(self.handle, states);
+            const GoalDistances &distances = self.distances();
+            std::vector<Cost> costs;
+            for (std::size_t i = 0; i < states.shape(0); ++i) {
+                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
+            }
+            return costs_to_numpy(costs);
+        }, nb::arg("states"), "The same for many states, a row each.")
+        .def("upper_bounds", [](BoundStoreHandle &self, const StateBatch &states) {
+            check_batch(self.handle, states);
+            const DerivedBounds &bounds = self.upper_bounds();
+            std::vector<Cost> costs;
+            for (std::size_t i = 0; i < states.shape(0); ++i) {
+                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                costs.push_back(id == NO_STATE ? INFINITE_COST : bounds.cost(id));
+            }
+            return costs_to_numpy(costs);
+        }, nb::arg("states"))
+        .def("witness", [](BoundStoreHandle &self, const State &state) -> std::optional<Plan> {
+            const StateId id = self.find(state);
+            if (id == NO_STATE || self.distances().cost(id) >= INFINITE_COST) return std::nullopt;
+            return self.distances().plan(id);
+        }, nb::arg("state"), "The cheapest known plan.")
+        .def("add_path", [](BoundStoreHandle &self, const State &state, const Plan &operators) {
             self.handle.check(state);
             check_path(self.handle.task, state, operators);
             self.add_path(self.intern(state), operators);
@@ -71,19 +131,19 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
         .def("close", &close, nb::arg("state"), nb::kw_only(), nb::arg("seconds") = nb::none(),
              nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), nb::arg("progress") = nb::none(),
              "Expands all that can be reached, which makes all bounds of it exact.")
-        .def("raise_lower_bound", [](PlanGraphHandle &self, const State &state, std::optional<Cost> bound) {
+        .def("raise_lower_bound", [](BoundStoreHandle &self, const State &state, std::optional<Cost> bound) {
             self.raise_lower_bound(self.intern(state), bound.value_or(INFINITE_COST));
         }, nb::arg("state"), nb::arg("bound").none(), "No plan is cheaper; None: there is no plan.")
-        .def("bounds", [](PlanGraphHandle &self, const State &state) {
+        .def("bounds", [](BoundStoreHandle &self, const State &state) {
             const StateId id = self.intern(state);
             return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)), cost_to_python(self.upper_bounds().cost(id)));
         }, nb::arg("state"), "Lower and upper bound.")
-        .def("add_jump", [](PlanGraphHandle &self, const State &state, const State &source, Cost value) {
+        .def("add_jump", [](BoundStoreHandle &self, const State &state, const State &source, Cost value) {
             const StateId target = self.intern(source);  // before the other: interning may move what is there
             self.add_jump(self.intern(state), target, value);
         }, nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
-        .def_prop_ro("jumps", [](PlanGraphHandle &self) { return self.upper_bounds().jumps(); })
-        .def("derivation", [](PlanGraphHandle &self, const State &state) -> std::optional<nb::list> {
+        .def_prop_ro("jumps", [](BoundStoreHandle &self) { return self.upper_bounds().jumps(); })
+        .def("derivation", [](BoundStoreHandle &self, const State &state) -> std::optional<nb::list> {
             const StateId id = self.intern(state);
             const DerivedBounds &bounds = self.upper_bounds();
             if (!bounds.is_derived(id)) return std::nullopt;
@@ -96,7 +156,7 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
             return steps;
         }, nb::arg("state"), "Steps (operator, next state, 0) and jumps (-1, source, value) that prove the upper bound, where "
                              "no plan does; else None.")
-        .def("all_bounds", [](PlanGraphHandle &self) {
+        .def("all_bounds", [](BoundStoreHandle &self) {
             const DerivedBounds &upper_bounds = self.upper_bounds();
             const LowerBounds &lower_bounds = self.lower_bounds();
             std::vector<Cost> lower, upper;
@@ -105,37 +165,12 @@ void define_bounds(nb::class_<PlanGraphHandle> &type) {
                 upper.push_back(upper_bounds.cost(id));
             }
             return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
-        }, "Lower and upper bounds of all states, in the order of `states`.");
-}
-
-struct GreedyLookaheadHandle : GreedyLookahead {
-    GreedyLookaheadHandle(PlanGraphHandle &plans, Heuristic &heuristic, const State &state)
-        : GreedyLookahead(plans, heuristic, plans.intern(state)), plans(plans) {}
-    const PlanGraphHandle &plans;
-};
-
-void define_run_feeder(nb::module_ &module) {
-    nb::class_<GreedyLookaheadHandle>(module, "GreedyLookahead", "Greedy search whose transitions go into a plan graph.")
-        .def("__init__", [](GreedyLookaheadHandle *self, PlanGraphHandle &plans, Heuristic &heuristic, const State &state) {
-            check_same_task(plans.handle, &heuristic);
-            new (self) GreedyLookaheadHandle(plans, heuristic, state);
-        }, nb::arg("plans"), nb::arg("heuristic"), nb::arg("state"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("advance", [](GreedyLookaheadHandle &self, std::uint64_t expansions) {
-            const std::vector<StateId> &fresh = self.advance(expansions);
-            const std::size_t width = self.plans.handle.task.variable_count();
-            std::vector<std::int32_t> values(fresh.size() * width);
-            for (std::size_t i = 0; i < fresh.size(); ++i) self.plans.transitions().values(fresh[i], values.data() + i * width);
-            return to_numpy(std::move(values), std::vector<std::size_t>{fresh.size(), width});
-        }, nb::arg("expansions"), "States met for the first time, one a row.")
-        .def_prop_ro("exhausted", &GreedyLookahead::exhausted)
-        .def_prop_ro("expansions", &GreedyLookahead::expansions)
-        .def_prop_ro("evaluations", &GreedyLookahead::evaluations);
-    nb::class_<RunFeederHandle>(module, "RunFeeder", "Brings runs of a policy into a plan graph.")
-        .def(nb::init<PolicyGraphHandle &, PlanGraphHandle &>(), nb::arg("policy"), nb::arg("plans"),
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("feed", [](RunFeederHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
-            for (StateId id : checked_ids(self.policy, ids)) self.feed(id, max_steps.value_or(RunFeeder::WHOLE_RUN));
-        }, nb::arg("ids"), nb::arg("max_steps") = nb::none(), "Takes in the runs from these states of the policy graph.");
+        }, "Lower and upper bounds of all states, in the order of `states`.")
+        .def("knowledge", &take_knowledge, nb::arg("states"),
+             "What the bounds of these states stand on: states, lower bounds (-1: infinite), and edges (source, operator or "
+             "-1, target, value of the jump).")
+        .def("add_knowledge", &give_knowledge, nb::arg("states"), nb::arg("lower"), nb::arg("edges"),
+             "Takes in what `knowledge` of another store has given.");
 }
 
 }  // namespace misstep::bindings

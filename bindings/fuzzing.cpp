@@ -56,8 +56,11 @@ TraceBias::Kind bias_kind(std::string_view name) {
     throw nb::value_error("no such bias");
 }
 
-std::unique_ptr<Estimate> make_estimate(PolicyGraphHandle &graph, const StateSpace *space, bool naive) {
+std::unique_ptr<Estimate> make_estimate(PolicyGraphHandle &graph, const StateSpace *space,
+                                        std::optional<std::uint64_t> evaluations, bool naive) {
     if (space != nullptr) return std::make_unique<ExactEstimate>(graph, *space);
+    if (evaluations)
+        return std::make_unique<SearchEstimate>(graph, make_limits({}, {}, {}, evaluations, nb::none()));
     if (naive) return std::make_unique<NaiveFFEstimate>(graph, graph.handle.relaxed());
     return std::make_unique<FFEstimate>(graph, graph.handle.relaxed());
 }
@@ -121,10 +124,12 @@ void define_runs(nb::module_ &module) {
 
 void define_biases(nb::module_ &module) {
     nb::class_<BiasHandle>(module, "TraceBias", "How bad runs look.")
-        .def("__init__", [](BiasHandle *self, PolicyGraphHandle &graph, std::string_view kind, const StateSpace *space, bool naive) {
+        .def("__init__", [](BiasHandle *self, PolicyGraphHandle &graph, std::string_view kind, const StateSpace *space,
+                            std::optional<std::uint64_t> evaluations, bool naive) {
             check_space(graph, space);
-            new (self) BiasHandle(graph, bias_kind(kind), make_estimate(graph, space, naive), !naive);
-        }, nb::arg("graph"), nb::arg("kind"), nb::arg("space").none() = nb::none(), nb::kw_only(), nb::arg("naive") = false,
+            new (self) BiasHandle(graph, bias_kind(kind), make_estimate(graph, space, evaluations, naive), !naive);
+        }, nb::arg("graph"), nb::arg("kind"), nb::arg("space").none() = nb::none(), nb::kw_only(),
+             nb::arg("evaluations") = nb::none(), nb::arg("naive") = false,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 4>())
         .def("values", [](BiasHandle &self, const Ids &ids,
                           const nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> &steps) {
@@ -142,7 +147,9 @@ void define_biases(nb::module_ &module) {
             }
             return to_numpy(std::move(values));
         }, nb::arg("ids"), nb::arg("steps"), "Values of the runs of that many steps, a row each.")
-        .def_prop_ro("pairs_evaluated", [](const BiasHandle &self) { return self.bias.pairs_evaluated(); });
+        .def_prop_ro("pairs_evaluated", [](const BiasHandle &self) { return self.bias.pairs_evaluated(); })
+        .def_prop_ro("cut_values", [](const BiasHandle &self) { return self.bias.cut_values(); },
+                     "Values given so far that rest on a distance whose search was cut.");
     module.def("weighted_select", [](const nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu> &weights,
                                      CounterRandom &random, double uniform_share) {
         return weighted_select({weights.data(), weights.shape(0)}, random, uniform_share);
@@ -150,8 +157,8 @@ void define_biases(nb::module_ &module) {
 }
 
 struct NoveltyHandle : Owned, NoveltyStore {
-    NoveltyHandle(TaskHandle &task, int arity, bool counting, std::uint64_t max_bits)
-        : Owned(task), NoveltyStore(task.task, arity, counting, max_bits) {}
+    NoveltyHandle(TaskHandle &task, int arity, bool counting, std::uint64_t max_bits, std::uint64_t max_tuples)
+        : Owned(task), NoveltyStore(task.task, arity, counting, max_bits, max_tuples) {}
 };
 
 void define_novelty(nb::module_ &module) {
@@ -159,12 +166,10 @@ void define_novelty(nb::module_ &module) {
         self.handle.check(state);
         return state.values().data();
     };
-    nb::class_<NoveltyHandle>(module, "NoveltyStore", "Facts or pairs of facts that occur in a set of states.")
-        .def("__init__", [](NoveltyHandle *self, TaskHandle &task, int arity, bool counting, std::uint64_t max_bits) {
-            if (arity != 1 && arity != 2) throw nb::value_error("the arity is 1 or 2");
-            new (self) NoveltyHandle(task, arity, counting, max_bits);
-        }, nb::arg("task"), nb::arg("arity"), nb::kw_only(), nb::arg("counting") = false,
-             nb::arg("max_bits") = NoveltyStore::MAX_BITS, nb::keep_alive<1, 2>())
+    nb::class_<NoveltyHandle>(module, "NoveltyStore", "Facts, pairs or triples of facts that occur in a set of states.")
+        .def(nb::init<TaskHandle &, int, bool, std::uint64_t, std::uint64_t>(), nb::arg("task"), nb::arg("arity"),
+             nb::kw_only(), nb::arg("counting") = false, nb::arg("max_bits") = NoveltyStore::MAX_BITS,
+             nb::arg("max_tuples") = NoveltyStore::MAX_TUPLES, nb::keep_alive<1, 2>())
         .def("is_novel", [values](const NoveltyHandle &self, const State &state) {
             return self.is_novel(values(self, state));
         }, nb::arg("state"))
@@ -173,7 +178,9 @@ void define_novelty(nb::module_ &module) {
         .def("rarest", [values](const NoveltyHandle &self, const State &state) {
             return self.rarest(values(self, state));
         }, nb::arg("state"))
-        .def_prop_ro("tuples", &NoveltyHandle::tuples);
+        .def_prop_ro("tuples", &NoveltyHandle::tuples)
+        .def_prop_ro("full", &NoveltyHandle::full)
+        .attr("MAX_ARITY") = NoveltyStore::MAX_ARITY;
 }
 
 }  // namespace

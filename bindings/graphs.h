@@ -1,13 +1,13 @@
 #pragma once
 
 #include "bindings.h"
-#include "improve/aras.h"
+#include "bounds/bound_store.h"
 #include "policygraph/policy_graph.h"
 
 namespace misstep::bindings {
 
-struct PlanGraphHandle : Owned, PlanGraph {
-    explicit PlanGraphHandle(TaskHandle &task) : Owned(task), PlanGraph(task.generator) {}
+struct BoundStoreHandle : Owned, BoundStore {
+    explicit BoundStoreHandle(TaskHandle &task) : Owned(task), BoundStore(task.generator) {}
 
     StateId find(const State &state) const {
         handle.check(state);
@@ -34,8 +34,5 @@ inline std::vector<StateId> checked_ids(const PolicyGraphHandle &graph, const Id
     for (StateId id : result) graph.check_id(id);
     return result;
 }
-
-// What the bound store needs of a plan graph.
-void define_bounds(nb::class_<PlanGraphHandle> &type);
 
 }  // namespace misstep::bindings

@@ -35,11 +35,11 @@ struct Request {
     }
 };
 
-ArasResult run_aras(PlanGraph &graph, const TaskHandle &task, const State &state, const Plan &plan,
+ArasResult run_aras(BoundStore &store, const TaskHandle &task, const State &state, const Plan &plan,
                     const Request &request, const Limits &limits) {
     task.check(state);
     const ArasOptions options = request.options();
-    return aras(graph, state.values().data(), plan, options, limits);
+    return aras(store, state.values().data(), plan, options, limits);
 }
 
 }  // namespace
@@ -79,43 +79,8 @@ void define_improve(nb::module_ &module) {
         .def_prop_ro("generated", [](const ArasResult &self) { return self.progress.generated; })
         .def_prop_ro("bytes", [](const ArasResult &self) { return self.progress.bytes; });
 
-    nb::class_<PlanGraphHandle> graph(module, "PlanGraph",
-                                      "What was seen around the plans of a task, and the bounds it gives.");
-    define_bounds(graph);
-    graph.def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
-        .def("__len__", [](const PlanGraphHandle &self) { return self.transitions().size(); })
-        .def_prop_ro("transition_count", [](const PlanGraphHandle &self) { return self.transitions().transition_count(); })
-        .def_prop_ro("complete", [](const PlanGraphHandle &self) { return self.complete(); },
-                     "Nothing is left to be expanded: all bounds are exact.")
-        .def_prop_ro("bytes", [](const PlanGraphHandle &self) { return self.bytes(); })
-        .def("states", [](const PlanGraphHandle &self) {
-            const std::size_t width = self.handle.task.variable_count();
-            std::vector<std::int32_t> values(self.transitions().size() * width);
-            for (StateId id = 0; id < self.transitions().size(); ++id)
-                self.transitions().values(id, values.data() + id * width);
-            const std::vector<std::size_t> shape{self.transitions().size(), width};
-            return to_numpy(std::move(values), shape);
-        }, "All states of the graph, one a row.")
-        .def("plan_cost", [](PlanGraphHandle &self, const State &state) {
-            const StateId id = self.find(state);
-            return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
-        }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
-        .def("upper_bounds", [](PlanGraphHandle &self, const StateBatch &states) {
-            check_batch(self.handle, states);
-            const DerivedBounds &bounds = self.upper_bounds();
-            std::vector<Cost> costs;
-            for (std::size_t i = 0; i < states.shape(0); ++i) {
-                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
-                costs.push_back(id == NO_STATE ? INFINITE_COST : bounds.cost(id));
-            }
-            return costs_to_numpy(costs);
-        }, nb::arg("states"))
-        .def("witness", [](PlanGraphHandle &self, const State &state) -> std::optional<Plan> {
-            const StateId id = self.find(state);
-            if (id == NO_STATE || self.distances().cost(id) >= INFINITE_COST) return std::nullopt;
-            return self.distances().plan(id);
-        }, nb::arg("state"), "The cheapest known plan.")
-        .def("improve", [](PlanGraphHandle &self, const State &state, const Plan &plan, std::optional<Cost> stop_below,
+    nb::borrow<nb::class_<BoundStoreHandle>>(module.attr("BoundStore"))
+        .def("improve", [](BoundStoreHandle &self, const State &state, const Plan &plan, std::optional<Cost> stop_below,
                            bool eliminate, std::uint64_t growth, std::optional<std::uint64_t> iterations,
                            std::optional<std::uint64_t> generated, std::optional<double> seconds,
                            std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
@@ -129,8 +94,8 @@ void define_improve(nb::module_ &module) {
                           std::optional<std::uint64_t> generated, std::optional<double> seconds,
                           std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
                           nb::object progress) {
-        PlanGraph graph(task.generator);
-        return run_aras(graph, task, state, plan, {stop_below, growth, iterations, generated, true},
+        BoundStore store(task.generator);
+        return run_aras(store, task, state, plan, {stop_below, growth, iterations, generated, true},
                         make_limits(seconds, bytes, expansions, {}, progress));
     }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
                MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");

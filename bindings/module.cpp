@@ -9,9 +9,10 @@ NB_MODULE(_core, module) {
     define_state_space(module);
     define_heuristics(module);
     define_search(module);
+    define_bounds(module);
     define_improve(module);
     define_policygraph(module);
-    define_run_feeder(module);
+    define_oracles(module);
     define_nets(module);
     define_networks(module);
     define_segments(module);

@@ -5,6 +5,8 @@
 #include <queue>
 #include <stdexcept>
 
+#include "search/astar.h"
+
 namespace misstep {
 
 FFEstimate::FFEstimate(PolicyGraph &graph, std::shared_ptr<const RelaxedTask> relaxed)
@@ -62,6 +64,36 @@ Cost NaiveFFEstimate::between(StateId from, StateId to) {
     pair_.set_goal(facts_);
     graph_.values(from, values_.data());
     return pair_.evaluate(values_.data());
+}
+
+template <class Search>
+Cost SearchEstimate::look_up(std::uint64_t key, std::unordered_map<std::uint64_t, Distance> &known, Search &&search) {
+    auto found = known.find(key);
+    if (found == known.end()) {
+        const SearchResult result = search();
+        if (known.size() >= MAX_KNOWN) known.clear();
+        found = known.emplace(key, Distance{result.lower_bound, result.status == Status::limit}).first;
+    }
+    was_cut_ |= found->second.cut;
+    return found->second.cost;
+}
+
+Cost SearchEstimate::to_goal(StateId state) {
+    return look_up(state, to_goal_, [&] {
+        graph_.values(state, values_.data());
+        return AStar(graph_.generator(), &goal_, values_.data()).run(limits_);
+    });
+}
+
+Cost SearchEstimate::between(StateId from, StateId to) {
+    return look_up(std::uint64_t{from} << 32 | to, between_, [&] {
+        graph_.values(to, target_.data());
+        facts_.clear();
+        for (std::size_t v = 0; v < target_.size(); ++v) facts_.push_back({static_cast<int>(v), target_[v]});
+        pair_.set_goal(facts_);
+        graph_.values(from, values_.data());
+        return AStar(graph_.generator(), &pair_, values_.data(), INFINITE_COST, target_.data()).run(limits_);
+    });
 }
 
 StateId ExactEstimate::find(StateId state) {

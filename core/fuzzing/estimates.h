@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "fdr/state_space.h"
+#include "base/limits.h"
+#include "heuristics/lmcut.h"
 #include "heuristics/pair_heuristic.h"
 #include "heuristics/relaxation_heuristics.h"
 #include "policygraph/policy_graph.h"
@@ -17,8 +19,15 @@ class Estimate {
     virtual ~Estimate() = default;
     virtual Cost to_goal(StateId state) = 0;
     virtual Cost between(StateId from, StateId to) = 0;
-    // Exact distances obey the triangle inequality, which makes some maximisations of P24 unnecessary.
+    // Meant to be h*. Exact distances obey the triangle inequality, which makes some maximisations of P24 unnecessary.
     virtual bool exact() const { return false; }
+
+    // Whether a distance since the last call of `forget_cuts` is only a lower bound because its search was cut.
+    bool was_cut() const { return was_cut_; }
+    void forget_cuts() { was_cut_ = false; }
+
+   protected:
+    bool was_cut_ = false;
 };
 
 // hFF. One exploration serves all targets from a source, and the sources used last keep theirs: the runs of neighbouring
@@ -68,6 +77,37 @@ class NaiveFFEstimate : public Estimate {
     HFF pair_;
     std::vector<int> values_;
     std::vector<Fact> facts_;
+};
+
+// h* by A* with LM-cut, where the state space is too large to be known. A search that hits a limit gives its lower bound.
+// Distances are kept, but each is found from nothing: what a search may learn from another would depend on the order.
+class SearchEstimate : public Estimate {
+   public:
+    SearchEstimate(const PolicyGraph &graph, Limits limits)
+        : graph_(graph), limits_(std::move(limits)), goal_(graph.task()), pair_(graph.task()),
+          values_(graph.task().variable_count()), target_(values_) {}
+    Cost to_goal(StateId state) override;
+    Cost between(StateId from, StateId to) override;
+    bool exact() const override { return true; }
+
+   private:
+    static constexpr std::size_t MAX_KNOWN = 1 << 20;
+    struct Distance {
+        Cost cost;
+        bool cut;
+    };
+    template <class Search>
+    Cost look_up(std::uint64_t key, std::unordered_map<std::uint64_t, Distance> &known, Search &&search);
+
+    const PolicyGraph &graph_;
+    Limits limits_;
+    LMCut goal_;
+    LMCut pair_;
+    std::vector<int> values_;
+    std::vector<int> target_;
+    std::vector<Fact> facts_;
+    std::unordered_map<std::uint64_t, Distance> to_goal_;
+    std::unordered_map<std::uint64_t, Distance> between_;
 };
 
 // h*, where the whole state space is known. States outside of it have no distance, which is an error.

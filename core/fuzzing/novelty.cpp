@@ -2,11 +2,18 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 
 namespace misstep {
 
-NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint64_t max_bits)
-    : task_(task), arity_(std::min(arity, task.variable_count())), counting_(counting) {
+NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint64_t max_bits, std::uint64_t max_tuples)
+    : task_(task), arity_(std::min(arity, task.variable_count())), counting_(counting), max_tuples_(max_tuples) {
+    if (arity < 1 || arity > MAX_ARITY) throw std::invalid_argument("the arity is 1, 2 or 3");
+    if (arity_ == 3) {
+        // Three facts in one number.
+        if (task.fact_count() >= 1 << 21) throw std::invalid_argument("too many facts to count triples of them");
+        return;
+    }
     const auto domains = task.domain_sizes();
     const int n = task.variable_count();
     std::uint64_t next = 0;
@@ -24,7 +31,21 @@ NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint
 }
 
 template <class Visit>
+void NoveltyStore::for_each_triple(const int *values, Visit &&visit) const {
+    const auto offsets = task_.fact_offsets();
+    const int n = task_.variable_count();
+    const auto fact = [&](int v) { return static_cast<std::uint64_t>(offsets[v] + values[v]); };
+    for (int v = 0; v < n; ++v)
+        for (int w = v + 1; w < n; ++w) {
+            const std::uint64_t pair = fact(v) << 42 | fact(w) << 21;
+            for (int x = w + 1; x < n; ++x)
+                if (!visit(pair | fact(x))) return;
+        }
+}
+
+template <class Visit>
 void NoveltyStore::for_each_tuple(const int *values, Visit &&visit) const {
+    if (arity_ == 3) return for_each_triple(values, visit);
     const auto domains = task_.domain_sizes();
     const int n = task_.variable_count();
     const std::uint64_t *first = first_.data();
@@ -43,7 +64,7 @@ void NoveltyStore::for_each_tuple(const int *values, Visit &&visit) const {
 
 bool NoveltyStore::contains(std::uint64_t tuple) const {
     if (!bits_.empty()) return bits_[tuple / 64] >> (tuple % 64) & 1;
-    return counting_ ? counts_.contains(tuple) : set_.contains(tuple);
+    return counting_ ? counts_.contains(tuple) : set_.find(&tuple) != NO_STATE;
 }
 
 bool NoveltyStore::is_novel(const int *values) const {
@@ -57,13 +78,18 @@ bool NoveltyStore::is_novel(const int *values) const {
 
 void NoveltyStore::insert(const int *values) {
     for_each_tuple(values, [&](std::uint64_t tuple) {
-        tuples_ += !contains(tuple);
-        if (!bits_.empty())
-            bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
-        else if (counting_)
-            ++counts_[tuple];
-        else
-            set_.insert(tuple);
+        if (!bits_.empty() || counting_) {
+            tuples_ += !contains(tuple);
+            if (counting_)
+                ++counts_[tuple];
+            else
+                bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
+        } else if (tuples_ < max_tuples_) {
+            tuples_ += set_.insert(&tuple).second;
+        } else if (set_.find(&tuple) == NO_STATE) {
+            full_ = true;
+            return false;
+        }
         return true;
     });
 }

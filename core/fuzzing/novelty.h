@@ -2,26 +2,31 @@
 
 #include <cstdint>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "base/registry.h"
 #include "fdr/task.h"
 
 namespace misstep {
 
-// Which facts (arity 1) or pairs of facts (arity 2) occur in the states inserted so far.
+// Which facts (arity 1), pairs (2) or triples of facts (3) occur in the states inserted so far.
 //
-// A state is novel if it has one that occurs in none of them. A new fact makes new pairs, so pairs alone are enough for
-// arity 2, except in a task with a single variable. Testing and inserting are separate: a test must not change
-// what later tests say.
+// A state is novel if it has one that occurs in none of them. A new fact makes new pairs and triples, so the tuples of the
+// full size are enough, except in a task that has fewer variables. Testing and inserting are separate: a test must not
+// change what later tests say.
 //
-// Pairs are bits of one array, indexed by (variable, variable, value, value); if that array would be too large they
-// live in a hash set instead. Counting how often each occurs is for the metric of unique pairs, and takes a hash map.
+// Facts and pairs are bits of one array, indexed by (variable, variable, value, value); triples, and pairs whose array
+// would be too large, live in a hash set of numbers that name them. The set takes in a limited number and is full then:
+// tuples that are not in it count as new ever after, so a full store lets more states pass, never fewer. Counting how often
+// each tuple occurs is for the metric of unique pairs, and takes a hash map.
 class NoveltyStore {
    public:
+    static constexpr int MAX_ARITY = 3;
     static constexpr std::uint64_t MAX_BITS = std::uint64_t{1} << 31;
+    static constexpr std::uint64_t MAX_TUPLES = std::uint64_t{1} << 25;  // of the set: less than a gigabyte
 
-    NoveltyStore(const Task &task, int arity, bool counting = false, std::uint64_t max_bits = MAX_BITS);
+    NoveltyStore(const Task &task, int arity, bool counting = false, std::uint64_t max_bits = MAX_BITS,
+                 std::uint64_t max_tuples = MAX_TUPLES);
 
     bool is_novel(const int *values) const;
     void insert(const int *values);
@@ -29,20 +34,25 @@ class NoveltyStore {
     // How many of the states inserted have the tuple that is the rarest of those of this state; counting stores only. If that is
     // one for a state that was inserted, it has a tuple of its own.
     std::uint64_t rarest(const int *values) const;
-    std::uint64_t tuples() const { return tuples_; }  // distinct ones
+    std::uint64_t tuples() const { return tuples_; }  // distinct ones that are kept
+    bool full() const { return full_; }               // one was not taken in
 
    private:
     template <class Visit>  // returns false to stop
     void for_each_tuple(const int *values, Visit &&visit) const;
+    template <class Visit>
+    void for_each_triple(const int *values, Visit &&visit) const;
     bool contains(std::uint64_t tuple) const;
 
     const Task &task_;
     int arity_;
     bool counting_;
+    std::uint64_t max_tuples_;
+    bool full_ = false;
     std::vector<std::uint64_t> first_;  // where the tuples of a variable, or of a pair of variables, begin
     std::uint64_t tuples_ = 0;
-    std::vector<std::uint64_t> bits_;  // empty: the sets below are in use
-    std::unordered_set<std::uint64_t> set_;
+    std::vector<std::uint64_t> bits_;  // empty: one of the two below is in use
+    StateRegistry set_{1};
     std::unordered_map<std::uint64_t, std::uint64_t> counts_;
 };
 

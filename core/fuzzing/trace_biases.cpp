@@ -22,9 +22,20 @@ TraceBias::TraceBias(PolicyGraph &graph, Kind kind, Estimate *estimate, bool pru
 double TraceBias::value(StateId start, std::uint32_t steps) {
     if (!prune_) return evaluate(start, steps);
     const std::uint64_t key = std::uint64_t{start} << 32 | steps;
-    if (const auto found = known_.find(key); found != known_.end()) return found->second;
-    if (known_.size() >= MAX_KNOWN) known_.clear();
-    return known_[key] = evaluate(start, steps);
+    auto found = known_.find(key);
+    if (found == known_.end()) {
+        if (known_.size() >= MAX_KNOWN) known_.clear();
+        found = known_.emplace(key, evaluate_watched(start, steps)).first;
+    }
+    cut_values_ += found->second.cut;
+    return found->second.value;
+}
+
+TraceBias::Value TraceBias::evaluate_watched(StateId start, std::uint32_t steps) {
+    if (estimate_ == nullptr) return {evaluate(start, steps), false};
+    estimate_->forget_cuts();
+    const double value = evaluate(start, steps);
+    return {value, estimate_->was_cut()};
 }
 
 double TraceBias::evaluate(StateId start, std::uint32_t steps) {
@@ -111,7 +122,9 @@ double TraceBias::surface() {
     if (first == INFINITE_COST) return -INF;
     Cost best = NONE;
     Cost least = first;
-    for (std::size_t k = 1; k < states_.size(); ++k) {
+    // P24, Proposition 4: with h* the whole run is the worst part of it. And no way leads out of a dead end.
+    const std::size_t next = prune_ && estimate_->exact() && states_.size() > 1 ? states_.size() - 1 : 1;
+    for (std::size_t k = next; k < states_.size(); ++k) {
         const Cost h = estimate_->to_goal(states_[k]);
         if (h == INFINITE_COST) return INF;
         const Cost phi = paid_[k] + h;

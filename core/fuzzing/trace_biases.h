@@ -33,8 +33,15 @@ class TraceBias {
     double value(StateId start, std::uint32_t steps);
 
     std::uint64_t pairs_evaluated() const { return pairs_evaluated_; }
+    // Values given so far, each as often as it was asked for, that rest on a distance whose search was cut.
+    std::uint64_t cut_values() const { return cut_values_; }
 
    private:
+    struct Value {
+        double value;
+        bool cut;
+    };
+    Value evaluate_watched(StateId start, std::uint32_t steps);
     double evaluate(StateId start, std::uint32_t steps);
     double over_all_pairs(bool backward);
     double over_pairs(bool backward);
@@ -48,7 +55,8 @@ class TraceBias {
     bool prune_;
     std::int64_t most_effects_ = 1;
     std::uint64_t pairs_evaluated_ = 0;
-    std::unordered_map<std::uint64_t, double> known_;
+    std::uint64_t cut_values_ = 0;
+    std::unordered_map<std::uint64_t, Value> known_;
 
     // The run being evaluated: states, their values in rows, and paid_[k] = C(0, k).
     std::vector<StateId> states_;

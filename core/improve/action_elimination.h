@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/limits.h"
-#include "improve/plan.h"
+#include "bounds/plan.h"
 
 namespace misstep {
 

@@ -9,12 +9,12 @@ namespace {
 
 class Aras {
    public:
-    Aras(PlanGraph &graph, const int *start, const ArasOptions &options, const Limits &limits)
-        : graph_(graph),
-          generator_(graph.transitions().generator()),
+    Aras(BoundStore &store, const int *start, const ArasOptions &options, const Limits &limits)
+        : store_(store),
+          generator_(store.transitions().generator()),
           task_(generator_.task()),
           start_(start),
-          root_(graph.add(start)),
+          root_(store.add(start)),
           options_(options),
           limits_(limits),
           budget_(limits, options.generated) {}
@@ -34,27 +34,27 @@ class Aras {
         if (replay(task_, start_, result_.plan) != result_.cost || result_.cost > result_.initial_cost)
             throw Contradiction("aras has lost track of the cost of its plan");
         result_.progress = budget_.progress;
-        result_.progress.bytes = graph_.bytes();
+        result_.progress.bytes = store_.bytes();
         result_.progress.seconds = budget_.watch.seconds();
         return std::move(result_);
     }
 
    private:
-    // Brings a plan, or what elimination leaves of it, into the graph and keeps it if it is the best so far.
+    // Brings a plan, or what elimination leaves of it, into the store and keeps it if it is the best so far.
     void offer(const Plan &plan) {
         Plan rest = options_.eliminate ? eliminated(plan) : plan;
         const Cost cost = cost_of(task_, rest);
-        graph_.add_plan(root_, rest, budget_);
+        store_.add_plan(root_, rest, budget_);
         if (std::pair(cost, rest.size()) < std::pair(result_.cost, result_.plan.size())) {
             result_.plan = std::move(rest);
             result_.cost = cost;
         }
     }
 
-    // Takes the cheapest path of the graph, eliminates, and again, until neither finds anything better.
+    // Takes the cheapest path of the store, eliminates, and again, until neither finds anything better.
     void settle() {
         while (true) {
-            const GoalDistances &distances = graph_.distances();
+            const GoalDistances &distances = store_.distances();
             if (std::pair(distances.cost(root_), distances.steps(root_)) >=
                 std::pair(result_.cost, result_.plan.size()))
                 return;
@@ -68,21 +68,21 @@ class Aras {
     // costs the same in the end, shows at once that a plan is cheap enough, and leaves little to do once a limit bites.
     void grow(std::uint64_t n) {
         ++result_.iterations;
-        graph_.distances().path(root_, path_);
+        store_.distances().path(root_, path_);
         for (StateId state : path_) {
-            const bool exhausted = graph_.grow(state, n, budget_);
+            const bool exhausted = store_.grow(state, n, budget_);
             if (state == root_ && exhausted) closed_ = true;
             if (closed_ || budget_.limit != Limit::none) return;
-            if (graph_.distances().cost(root_) < options_.stop_below) return;
+            if (store_.distances().cost(root_) < options_.stop_below) return;
         }
     }
 
     bool decided() {
         if (result_.cost < options_.stop_below) {
             result_.status = ArasStatus::below;
-        } else if (closed_ || graph_.complete() || result_.cost == 0) {
+        } else if (closed_ || store_.complete() || result_.cost == 0) {
             result_.status = ArasStatus::closed;
-        } else if (budget_.limit != Limit::none || !budget_.allows(graph_)) {
+        } else if (budget_.limit != Limit::none || !budget_.allows(store_)) {
             result_.status = ArasStatus::limit;
             result_.limit = budget_.limit;
         } else if (result_.iterations >= options_.iterations) {
@@ -101,14 +101,14 @@ class Aras {
         return best_elimination(generator_, start_, plan, limits);
     }
 
-    PlanGraph &graph_;
+    BoundStore &store_;
     const SuccessorGenerator &generator_;
     const Task &task_;
     const int *start_;
     StateId root_;
     ArasOptions options_;
     const Limits &limits_;
-    PlanGraph::Budget budget_;
+    BoundStore::Budget budget_;
     ArasResult result_;
     std::vector<StateId> path_;
     bool closed_ = false;
@@ -116,10 +116,10 @@ class Aras {
 
 }  // namespace
 
-ArasResult aras(PlanGraph &graph, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
+ArasResult aras(BoundStore &store, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
                 const Limits &limits) {
-    replay(graph.transitions().task(), start, plan);  // before anything of it gets into the graph
-    return Aras(graph, start, options, limits).run(plan);
+    replay(store.transitions().task(), start, plan);  // before anything of it gets into the store
+    return Aras(store, start, options, limits).run(plan);
 }
 
 }  // namespace misstep

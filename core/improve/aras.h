@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "improve/plan_graph.h"
+#include "bounds/bound_store.h"
 
 namespace misstep {
 
@@ -35,8 +35,8 @@ struct ArasResult {
 // Aras: action elimination and plan neighbourhood graph search by turns. Each starts from what the other has found.
 //
 // Whatever ends it, the result is a plan from `start` that has been executed and costs at most what the given one
-// costs. The graph keeps all that was seen. Throws InvalidPlan if `plan` is none.
-ArasResult aras(PlanGraph &graph, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
+// costs. The store keeps all that was seen. Throws InvalidPlan if `plan` is none.
+ArasResult aras(BoundStore &store, const int *start, std::span<const OperatorId> plan, const ArasOptions &options,
                 const Limits &limits);
 
 }  // namespace misstep

@@ -4,12 +4,16 @@
 
 namespace misstep {
 
-AStar::AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const int *start, Cost bound)
+AStar::AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const int *start, Cost bound, const int *target)
     : nodes_(generator),
       heuristic_(heuristic),
       blind_estimate_(generator.task().min_cost()),
       bound_(bound),
       values_(generator.task().variable_count()) {
+    if (target != nullptr) {
+        target_.resize(generator.packer().words());
+        generator.packer().pack(target, target_.data());
+    }
     const StateId root = nodes_.add_root(start);
     closed_.push_back(0);
     consider(root, estimate(root));
@@ -18,7 +22,7 @@ AStar::AStar(const SuccessorGenerator &generator, Heuristic *heuristic, const in
 // Evaluates a state that has no estimate yet.
 Cost AStar::estimate(StateId id) {
     ++progress_.evaluations;
-    if (heuristic_ == nullptr) return nodes_.is_goal(id) ? 0 : blind_estimate_;
+    if (heuristic_ == nullptr) return is_goal(id) ? 0 : blind_estimate_;
     nodes_.values(id, values_.data());
     h_.push_back(heuristic_->evaluate(values_.data()));
     return h_.back();
@@ -54,7 +58,7 @@ SearchResult AStar::run(const Limits &limits) {
         if (limit != Limit::none) return finish(Status::limit, limit);
         const StateId id = open_.pop();
         if (closed_[id]) continue;
-        if (nodes_.is_goal(id)) {
+        if (is_goal(id)) {
             goal_ = id;
             break;
         }
@@ -73,7 +77,7 @@ SearchResult AStar::run(const Limits &limits) {
                 node = {new_g, id, op};
                 closed_[successor] = 0;
                 consider(successor, heuristic_ != nullptr ? h_[successor]
-                                    : nodes_.is_goal(successor) ? 0 : blind_estimate_);
+                                    : is_goal(successor) ? 0 : blind_estimate_);
             }
         });
     }

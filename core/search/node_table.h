@@ -48,6 +48,9 @@ class NodeTable {
     const Node &operator[](StateId id) const { return nodes_[id]; }
     StateId size() const { return registry_.size(); }
     bool is_goal(StateId id) const { return generator_.is_goal(registry_[id]); }
+    bool equal(StateId id, const std::uint64_t *packed) const {
+        return std::equal(packed, packed + registry_.words(), registry_[id]);
+    }
     void values(StateId id, int *result) const { generator_.packer().unpack(registry_[id], result); }
     const Task &task() const { return generator_.task(); }
 

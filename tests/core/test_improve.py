@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from misstep._core import PlanGraph, StateSpace, aras, best_elimination, eliminate
+from misstep._core import BoundStore, StateSpace, aras, best_elimination, eliminate
 from misstep.checking import SasTask, parse_sas, validate_plan
 from misstep.tasks.task import State, Task
 from support.plans import bad_plan, naive_elimination, wandering_plan
@@ -94,7 +94,7 @@ def test_aras_is_optimal_where_it_says_so(name: str, costs: tuple[int, ...]) -> 
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
 def test_one_graph_for_many_plans(name: str, costs: tuple[int, ...]) -> None:
     task, twin, space = variant(name, costs)
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     for seed, s in enumerate(starts(space, 8)):
         start = space.state(s)
         plan = bad_plan(space, start, steps=20, seed=seed)
@@ -122,7 +122,7 @@ def test_one_graph_for_many_plans(name: str, costs: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("name", ["gripper-4", "blocksworld-4"])
 def test_a_complete_graph_answers_at_once(name: str) -> None:
     task, _, space = variant(name, (0, 1, 5))
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     plan = bad_plan(space, task.initial_state, steps=20, seed=1)
     assert graph.improve(task.initial_state, plan).closed
     size = (len(graph), graph.transition_count)
@@ -138,7 +138,7 @@ def test_a_complete_graph_answers_at_once(name: str) -> None:
 def test_no_new_state_is_no_proof() -> None:
     """An iteration within what is known already must not be taken for a closed neighbourhood."""
     task, _, space = variant("blocksworld-4", ())
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     start = space.state(starts(space, 3)[-1])
     plan = bad_plan(space, start, steps=40, seed=4)
     graph.improve(start, plan, growth=60, iterations=1)
@@ -155,7 +155,7 @@ def test_same_result_on_repeated_calls() -> None:
     start = task.initial_state
     plan = bad_plan(space, start, steps=50, seed=2)
     results = [aras(task, start, plan, growth=30, iterations=3) for _ in range(3)]
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     results.append(graph.improve(start, plan, eliminate=True, growth=30, iterations=3))
     assert len({(tuple(r.plan), r.cost, r.generated, r.expansions) for r in results}) == 1
     assert graph.witness(start) == results[0].plan
@@ -166,9 +166,9 @@ def test_stop_below() -> None:
     start = task.initial_state
     best = int(space.h_star[space.find(start)])
     plan = bad_plan(space, start, steps=60, seed=3)
-    full = PlanGraph(task).improve(start, plan)
+    full = BoundStore(task).improve(start, plan)
     for stop in range(best - 1, len(plan) + 3):
-        result = PlanGraph(task).improve(start, plan, stop_below=stop)
+        result = BoundStore(task).improve(start, plan, stop_below=stop)
         if stop > best:
             assert result.status == "below"
             assert result.cost < stop
@@ -203,7 +203,7 @@ def test_limits_end_it_and_keep_the_best_plan(limit: dict[str, float], name: str
     twin = parse_sas(task.sas.decode(), task.name)
     start = task.initial_state
     before = checked_cost(task, twin, start, plan)
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     for eliminate_first in (True, False):
         result = graph.improve(start, plan, eliminate=eliminate_first, **limit)  # type: ignore[arg-type]
         assert (result.status, result.limit) == ("limit", name)
@@ -213,7 +213,7 @@ def test_limits_end_it_and_keep_the_best_plan(limit: dict[str, float], name: str
 
 def test_progress_is_reported_and_errors_in_it_end_the_work() -> None:
     task, plan = large_task()
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     calls = []
     graph.improve(task.initial_state, plan, seconds=0.4, progress=lambda *n: calls.append(n))
     assert calls
@@ -237,7 +237,7 @@ def test_empty_plan_at_a_goal() -> None:
         result = aras(task, start, plan)
         assert (result.plan, result.cost, result.closed) == ([], 0, True)
         assert result.initial_cost == len(plan)
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     assert graph.plan_cost(start) == math.inf
     assert graph.witness(start) is None
     graph.improve(start, [])
@@ -248,7 +248,7 @@ def test_empty_plan_at_a_goal() -> None:
 def test_what_is_no_plan_is_refused() -> None:
     task = Task(AT_GOAL.encode())
     start = task.initial_state
-    graph = PlanGraph(task)
+    graph = BoundStore(task)
     wrong = [
         ([0, 0], "step 2: operator \\(op0\\) does not apply: it requires"),
         ([0, 2], "step 2: operator 2 does not exist"),

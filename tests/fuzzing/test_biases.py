@@ -11,7 +11,8 @@ from misstep import _core
 from misstep._core import StateSpace, TraceBias
 from misstep.fuzzing.biases import Bias
 from misstep.policies.load import load_policy
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
 from support.fuzzing import POLICIES, exact_estimates, ff_estimates, naive_bias, spread
 from support.policies import Misbehaving

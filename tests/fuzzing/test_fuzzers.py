@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from misstep._core import NoveltyStore, StateSpace
-from misstep.errors import BudgetLimitError, UsageError
+from misstep.errors import UsageError
 from misstep.fuzzing.fuzz import fuzz, make_fuzzer
 from misstep.fuzzing.fuzzer_2024 import Fuzzer2024
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import PRESETS, Settings, preset
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, States
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 from support.fuzzing import InPython
 from support.tasks import CONDITIONAL, random_costs, rows, sas, small_task
@@ -27,6 +28,7 @@ VARIANTS: dict[str, Settings] = {
     "p22-filter-off": preset("p22", max_states=40, novelty=None),
     "p23": preset("p23", max_states=40),
     "p23-novelty": preset("p23", max_states=25, novelty=1),
+    "p22-triples": preset("p22", max_states=40, novelty=3),
     "none": preset("p24", bias="none", max_states=40),
     "policy-cost": preset("p24", bias="policy-cost", max_states=40),
     "loop": preset("p24", bias="loop", max_states=40),
@@ -34,6 +36,12 @@ VARIANTS: dict[str, Settings] = {
     "surface": preset("p24", bias="surface", max_states=40, novelty=2),
     "loop-h*": preset("p24", bias="loop", estimate="h*", max_states=40),
     "surface-h*": preset("p24", bias="surface", estimate="h*", max_states=40, dead_ends="exact"),
+    "surface-searched": preset(
+        "p24", bias="surface", estimate="h*", exact_states=10, estimate_evaluations=30
+    ),
+    "loop-searched": preset(
+        "p24", bias="loop", estimate="h*", exact_states=10, state_budget=8, max_states=25
+    ),
     "detour-search": preset("p24", dead_ends="search", max_states=40, infinite_failures=False),
 }
 SPEC = "noisy:0.1:3+optimal"
@@ -126,7 +134,12 @@ def test_entries_alone_are_enough_to_go_on(variant: str) -> None:
         resumed = make_fuzzer(task, PolicyRunner(policy), settings, 1, pool=saved).run()
         assert resumed.entries == whole.entries
         assert resumed.smoothed_at == whole.smoothed_at
-        assert resumed.remarks == whole.remarks
+        assert without_count(resumed) == without_count(whole)
+
+
+def without_count(pool: Pool) -> list[str]:
+    """Entries do not say how many weights rested on searches that were cut; that is counted anew."""
+    return [remark for remark in pool.remarks if "cut searches" not in remark]
 
 
 class Nervous(InPython):
@@ -295,6 +308,117 @@ def test_progress_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [len(p) for p in make_fuzzer(task, None, preset("p24", bias="none"))] == seen
 
 
+# -- what is too large ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bias", ["loop", "detour", "surface"])
+def test_h_star_beyond_enumeration_is_the_same_h_star(bias: str) -> None:
+    """With evaluations enough, the searches give what the state space gives, and so the same pool."""
+    for name in ("spanner-3", "transport-2"):
+        task = random_costs(small_task(name), 2, (0, 1, 3))
+        exact = preset("p24", bias=bias, estimate="h*", max_states=20, state_budget=10, **QUICK)
+        searched = replace(exact, exact_states=10, estimate_evaluations=1_000_000)
+        expected, found = pool_of(task, exact), pool_of(task, searched)
+        assert found.entries == expected.entries
+        assert found.remarks[0] == (
+            "the task has more than 10 states: h* comes from A* with LM-cut, at most 1,000,000 evaluations each"
+        )
+        assert found.remarks[1:] == expected.remarks
+        assert found.cut_weights == 0
+
+
+def test_searches_for_h_star_that_are_cut_are_counted() -> None:
+    task = small_task("transport-2")
+    settings = preset(
+        "p24", bias="detour", estimate="h*", exact_states=10, estimate_evaluations=2, max_states=20
+    )
+    pool = pool_of(task, replace(settings, **QUICK))
+    assert len(pool) == 20
+    assert pool.cut_weights > 0
+    (remark,) = [text for text in pool.remarks if "cut searches" in text]
+    assert remark == (
+        "the limit of 2 evaluations cut searches for h*, whose lower bounds stand in: "
+        f"{pool.cut_weights:,} weights rest on them"
+    )
+    assert pool.cut_weights > pool_of(task, replace(settings, estimate_evaluations=40)).cut_weights
+
+
+def test_what_is_too_large_is_lost_with_a_remark() -> None:
+    task = Task(CONDITIONAL.encode())
+    settings = preset(
+        "p24", bias="surface", estimate="h*", dead_ends="exact", exact_states=2, patience=200
+    )
+    pool = pool_of(task, settings, spec="heuristic:ff")
+    large = "the task has more than 2 states"
+    assert pool.remarks[:2] == [
+        f"{large}, and conditional effects: the bias surface measures with ff instead of h*",
+        f"{large}: dead ends are recognised by search instead of exactly",
+    ]
+    plain = replace(settings, estimate="ff", dead_ends="search")
+    assert pool.entries == pool_of(task, plain, spec="heuristic:ff").entries
+    # What nothing needs is not missed.
+    unbiased = preset("p24", bias="none", estimate="h*", exact_states=2, patience=200)
+    assert "more than" not in " ".join(pool_of(task, unbiased, spec="heuristic:ff").remarks)
+
+
+def test_a_full_novelty_filter_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = small_task("transport-2")
+    monkeypatch.setattr(
+        "misstep.fuzzing.fuzzer._core.NoveltyStore",
+        lambda task, arity: NoveltyStore(task, arity, max_tuples=25),
+    )
+    settings = preset("p22", novelty=3, max_states=10)
+    pool = pool_of(task, settings)
+    assert "the novelty filter is full: it keeps 25 tuples of facts" in pool.remarks[0]
+    assert pool.rejected == 0
+
+
+# -- the step limit of all runs -------------------------------------------------------------------
+
+
+class Measuring(PolicyRunner):
+    """Notes down the longest run."""
+
+    longest = 0
+
+    def run_ids(self, ids: Any, max_steps: int | None = None, progress: Any = None) -> Any:
+        ends = super().run_ids(ids, max_steps, progress)
+        self.longest = max(self.longest, int(ends.steps.max(initial=0)))
+        return ends
+
+
+@pytest.mark.parametrize("max_steps", [1, 3, None])
+def test_no_run_is_followed_further_than_the_step_limit(max_steps: int | None) -> None:
+    task = small_task("transport-2")
+    settings = replace(VARIANTS["p22-filter-off"], **QUICK)
+    runner = Measuring(load_policy(SPEC, task))
+    fuzz(task, runner, settings, 1, max_steps=max_steps)
+    assert runner.longest > 3 if max_steps is None else runner.longest == max_steps
+    for variant, budget in (("policy-cost", 50), ("loop", 50), ("detour", 8), ("p24-free", None)):
+        settings = VARIANTS.get(variant) or preset("p24", state_budget=None, max_states=20)
+        own = PolicyRunner(load_policy(SPEC, task))
+        fuzzer = make_fuzzer(task, own, replace(settings, **QUICK), 1, max_steps=max_steps)
+        assert isinstance(fuzzer, Fuzzer2024)
+        limits = [limit for limit in (budget, max_steps) if limit is not None]
+        assert fuzzer.state_budget == min(limits, default=None)
+        _, successors = fuzzer.walks.successors(fuzzer.ids[0])
+        _, steps = fuzzer.weigh(successors[:1])
+        ends = own.run_ids(successors[:1], fuzzer.state_budget)
+        assert steps == ends.steps.sum()
+
+
+def test_the_novelty_filter_can_be_turned_off() -> None:
+    for off in (0, None):
+        assert preset("p22", novelty=off) == preset("p22", novelty=0)
+        assert (
+            make_fuzzer(small_task("gripper-4"), None, preset("p23", novelty=off)).novelty is None
+        )
+    task = small_task("transport-2")
+    on, off_pool = (pool_of(task, preset("p22", novelty=n, max_states=60, **QUICK)) for n in (1, 0))
+    assert on.rejected > 0
+    assert off_pool.rejected == 0
+
+
 # -- settings -------------------------------------------------------------------------------------
 
 
@@ -304,7 +428,7 @@ def test_presets_have_the_values_of_the_papers() -> None:
     assert (p22.bias, p22.state_budget, p22.infinite_failures) == ("policy-length", None, False)
     assert (p23.max_states, p23.bias, p23.time_limit) == (200, "none", 28800)
     assert (p24.max_states, p24.max_walk_length, p24.time_limit) == (100, 5, 3600)
-    assert (p24.state_budget, p24.expansion_budget, p24.novelty) == (50, 200, None)
+    assert (p24.state_budget, p24.expansion_budget, p24.novelty) == (50, 200, 0)
     assert {p.dead_ends for p in PRESETS.values()} == {"hmax"}
     task = small_task("gripper-4")
     for name in PRESETS:
@@ -327,7 +451,11 @@ def test_presets_have_the_values_of_the_papers() -> None:
         ({"state_budget": -1}, "state_budget is -1"),
         ({"expansion_budget": 0}, "expansion_budget is 0"),
         ({"max_iterations": 0}, "max_iterations is 0"),
-        ({"novelty": 3}, "novelty is 3; expected 1, 2 or None"),
+        ({"novelty": 4}, "novelty is 4; expected 1, 2 or 3; 0 for off"),
+        ({"novelty": -1}, "novelty is -1"),
+        ({"novelty": 1.5}, "novelty is 1.5"),
+        ({"estimate_evaluations": 0}, "estimate_evaluations is 0"),
+        ({"max_steps": 5}, "no setting 'max_steps'"),
         ({"novelty": True}, "novelty is True"),
         ({"time_limit": 0}, "time_limit is 0"),
         ({"time_limit": math.nan}, "time_limit is nan"),
@@ -354,5 +482,3 @@ def test_bad_arguments() -> None:
         fuzz(task, None, "p23", -1)
     with pytest.raises(UsageError, match="initial state"):
         make_fuzzer(task, None, "p23", pool=Pool.of(other))
-    with pytest.raises(BudgetLimitError, match="larger"):
-        pool_of(task, preset("p24", estimate="h*", exact_states=10))

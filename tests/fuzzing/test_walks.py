@@ -10,7 +10,8 @@ import pytest
 from misstep._core import CounterRandom, HMax, PartialRuns, PolicyGraph, StateSpace, Walks
 from misstep.policies.load import load_policy
 from misstep.policies.native import NativePolicy
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
 from support.fuzzing import POLICIES, sequential_runs, spread
 from support.policies import Misbehaving

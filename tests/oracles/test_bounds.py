@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from misstep._core import PlanGraph, PolicyGraph, RunFeeder
+from misstep import _core
+from misstep._core import PolicyGraph, RunFeeder
 from misstep.errors import MisstepError
 from misstep.oracles.bounds import BoundStore
 from misstep.policies.load import load_policy
@@ -187,7 +188,7 @@ def test_what_others_have_asked_does_not_come_in(max_steps: int) -> None:
 def test_graphs_of_two_tasks_do_not_mix() -> None:
     one, other = variant("ferry-3", ())[0], variant("gripper-4", ())[0]
     with pytest.raises(ValueError, match="different tasks"):
-        RunFeeder(PolicyGraph(one), PlanGraph(other))
+        RunFeeder(PolicyGraph(one), _core.BoundStore(other))
 
 
 def test_leaves_of_a_lookahead() -> None:

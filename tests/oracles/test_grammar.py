@@ -9,8 +9,9 @@ import pytest
 
 from misstep.errors import UsageError
 from misstep.oracles import DEFAULT_ORACLE, Oracle
-from misstep.oracles.grammar import read_oracle
+from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
+from misstep.oracles.presets import PRESETS
 from misstep.oracles.registry import BUILTIN, known_oracles, oracle_kind, parameters, register
 
 
@@ -34,6 +35,11 @@ SHAPES = {
     "(lmcut, aras) / (ehc | gbfs)": "[[lmcut , aras] / [ehc | gbfs]]",
     "((lmcut))": "lmcut",
     DEFAULT_ORACLE: "[lmcut , [bmo , [aras / ehc]]]",
+    "p22": "[[undo | lookahead | aras] / [undo | lookahead]]",
+    "p23": "[bmo , [aras / ehc]]",
+    "p24": "[bmo , [aras / ehc]]",
+    "lmcut, p23": "[lmcut , [bmo , [aras / ehc]]]",
+    "p22/p24 | exact": "[[[[undo | lookahead | aras] / [undo | lookahead]] / [bmo , [aras / ehc]]] | exact]",
 }
 
 
@@ -66,6 +72,34 @@ def test_arguments() -> None:
     )
     assert values("gbfs(77)")["expansions"] == 77
     assert values("elimination(5)")["seconds"] == 5.0
+    assert values("aras(none, best=true)").items() >= {"generated": None, "best": True}.items()
+    assert values("ehc(evaluations=none)")["evaluations"] is None
+
+
+def test_presets_have_the_limits_of_the_papers() -> None:
+    def parts(name: str) -> dict[str, dict[str, object]]:
+        return {source.name: vars(source) for source in read_oracle(name).sources()}
+
+    hour, gib = 3600, 1024
+    p22, p23, p24 = (parts(name) for name in ("p22", "p23", "p24"))
+    assert p22["lookahead"].items() >= {"depth": 2, "leaves": None, "seconds": 10 * hour}.items()
+    assert p22["aras"].items() >= {"generated": None, "memory": 16 * gib}.items()
+    assert p23["bmo"].items() >= {"expansions": 100, "heuristic": "ff", "path": True}.items()
+    for own, pool, memory in ((p23, 4 * hour, 16 * gib), (p24, 2 * hour, 2 * gib)):
+        assert own["bmo"]["seconds"] == pool
+        for search in ("aras", "ehc"):
+            assert own[search].items() >= {"seconds": hour / 2, "memory": memory}.items()
+        assert own["aras"]["generated"] is own["ehc"]["evaluations"] is None
+    text = " ".join((Path(__file__).parents[2] / "docs" / "oracles.md").read_text().split())
+    for name, spec in PRESETS.items():
+        assert f"`{name}` is `{spec}`" in text
+
+
+def test_who_needs_dominance() -> None:
+    for spec in ("smo", "lmcut, (aras | bmo)/ehc", "p23", "p22, p24"):
+        assert needs_dominance(spec)
+    for spec in ("lmcut", "p22", "aras/ehc"):
+        assert not needs_dominance(spec)
 
 
 WRONG = {
@@ -96,6 +130,11 @@ WRONG = {
     "aras(growth=0)": "column 1: aras: growth is 0; expected at least 1",
     "aras/ehc/gbfs": "column 9: found '/'",
     "lmcut & ehc": "column 7: found '&'",
+    "p23(100)": "column 5: the preset p23 takes no arguments; it is bmo",
+    "p21": "column 1: no oracle 'p21'; expected aras, .*p24",
+    "gbfs(nothing)": "expected a whole number, .* or none",
+    "lookahead(none)": "column 11: depth is none; expected a whole number",
+    "   ": "the spec ends here; expected an oracle: aras, astar",
     "(" * 60 + "lmcut": "too many parentheses",
 }
 

@@ -110,11 +110,22 @@ def test_astar_decides_everything_within_its_budget() -> None:
 
 def test_time_outs_are_unknown_and_reported() -> None:
     task, _ = variant("gripper-4", ())
-    for name in ("astar", "ehc", "gbfs", "exact", "aras"):
+    for name in ("astar", "ehc", "gbfs", "exact", "aras", "elimination"):
         bench = workbench(task, "optimal" if name != "ehc" else "first")
         verdict = parse_oracle(f"{name}(seconds=0)", bench).test(task.initial_state)
         assert verdict.status is Status.UNKNOWN
         assert verdict.limits == (f"{name}: time",)
+
+
+def test_memory_limits_are_reported() -> None:
+    task, space = variant("blocksworld-4", ())
+    for name in ("astar", "gbfs"):
+        bench = workbench(task, "first")
+        verdict = parse_oracle(f"{name}(memory=0)", bench).test(sample(space, 20)[7])
+        assert verdict.limits == (f"{name}: memory",)
+    bench = workbench(task, "optimal")
+    verdict = parse_oracle("aras(memory=0)", bench).test(task.initial_state)
+    assert verdict.limits == ("aras: memory",)
 
 
 def test_undo_names_its_limits() -> None:
@@ -284,6 +295,53 @@ def test_goal_states_are_never_bugs() -> None:
     goal = next(space.state(s) for s in range(len(space)) if space.is_goal[s])
     verdict = parse_oracle("lookahead(2) | ehc | astar", bench).test(goal)
     assert (verdict.status, verdict.witness, verdict.effort.policy_calls) == (Status.OPTIMAL, (), 0)
+
+
+@pytest.mark.parametrize("policy", ["first", "misbehaving"])
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("max_steps", [0, 1000, None])
+def test_goal_states_are_solved_at_no_cost(
+    policy: str, objective: Objective, max_steps: int | None
+) -> None:
+    """Whatever the policy would do there."""
+    task, space = variant("gripper-4", ())
+    goals = [space.state(s) for s in range(len(space)) if space.is_goal[s]]
+    for spec in ("lmcut", "exact, bmo(10)", "bmo(10)+aras/ehc", "p22", "p23"):
+        bench = workbench(task, policy, objective=objective, max_steps=max_steps)
+        for state in goals:
+            run = bench.trace(state)
+            assert (run.outcome, run.operators, run.cost) == ("goal", [], 0)
+            verdict = parse_oracle(spec, bench).test(state)
+            bench.check(verdict)
+            assert (verdict.status, verdict.gap.low, verdict.gap.high) == (Status.OPTIMAL, 0, 0)
+            assert (verdict.policy_cost, verdict.upper_bound, verdict.witness) == (exact(0), 0, ())
+
+
+def test_aras_goes_on_to_the_best_gap_when_asked() -> None:
+    """Also behind an oracle that has proven a smaller gap; without being asked for it, it is not even started."""
+    better = 0
+    for name in ("blocksworld-4", "transport-2"):
+        task, space = variant(name, (1, 2, 5))
+        for state in sample(space, 30):
+            gaps = {}
+            for spec in (
+                "aras",
+                "aras(best=true)",
+                "elimination, aras",
+                "elimination, aras(best=true)",
+                "elimination, (lmcut | aras(best=true))/ehc",
+            ):
+                bench = workbench(task, "noisy:0.4:5+heuristic:ff")
+                verdict = parse_oracle(spec, bench).test(state)
+                bench.check(verdict)
+                gaps[spec] = verdict.gap.low
+                if verdict.policy_cost.reaches_goal and "best" in spec and not verdict.limits:
+                    best = float(space.h_star[space.find(state)])
+                    assert verdict.gap.low == verdict.policy_cost.lower_bound - best
+            assert gaps["aras"] <= gaps["aras(best=true)"]
+            assert gaps["elimination, aras"] <= gaps["elimination, aras(best=true)"]
+            better += gaps["elimination, aras"] < gaps["elimination, aras(best=true)"]
+    assert better
 
 
 def test_goal_reaching() -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import NamedTuple
 
+import numpy as np
 import pytest
 
 from misstep._core import CounterRandom, StateSpace
 from misstep.checking import SasTask, parse_sas, validate_plan
-from misstep.errors import UsageError
-from misstep.oracles.undo import Undoer, Undoing, UndoPlan, value_preorder
+from misstep.oracles.undo import Undoer, Undoing, Way, walk_states
+from misstep.tasks.preorder import value_preorder
 from misstep.tasks.task import State, Task
 from support.plans import bad_plan
-from support.tasks import CONDITIONAL, SMALL, random_costs, sas, small_task
+from support.tasks import CONDITIONAL, SMALL, random_costs, rows, sas, small_task
+from support.undoing import NaiveUndoer
 
 COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (0,), (1, 2, 50)]
 
@@ -36,10 +39,44 @@ def random_walk(task: Task, start: State, steps: int, seed: int) -> tuple[list[S
     return states, operators
 
 
+class UndoPlan(NamedTuple):
+    """A plan for the end of a walk: first back, then the plan of the start."""
+
+    operators: tuple[int, ...]
+    cost: int
+    undo_steps: int
+    undo_cost: int
+
+
+def undo(
+    task: Task,
+    states: list[State],
+    base: list[int],
+    budget: int = 500,
+    seconds: float = math.inf,
+    undoer: Undoer | None = None,
+) -> Undoing:
+    """With a plan for the first state alone. The twin finds the same."""
+    costs = np.full(len(states), math.inf)
+    costs[0] = sum(task.cost(op) for op in base)
+    found = (undoer or Undoer(task)).undo(rows(states), costs, math.inf, budget, seconds)
+    if math.isinf(seconds):
+        assert found == NaiveUndoer(task).undo(states, costs.tolist(), math.inf, budget)
+    return found
+
+
+def joined(task: Task, way: Way | None, base: list[int]) -> UndoPlan | None:
+    if way is None:
+        return None
+    assert way.target == 0
+    cost = sum(task.cost(op) for op in base)
+    return UndoPlan((*way.operators, *base), way.cost + cost, len(way.operators), way.cost)
+
+
 def undo_plan(
-    task: Task, states: list[State], operators: list[int], base: list[int], budget: int = 500
+    task: Task, states: list[State], base: list[int], budget: int = 500
 ) -> UndoPlan | None:
-    return Undoer(task).undo(states, operators, base, budget).plan
+    return joined(task, undo(task, states, base, budget).way, base)
 
 
 def solvable(space: StateSpace, seed: int) -> State:
@@ -58,10 +95,10 @@ def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
     for seed in range(25):
         start = solvable(space, seed)
         base = bad_plan(space, start, steps=seed % 4, seed=seed)
-        states, operators = random_walk(task, start, seed % 13, seed)
-        result = undoer.undo(states, operators, base, budget=len(space) * len(states) * 4)
+        states, _ = random_walk(task, start, seed % 13, seed)
+        result = undo(task, states, base, len(space) * len(states) * 4, undoer=undoer)
         assert result.limit is None
-        found = result.plan
+        found = joined(task, result.way, base)
         if found is None:
             # With this budget it is a proof: no state at least as good as the start can be reached.
             reachable = StateSpace(task, [states[-1]]).states()
@@ -75,9 +112,9 @@ def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
         assert found.cost >= space.h_star[space.find(states[-1])]
         assert found.operators[found.undo_steps :] == tuple(base)
         assert found.undo_cost == sum(task.cost(op) for op in found.operators[: found.undo_steps])
-        small = undoer.undo(states, operators, base, budget=0)
+        small = undo(task, states, base, 0, undoer=undoer)
         assert small.expansions == 0
-        assert (small.plan is None) == (small.limit == "expansions")
+        assert (small.way is None) == (small.limit == "expansions")
 
 
 @pytest.mark.parametrize("name", ["blocksworld-4", "ferry-3", "gripper-4", "visitall-3x3"])
@@ -85,7 +122,7 @@ def test_single_steps_are_enough_where_operators_are_invertible(name: str) -> No
     task, _, space = variant(name, ())
     for seed in range(20):
         states, operators = random_walk(task, solvable(space, seed), 15, seed)
-        found = undo_plan(task, states, operators, bad_plan(space, states[0], 0, seed), budget=0)
+        found = undo_plan(task, states, bad_plan(space, states[0], 0, seed), budget=0)
         assert found is not None
         assert found.undo_cost <= len(operators)
 
@@ -100,8 +137,11 @@ def test_the_search_finds_the_cheapest_way_to_a_state(name: str, costs: tuple[in
     for seed in range(6):
         random = CounterRandom(seed, 2)
         start, target = (space.state(random.below(len(space))) for _ in range(2))
-        way, _, limit = undoer.search(start, target, budget=len(space))
+        way, expansions, limit = undoer.search(start, target, budget=len(space))
         assert limit is None
+        slow, slow_expansions, _ = NaiveUndoer(task).search(start, target, len(space))
+        assert expansions == slow_expansions
+        assert (way and way.operators) == (slow and slow.operators)
         good = order.at_least_batch(states, states[[space.find(target)]])[:, 0]
         cheapest = distance(space, task, space.find(start), {int(i) for i in good.nonzero()[0]})
         assert (math.inf if way is None else way.cost) == cheapest
@@ -128,10 +168,9 @@ def distance(space: StateSpace, task: Task, start: int, goals: set[int]) -> floa
 def test_a_step_that_cannot_be_undone_is_noticed_at_once() -> None:
     task, _, space = variant("spanner-3", ())
     base = bad_plan(space, task.initial_state, 0, 0)
-    states, operators = random_walk(task, task.initial_state, 1, 0)
-    undoer = Undoer(task)
-    assert undoer.undo(states, operators, base) == Undoing(None, 0, None)
-    assert undoer.search(states[1], states[0], 1000) == (None, 0, None)
+    states, _ = random_walk(task, task.initial_state, 1, 0)
+    assert undo(task, states, base) == Undoing(None, 0, None)
+    assert Undoer(task).search(states[1], states[0], 1000) == Undoing(None, 0, None)
 
 
 def test_a_detour_back_and_a_direct_way() -> None:
@@ -141,13 +180,13 @@ def test_a_detour_back_and_a_direct_way() -> None:
     start = task.initial_state
     states = [start, task.apply(start, 0)]
     base = [0, 1, 4]
-    assert Undoer(task).undo(states, [0], base, budget=1) == Undoing(None, 1, "expansions")
-    assert Undoer(task).undo(states, [0], base, seconds=0) == Undoing(None, 0, "time")
-    found = undo_plan(task, states, [0], base, budget=20)
+    assert undo(task, states, base, budget=1) == Undoing(None, 1, "expansions")
+    assert undo(task, states, base, seconds=0) == Undoing(None, 0, "time")
+    found = undo_plan(task, states, base, budget=20)
     assert found is not None
     assert found.operators == (1, 2, 3, 0, 1, 4)
     assert (found.undo_steps, found.undo_cost, found.cost) == (3, 3, 6)
-    assert Undoer(task).undo(states, [0], base, budget=20).expansions > 0
+    assert undo(task, states, base, budget=20).expansions > 0
 
 
 def ring(size: int) -> Task:
@@ -163,14 +202,14 @@ def test_the_way_to_the_step_before_may_pass_the_start() -> None:
     states = [task.initial_state]
     for op in range(8):
         states.append(task.apply(states[-1], op))
-    found = undo_plan(task, states, list(range(8)), [10], budget=100)
+    found = undo_plan(task, states, [10], budget=100)
     assert found is not None
     assert found.operators == (8, 9, 10)
     # Too little for the nine steps to the state before, but enough for the two steps to the start.
-    result = Undoer(task).undo(states, list(range(8)), [10], budget=4)
-    assert result.plan is not None
-    assert (result.plan.operators, result.expansions) == ((8, 9, 10), 4)
-    assert undo_plan(task, states, list(range(8)), [10], budget=3) is None
+    result = undo(task, states, [10], budget=4)
+    assert result.way is not None
+    assert (result.way.operators, result.expansions) == ((8, 9), 4)
+    assert undo_plan(task, states, [10], budget=3) is None
 
 
 def test_a_walk_that_came_back_costs_nothing_to_undo() -> None:
@@ -178,7 +217,7 @@ def test_a_walk_that_came_back_costs_nothing_to_undo() -> None:
     states = [task.initial_state]
     for op in range(3):
         states.append(task.apply(states[-1], op))
-    found = undo_plan(task, states, [0, 1, 2], [3], budget=0)
+    found = undo_plan(task, states, [3], budget=0)
     assert found is not None
     assert (found.operators, found.undo_cost) == ((3,), 0)
 
@@ -187,7 +226,7 @@ def test_a_walk_that_came_back_costs_nothing_to_undo() -> None:
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
 def test_single_steps_are_the_cheapest(name: str, costs: tuple[int, ...]) -> None:
     task, _, space = variant(name, costs)
-    undoer = Undoer(task)
+    undoer = NaiveUndoer(task)
     for seed in range(5):
         states, _ = random_walk(task, solvable(space, seed), 8, seed)
         steps = undoer.single_steps(states)
@@ -211,7 +250,7 @@ def test_among_operators_that_lead_back_the_cheapest_is_taken() -> None:
         ).encode()
     )
     start = task.initial_state
-    found = undo_plan(task, [start, task.apply(start, 0)], [0], [3])
+    found = undo_plan(task, [start, task.apply(start, 0)], [3])
     assert found is not None
     assert (found.operators, found.undo_cost, found.cost) == ((2, 3), 2, 3)
 
@@ -230,7 +269,41 @@ def test_conditions_of_effects_allow_no_exchange() -> None:
     assert not order.at_least(State([1, 0, 0]), State([0, 0, 0]))
     assert order.at_least(State([0, 1, 0]), State([0, 0, 0]))
     start = task.initial_state
-    assert undo_plan(task, [start, task.apply(start, 0)], [0], [1, 2]) is None
+    assert undo_plan(task, [start, task.apply(start, 0)], [1, 2]) is None
+
+
+@pytest.mark.parametrize("costs", COSTS)
+@pytest.mark.parametrize("name", [*SMALL, "conditional"])
+def test_any_state_of_the_walk_may_have_the_plan(name: str, costs: tuple[int, ...]) -> None:
+    """Plans of some states, a bound, and little to spend: the same as the twin, and a plan below the bound."""
+    task, twin, space = variant(name, costs)
+    undoer, naive = Undoer(task), NaiveUndoer(task)
+    for seed in range(20):
+        random = CounterRandom(seed, 3)
+        states, _ = random_walk(task, space.state(random.below(len(space))), 3 * (seed % 8), seed)
+        plans: dict[int, list[int]] = {}
+        for k, state in enumerate(states):
+            if random.below(3) == 0 and math.isfinite(space.h_star[space.find(state)]):
+                plans[k] = bad_plan(space, state, random.below(3), seed)
+        plan_costs = np.full(len(states), math.inf)
+        for k, plan in plans.items():
+            plan_costs[k] = sum(task.cost(op) for op in plan)
+        for bound in (math.inf, 12, 3):
+            for budget in (0, 7, 1000):
+                found = undoer.undo(rows(states), plan_costs, bound, budget)
+                assert found == naive.undo(states, plan_costs.tolist(), bound, budget)
+                if found.way is None:
+                    continue
+                way = found.way
+                assert way.cost + plan_costs[way.target] < bound
+                operators = (*way.operators, *plans[way.target])
+                report = validate_plan(
+                    twin,
+                    [task.operator_name(op) for op in operators],
+                    state=states[-1].values,
+                    claimed_cost=int(way.cost + plan_costs[way.target]),
+                )
+                assert report.valid, report
 
 
 def test_wrong_arguments() -> None:
@@ -238,14 +311,19 @@ def test_wrong_arguments() -> None:
     start = task.initial_state
     op = task.applicable(start)[0]
     base = bad_plan(space, start, 0, 0)
-    with pytest.raises(UsageError, match="no plan"):
-        undo_plan(task, [start], [], base[:-1])
-    with pytest.raises(UsageError, match="no plan"):
-        undo_plan(task, [start], [], [task.operator_count])
-    with pytest.raises(UsageError, match="one state more"):
-        undo_plan(task, [start], [op], base)
-    with pytest.raises(UsageError, match="does not lead"):
-        undo_plan(task, [start, start], [op], base)
-    same = undo_plan(task, [start], [], base)
+    undoer = Undoer(task)
+    states = walk_states(task, start, [op])
+    assert states == [start, task.apply(start, op)]
+    with pytest.raises(ValueError, match="as many costs"):
+        undoer.undo(rows(states), np.zeros(1))
+    with pytest.raises(ValueError, match="at least one state"):
+        undoer.undo(rows(states)[:0], np.zeros(0))
+    with pytest.raises(ValueError, match="nothing or more"):
+        undoer.undo(rows(states), np.array([1.0, -1.0]))
+    with pytest.raises(ValueError, match="nothing or more"):
+        undoer.undo(rows(states), np.array([1.0, math.nan]))
+    with pytest.raises(ValueError, match="no value"):
+        undoer.undo(rows(states) + 99, np.zeros(2))
+    same = undo_plan(task, [start], base)
     assert same is not None
     assert same.operators == tuple(base)

@@ -10,11 +10,15 @@ import pytest
 
 from misstep.checking import parse_sas, validate_run
 from misstep.errors import MisstepError
-from misstep.oracles import Kind, Status, Verdict, check_witness, parse_oracle
+from misstep.oracles import Kind, Status, Verdict, Workbench, check_witness, parse_oracle
+from misstep.oracles.derivation import Derivation, Step
 from misstep.oracles.values import FAILS, Interval, exact, unknown
+from misstep.oracles.verdict import judge
 from misstep.oracles.witness import named_operator
-from misstep.runs.runner import Trace
+from misstep.policies.load import load_policy
+from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import Task
+from support.metamorphic import TrueDominance
 from support.oracles import sample, variant, workbench
 
 
@@ -67,6 +71,10 @@ def test_wrong_verdicts() -> None:
         {"lower_bound": verdict.upper_bound + 1},
         {"state": run.states[1]},
         {"witness": tuple(run.operators), "upper_bound": run.cost},
+        {"witness": tuple(run.operators), "witness_cost": run.cost},
+        {"witness_cost": verdict.witness_cost + 1},
+        {"witness_cost": math.inf},
+        {"upper_bound": verdict.upper_bound + 1, "witness_cost": verdict.witness_cost + 1},
     ]
     for change in wrong:
         with pytest.raises(
@@ -126,3 +134,78 @@ def test_runs_that_come_back() -> None:
     first = states.index(states[-1])
     again = validate_run(twin, [*states, states[first + 1]], [*names, names[first]], "loop")
     assert "comes back" in again.reason
+
+
+def derived_bug() -> tuple[Workbench, Verdict]:
+    """A bug with a plan, and a derivation that proves a larger gap."""
+    task, space = variant("transport-2", (0, 1, 5))
+    runner = PolicyRunner(load_policy(NOISY, task))
+    bench = Workbench(runner, dominance=TrueDominance(task, space, seed=1))
+    for state in sample(space, 400):
+        verdict = parse_oracle("gbfs(500) | bmo(30)", bench).test(state)
+        if verdict.derivation is not None and verdict.plan_proves_bug:
+            return bench, verdict
+    raise AssertionError("no such bug")
+
+
+def test_a_plan_beside_a_derivation() -> None:
+    """Both are checked, each at its own cost."""
+    bench, verdict = derived_bug()
+    assert verdict.derivation is not None
+    assert verdict.witness is not None
+    bench.check(verdict)
+    steps = verdict.derivation.steps
+    weaker = max(0, verdict.gap.low - (verdict.witness_cost - verdict.upper_bound))
+    wrong: list[dict[str, Any]] = [
+        {"witness": verdict.witness[:-1]},
+        {"witness": None},
+        {"witness_cost": verdict.upper_bound},
+        {"witness_cost": verdict.witness_cost + 1},
+        {"derivation": None},
+        {"derivation": replace(verdict.derivation, steps=steps[:-1])},
+        {"upper_bound": verdict.upper_bound - 1},
+        {"upper_bound": verdict.upper_bound + 1},
+        {"upper_bound": verdict.witness_cost},
+        {"gap": Interval(verdict.gap.low + 1, math.inf)},
+    ]
+    if math.isfinite(verdict.gap.low):
+        wrong.append({"gap": Interval(weaker, verdict.gap.high)})  # what the plan alone proves
+    for change in wrong:
+        if change == {"gap": verdict.gap}:
+            continue
+        with pytest.raises(MisstepError, match="internal error"):
+            bench.check(replace(verdict, **change))
+    # A derivation that proves no more than the plan has no place beside it.
+    plan = tuple(Step(op, verdict.state) for op in verdict.witness)
+    with pytest.raises(MisstepError, match="internal error"):
+        bench.check(replace(verdict, derivation=Derivation(plan), upper_bound=verdict.witness_cost))
+
+
+def test_judge_keeps_the_derivation_only_where_it_proves_more() -> None:
+    bench, verdict = derived_bug()
+    better = judge(
+        verdict.state,
+        verdict.policy_cost,
+        0,
+        verdict.upper_bound,
+        verdict.witness,
+        derivation=verdict.derivation,
+        witness_cost=verdict.witness_cost,
+    )
+    assert better.derivation is verdict.derivation
+    assert (better.upper_bound, better.witness_cost) == (verdict.upper_bound, verdict.witness_cost)
+    same = judge(
+        verdict.state,
+        verdict.policy_cost,
+        0,
+        verdict.upper_bound,
+        verdict.witness,
+        derivation=verdict.derivation,
+        witness_cost=verdict.upper_bound,
+    )
+    assert same.derivation is None
+    alone = judge(verdict.state, verdict.policy_cost, 0, 3, None, derivation=verdict.derivation)
+    assert (alone.witness, alone.witness_cost) == (None, math.inf)
+    with pytest.raises(ValueError, match="the upper bound"):
+        judge(verdict.state, verdict.policy_cost, 0, 3, (0,), witness_cost=4)
+    assert bench.bounds.plan_cost(verdict.state) == verdict.witness_cost

@@ -14,7 +14,8 @@ import numpy as np
 
 from misstep._core import StateSpace
 from misstep.policies.load import load_policy
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 from support.tasks import generated_task
 
 PROGRAM = Path(__file__).resolve().parents[2] / "examples" / "policies" / "first_applicable.py"

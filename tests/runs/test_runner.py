@@ -12,7 +12,8 @@ from misstep.errors import ToolError, UsageError
 from misstep.policies.function import FunctionPolicy, StateView
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Answers, Candidates, Policy, States
-from misstep.runs.runner import OUTCOMES, PolicyRunner, RunEnds
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner, RunEnds
 from misstep.runs.single import run_once
 from misstep.tasks.task import State, Task
 from support.policies import Misbehaving

@@ -1,396 +1,512 @@
-"""A campaign: pools are made, cut into chunks, tested, and stored, so that it can be stopped and resumed anywhere.
+"""Testing a policy, in five lines of Python: the campaign as an object.
 
-The unit of work is a chunk: a few pool states that share a bound store. What comes out of it depends on the task, the
-policy, the settings and the chunk alone, so it does not matter which process works on it, in which order, or
-whether the campaign was killed in between. A chunk is stored as a whole or not at all.
+    found = misstep.test(task, policy, pool=100)        # in memory; with out=DIR in a folder
+    for bug in found.bugs: print(found.explain(bug))
+    found.save("found"); misstep.open_campaign("found")
+
+The commands are thin callers of what stands here.
 """
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
-from time import perf_counter, time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from misstep.campaigns.configuration import CampaignSettings
-from misstep.campaigns.records import Event, PoolRecord
-from misstep.campaigns.store import (
-    POOL_FINISHED,
-    TASK_FINISHED,
-    CampaignStore,
-    begin_store,
-    open_store,
-)
-from misstep.campaigns.testing import Job, Tested, judge_chunk
-from misstep.errors import InputFormatError, Interrupted, ToolError, UsageError
-from misstep.faults.explain import follow
-from misstep.fuzzing.fuzz import make_fuzzer
-from misstep.fuzzing.pool import Pool, PoolEntry
-from misstep.oracles.dominance import DominanceFunction, try_dominance
-from misstep.oracles.grammar import needs_dominance, read_oracle
-from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.campaigns.engine import Engine, Limits, Progress
+from misstep.campaigns.grow import grown_settings, prepare_growth
+from misstep.campaigns.options import make_settings, split_options
+from misstep.campaigns.records import Record
+from misstep.campaigns.settings import PLANNING, Settings, check_oracle
+from misstep.campaigns.store import Store, begin_store, memory_store, open_store
+from misstep.campaigns.summary import Summary, summarise
+from misstep.campaigns.tables import Content, PolicyIdentity
+from misstep.campaigns.toml import from_toml
+from misstep.campaigns.view import read_records
+from misstep.campaigns.workers import Worker
+from misstep.errors import InputFormatError, UsageError
+from misstep.files import read_bytes
+from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
-from misstep.runs.runner import PolicyRunner
-from misstep.tasks.task import State, Task
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask, load_task
+from misstep.tasks.task import Task
 
-# phase, done, of how many (None: unknown), bugs so far
-Progress = Callable[[str, int, int | None, int], None]
+if TYPE_CHECKING:
+    from misstep.campaigns.explain import BlamedDecision, Explanation
+    from misstep.campaigns.replay import Replay
 
-
-@dataclass
-class Summary:
-    """Numbers of a campaign, over all its tasks."""
-
-    tasks: int = 0
-    pool: int = 0
-    tested: int = 0
-    solved: int = 0
-    bugs: dict[str, int] = field(
-        default_factory=lambda: {"total": 0, "fails": 0, "costly": 0, "unclassified": 0}
-    )
-    optimal: int = 0
-    unknown: int = 0
-    errors: int = 0  # states from which the policy crashed or answered nonsense
-    policy_calls: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
-    remarks: list[str] = field(default_factory=list)
-    by_task: dict[str, dict[str, int]] = field(default_factory=dict)
+StrPath = str | os.PathLike[str]
+MAX_CONFIG_BYTES = 16 * 2**20
 
 
 class Campaign:
-    """Runs what is left to do of a campaign."""
+    """What was found about a policy on some tasks or models. Made by `test` and `open_campaign`."""
 
-    def __init__(
+    def __init__(self, store: Store, policy: Any = None) -> None:
+        """`policy` is the policy itself where it exists only in memory, so that it can be asked again."""
+        self._store = store
+        self._policy = policy
+        self._content = Content(store)
+
+    # -- what it is about -------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> Path | None:
+        """Where it lies; None: in memory."""
+        return self._store.folder
+
+    @property
+    def settings(self) -> Settings:
+        return Settings.from_dict(self._store.config, self._store.path)
+
+    @property
+    def policy(self) -> PolicyIdentity | None:
+        """Spec and digest of the policy; None: none was asked yet."""
+        return self._content.policy
+
+    @property
+    def tasks(self) -> list[AnyTask]:
+        return [self._content.task(name) for name in self._content.task_names()]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What is odd about the files."""
+        return self._store.remarks
+
+    # -- what was found ---------------------------------------------------------------------------
+
+    @property
+    def summary(self) -> Summary:
+        return summarise(self._content, self.settings)
+
+    def iter_records(self) -> Iterator[Record]:
+        """The records one by one, for campaigns that are too large for a list."""
+        for name in self._content.task_names():
+            yield from read_records(self._content, name)
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """All tested states, task by task."""
+        return list(self.iter_records())
+
+    @property
+    def bugs(self) -> list[Record]:
+        return [record for record in self.records if record.is_bug]
+
+    @property
+    def faults(self) -> list[BlamedDecision]:
+        """The decisions behind all bugs, those that cause most of them first."""
+        from misstep.campaigns.explain import blamed_decisions
+
+        return blamed_decisions(self.records)
+
+    def record(self, handle: Record | str | int) -> Record:
+        """The record of that id (`TASK:NUMBER`); its number alone will do where there is one task."""
+        if isinstance(handle, Record):
+            handle = handle.id
+        if isinstance(handle, bool) or not isinstance(handle, (str, int)):
+            raise UsageError(f"{handle!r:.80} is no record", expected="an id such as TASK:NUMBER")
+        names = self._content.task_names()
+        text = str(handle)
+        task, _, number = text.rpartition(":")
+        if not task and len(names) == 1:
+            task = names[0]
+        for record in self.records:
+            if record.task == task and str(record.number) == number:
+                return record
+        example = f"{names[0]}:1" if names else "TASK:1"
+        raise UsageError(
+            f"no record {text!r}",
+            where=self._store.where,
+            expected=f"the id of a record, such as {example}",
+            hint="'misstep records DIR' lists them",
+        )
+
+    def explain(
+        self, bug: Record | str | int, *, deeper: bool = False, time_limit: float | None = None
+    ) -> Explanation:
+        """Why a state is a bug, from what is stored; `deeper` looks further, within a time limit in seconds."""
+        from misstep.campaigns.explain import explain_record
+
+        record = self.record(bug)
+        explanation = explain_record(self._content.task(record.task), record, self.settings)
+        if deeper:
+            from misstep.campaigns.deeper import look_deeper
+
+            return look_deeper(explanation, self._ask_again, time_limit)
+        return explanation
+
+    def replay(self, policy: Any = None, *, rerun: bool = False) -> Replay:
+        """Check every run and witness again with the independent checker, from what is stored alone.
+
+        With a policy, or with `rerun`, which means that of the campaign, it is also run again and compared.
+        """
+        from misstep.campaigns.replay import replay
+
+        again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
+        return replay(self._content, self.settings, again if rerun or policy is not None else None)
+
+    def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
+        """The policy of the campaign, unless it has changed."""
+        identity = self.policy
+        if identity is None:
+            raise UsageError("the campaign has asked no policy yet", where=self._store.where)
+        policy = load_again(self._policy or identity.spec, task, self.settings)
+        if policy.digest != identity.digest:
+            policy.close()
+            raise InputFormatError(
+                f"the policy {identity.spec} has changed since the campaign",
+                where=self._store.where,
+            )
+        return policy
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""
+        return [_flat(record) for record in self.records]
+
+    # -- going on ---------------------------------------------------------------------------------
+
+    def save(self, folder: StrPath) -> Campaign:
+        """Copy it into a new folder; returns the campaign there."""
+        if not isinstance(folder, (str, os.PathLike)):
+            raise UsageError(f"{folder!r:.80} is no folder", expected="a path")
+        self._store.save(Path(folder))
+        return open_campaign(folder)
+
+    def resume(
         self,
-        store: CampaignStore,
-        settings: CampaignSettings,
+        *,
+        pool: int | None = None,
+        runs: int | None = None,
+        jobs: int = 1,
+        batch_size: int | None = None,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> Campaign:
+        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        with self._writing() as content:
+            settings = grown_settings(self.settings, pool=pool, runs=runs)
+            if settings != self.settings:
+                prepare_growth(content, settings)
+            _work(content, settings, self._policy, jobs, batch_size, limits, progress)
+        return self
+
+    def judge(
+        self,
+        oracle: str,
         *,
         jobs: int = 1,
         batch_size: int | None = None,
+        limits: Limits | None = None,
         progress: Progress | None = None,
-    ) -> None:
-        self.store = store
-        self.settings = settings
-        self.jobs = jobs
-        self.batch_size = batch_size
-        self.report = progress or (lambda *_: None)
-        self.seconds = {"fuzzing": 0.0, "dominance": 0.0, "testing": 0.0}
-        self.policy_calls = 0
-        self.bugs = 0
+    ) -> Campaign:
+        """Add the verdicts of another oracle on the same states and runs."""
+        if not isinstance(oracle, str) or not oracle:
+            raise UsageError(f"the oracle is {oracle!r:.80}", expected="the spec of an oracle")
+        settings = self.settings
+        check_oracle(settings.world, oracle)
+        with self._writing() as content:
+            _work(content, settings, self._policy, jobs, batch_size, limits, progress, oracle)
+        return self
 
-    def run(self, tasks: Sequence[Task]) -> Summary:
-        """Work until all tasks are done. Interrupted, it keeps the chunks that are finished."""
-        known = self.store.task_names()
-        if known and set(known) != {task.name for task in tasks}:
-            raise UsageError(
-                "the campaign has other tasks",
-                where=str(self.store.folder),
-                expected=", ".join(known),
-            )
-        if known:
-            self._know(tasks)
-        for task in tasks:
-            if known and self.store.last_unit(task.name).finished:
-                continue
-            policy = load_policy(self.settings.policy, task)
-            try:
-                self._know(
-                    tasks
-                )  # not before there is a policy: a mistyped one leaves nothing behind
-                self._run_task(task, policy)
-            finally:
-                policy.close()
-        return self.summary()
-
-    def _know(self, tasks: Sequence[Task]) -> None:
-        with self.store.unit():  # all or none
-            for task in tasks:
-                self.store.add_task(task)
-
-    def _run_task(self, task: Task, policy: Policy) -> None:
-        self.store.set_policy(self.settings.policy, policy.digest)
-        runner = PolicyRunner(policy, batch_size=self.batch_size)
-        if self._left_alone(task, runner):
+    @contextmanager
+    def _writing(self) -> Iterator[Content]:
+        folder = self.folder
+        self.__dict__.pop("records", None)
+        if folder is None:
+            yield self._content
             return
-        began = perf_counter()
-        entries = self._make_pool(task, runner)
-        self.seconds["fuzzing"] += perf_counter() - began
-        began = perf_counter()
-        tables = self._dominance(task)
-        self.seconds["dominance"] += perf_counter() - began
-        began = perf_counter()
-        self._test(task, runner, entries, tables)
-        self.seconds["testing"] += perf_counter() - began
-        self.policy_calls += runner.policy_calls
-        self._event(TASK_FINISHED, task)
-
-    def _left_alone(self, task: Task, runner: PolicyRunner) -> bool:
-        outcome = runner.trace(task.initial_state, self.settings.max_steps).outcome
-        if outcome == "goal" or task.is_goal(task.initial_state):
-            return False
-        text = f"the policy does not solve the initial state ({outcome})"
-        if not self.store.pool(task.name):  # else it was said before the campaign was interrupted
-            self._event("remark", task, text)
-        if self.settings.require_solved:
-            self._event(TASK_FINISHED, task, f"{text}: left alone")
-        return self.settings.require_solved
-
-    # -- the pool ---------------------------------------------------------------------------------
-
-    def _make_pool(self, task: Task, runner: PolicyRunner) -> list[PoolEntry]:
-        known = _entries(task, self.store.pool(task.name))
-        if self.store.last_unit(task.name).pool_finished:
-            return known
-        pool = Pool(known, iterations=known[-1].iteration + 1) if known else None
-        fuzzer = make_fuzzer(task, runner, self.settings.fuzzing, self.settings.seed, pool=pool)
-        stored = len(known)
-        began = perf_counter()
-        limit = self.settings.fuzzing.time_limit
-        while True:
-            fresh = fuzzer.pool.entries[stored:]
-            if fresh:
-                self.store.add_pool(
-                    *(_pool_record(task, stored + i, entry) for i, entry in enumerate(fresh))
-                )
-                stored += len(fresh)
-                self.report(f"{task.name}: fuzzing", stored, fuzzer.settings.max_states, self.bugs)
-            if limit is not None and perf_counter() - began > limit:
-                fuzzer.pool.remark(f"the time limit of {limit:g} seconds ended the fuzzing")
-                break
-            if not fuzzer.step():
-                break
-        for text in fuzzer.pool.remarks:
-            self._event("remark", task, text)
-        self._event(POOL_FINISHED, task)
-        return fuzzer.pool.entries
-
-    # -- testing ----------------------------------------------------------------------------------
-
-    def _dominance(self, task: Task) -> bytes | str | None:
-        """The dominance function, or why there is none; None if no oracle asks for one. Computed once, and stored."""
-        if not needs_dominance(self.settings.oracle):
-            return None
-        known = self.store.dominance(task.name)
-        if known is None:
-            self.report(f"{task.name}: dominance", 0, None, self.bugs)
-            found = try_dominance(task)
-            if isinstance(found, str):
-                known, remarks = (None, found), [f"no dominance function: {found}"]
-            else:
-                known, remarks = (found.to_bytes(), None), list(found.remarks)
-            with self.store.unit():
-                self.store.set_dominance(task.name, *known)
-                for text in remarks:
-                    self._event("remark", task, text)
-        tables, problem = known
-        return problem if tables is None else tables
-
-    def _test(
-        self,
-        task: Task,
-        runner: PolicyRunner,
-        entries: list[PoolEntry],
-        tables: bytes | str | None,
-    ) -> None:
-        done = {verdict.state for verdict in self.store.verdicts(task.name)}
-        size = self.settings.chunk
-        chunks = []
-        for first in range(0, len(entries), size):
-            # Goal states are in nobody's way; there is nothing to decide in them.
-            chunk = [e for e in entries[first : first + size] if not task.is_goal(e.state)]
-            if any(entry.state.values not in done for entry in chunk):
-                chunks.append([Job.of(entries, entry) for entry in chunk])
-        count = len(done)
-        for results in self._results(task, runner, chunks, tables):
-            with self.store.unit():
-                for tested in results:
-                    self.store.add_tested(tested.run, tested.verdict)
-                    for text in tested.remarks:
-                        self._event("limit", task, text)
-            count += len(results)
-            self.bugs += sum(tested.verdict.verdict == "BUG" for tested in results)
-            self.report(f"{task.name}: testing", count, len(entries), self.bugs)
-
-    def _results(
-        self,
-        task: Task,
-        runner: PolicyRunner,
-        chunks: list[list[Job]],
-        tables: bytes | str | None,
-    ) -> Iterator[list[Tested]]:
-        if self.jobs == 1 or len(chunks) < 2:
-            dominance = read_dominance(task, tables)
-            for chunk in chunks:
-                yield judge_chunk(runner, self.settings, chunk, dominance)
-            return
-        # New processes instead of forks: threads and connections of a policy do not survive a fork.
-        context = multiprocessing.get_context("spawn")
-        workers = min(self.jobs, len(chunks))
-        executor = ProcessPoolExecutor(
-            workers, context, _start_worker, (task, self.settings, self.batch_size, tables)
-        )
+        self._store.close()
         try:
-            with _without_interrupts():
-                futures: list[Future[tuple[list[Tested], int]]] = [
-                    executor.submit(_work, chunk) for chunk in chunks
-                ]
-            for future in as_completed(futures):
-                results, calls = future.result()
-                self.policy_calls += calls
-                yield results
-        except BrokenProcessPool as error:
-            raise ToolError(
-                "a process that tests ended by itself",
-                where=task.name,
-                hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
-            ) from error
+            with open_store(folder) as store:
+                yield Content(store)
         finally:
-            executor.shutdown(wait=True, cancel_futures=True)
+            self._store = open_store(folder, readonly=True)
+            self._content = Content(self._store)
 
-    def _event(self, kind: str, task: Task, text: str = "") -> None:
-        self.store.add_event(Event(time(), kind, text, {}, task.name))
+    def close(self) -> None:
+        """Close the files. What was read stays; a campaign in memory is gone."""
+        self._store.close()
 
-    def summary(self) -> Summary:
-        """From the records alone, but for what was spent in this session."""
-        total = summary_of(self.store)
-        total.policy_calls = self.policy_calls
-        total.seconds = {name: round(spent, 3) for name, spent in self.seconds.items()}
-        return total
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    def __repr__(self) -> str:
+        summary = self.summary
+        return (
+            f"<Campaign {self._store.where}: {summary.policy}, {summary.tested} states tested, "
+            f"{summary.bugs['total']} bugs>"
+        )
+
+    def __str__(self) -> str:
+        return str(self.summary)
+
+    def _repr_html_(self) -> str:
+        return self.summary._repr_html_()
 
 
-def start_store(folder: Path, settings: CampaignSettings, *, resume: bool = False) -> CampaignStore:
-    """The campaign with these settings; one that exists only to `resume`."""
-    read_oracle(settings.oracle)  # before there is anything that a corrected command would meet
-    return begin_store(folder, settings.as_dict(), resume=resume)
+def test(
+    tasks: Any,
+    policy: Any,
+    *,
+    out: StrPath | None = None,
+    resume: bool = False,
+    config: StrPath | Mapping[str, Any] | None = None,
+    pool_from: StrPath | Campaign | None = None,
+    jobs: int = 1,
+    batch_size: int | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Campaign:
+    """Test a policy on a task, a model, or several of one kind; returns what was found.
 
-
-def resume_store(folder: Path) -> tuple[CampaignStore, CampaignSettings, list[Task]]:
-    """A campaign that was begun, its settings and its tasks."""
-    store = open_store(folder)
+    `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
+    is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
+    of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
+    processes, `limits` what they may spend. All other settings are options by the names of `misstep test`, such as
+    `pool=100, oracle="p24"`, or `runs=1000, radius=2` for models.
+    """
+    given = _tasks(tasks, pool_from)
+    world = given[0].world
+    base = None if config is None else read_settings(config)
+    _check_number("jobs", jobs)
+    if batch_size is not None:
+        _check_number("batch_size", batch_size)
+    if policy is None:
+        if base is None:
+            raise UsageError("no policy to test", expected="a policy")
+        policy = base.policy
+    # First of all: a policy or setting that is wrong leaves nothing behind.
+    spec = _name_of(policy, given[0], options.get("inapplicable"))
+    settings = make_settings(world, spec, split_options(options), base)
+    source = policy if isinstance(policy, str) else policy
+    if out is None:
+        store = memory_store(settings.as_dict())
+    else:
+        if not isinstance(out, (str, os.PathLike)):
+            raise UsageError(f"out is {out!r:.80}", expected="the path of a folder")
+        store = _begin(Path(out), settings, resume)
     try:
-        settings = CampaignSettings.from_dict(store.config, str(store.path))
-        tasks = [store.task(name) for name in store.task_names()]
-        if not tasks:
-            raise InputFormatError(
-                "the campaign ended before it knew its tasks",
-                where=str(folder),
-                hint="start it again without --resume",
-            )
+        content = Content(store)
+        settings = Settings.from_dict(store.config, store.path)
+        _know(content, given)
+        if pool_from is not None:
+            from misstep.campaigns.grow import lend_pool
+
+            lend_pool(content, settings, pool_from)
+        _work(content, settings, source, jobs, batch_size, limits, progress)
     except BaseException:
         store.close()
         raise
-    return store, settings, tasks
+    memory = None if isinstance(policy, str) else policy
+    if out is None:
+        return Campaign(store, memory)
+    store.close()
+    return Campaign(open_store(out, readonly=True), memory)
 
 
-def summary_of(store: CampaignStore) -> Summary:
-    """The numbers of what is stored."""
-    total = Summary()
-    for name in store.task_names():
-        total.tasks += 1
-        own = dict.fromkeys(("pool", "tested", "solved", "bugs", "optimal", "unknown"), 0)
-        own["pool"] = len(store.pool(name))
-        for tested in store.tested(name):
-            own["tested"] += 1
-            own["solved"] += tested.outcome == "goal"
-            own["optimal"] += tested.verdict == "OPTIMAL"
-            own["unknown"] += tested.verdict == "UNKNOWN"
-            total.errors += tested.outcome == "error"
-            if tested.is_bug and tested.kind is not None:
-                own["bugs"] += 1
-                total.bugs["total"] += 1
-                total.bugs[tested.kind] += 1
-        total.by_task[name] = own
-        total.pool += own["pool"]
-        total.tested += own["tested"]
-        total.solved += own["solved"]
-        total.optimal += own["optimal"]
-        total.unknown += own["unknown"]
-        messages = [run.message for run in store.runs(name) if run.outcome == "error"]
-        if messages:
-            text = messages[0] or "no message"
-            total.remarks.append(f"{name}: the policy failed in {len(messages)} runs: {text}")
-    said = Counter(
-        f"{event.task}: {event.text}"
-        for event in store.events()
-        if event.kind in ("remark", "limit")
-    )
-    total.remarks += [
-        text if times == 1 else f"{text} ({times} times)" for text, times in said.items()
-    ]
-    return total
+def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
+    """The campaign in a folder, to be read; `policy` is the policy itself if it had existed only in memory."""
+    if not isinstance(folder, (str, os.PathLike)):
+        raise UsageError(f"{folder!r:.80} is no folder", expected="the path of a campaign")
+    return Campaign(open_store(folder, readonly=True), policy)
 
 
-def _entries(task: Task, records: Sequence[PoolRecord]) -> list[PoolEntry]:
-    """The pool as it was. Names of operators need not be unique, so walks are followed."""
-    entries: list[PoolEntry] = []
-    for record in records:
-        state = State(list(record.state))
-        if record.reference is None:
-            entries.append(PoolEntry(state, 0, (), -1))
-            continue
-        start = entries[record.reference].state
-        walked = follow(task, start, record.walk, "", 0, end=state)
-        entries.append(
-            PoolEntry(state, record.reference, tuple(walked.operators), record.iteration)
-        )
-    return entries
-
-
-def _pool_record(task: Task, index: int, entry: PoolEntry) -> PoolRecord:
-    return PoolRecord(
-        task=task.name,
-        index=index,
-        state=entry.state.values,
-        reference=None if index == 0 else entry.reference,
-        walk=tuple(task.operator_name(op) for op in entry.walk),
-        iteration=max(entry.iteration, 0),
-    )
-
-
-@contextmanager
-def _without_interrupts() -> Iterator[None]:
-    """Processes that begin here inherit that Ctrl-C waits until they can handle it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def read_settings(config: StrPath | Mapping[str, Any]) -> Settings:
+    """From a file, or a tree of settings."""
+    if isinstance(config, Mapping):
+        return Settings.from_dict(config, "the settings")
+    where = str(config)
     try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        text = read_bytes(Path(config), MAX_CONFIG_BYTES, "a file of settings").decode()
+    except UnicodeDecodeError as error:
+        raise InputFormatError("not UTF-8 text", where=where) from error
+    return Settings.from_dict(from_toml(text, where), where)
 
 
-_worker: dict[str, Any] = {}
+def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
+    if isinstance(task, JaniTask):
+        return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
+    return load_policy(policy, task)
 
 
-def _start_worker(
-    task: Task, settings: CampaignSettings, batch_size: int | None, tables: bytes | str | None
+def _begin(folder: Path, settings: Settings, resume: bool) -> Store:
+    """A new campaign, or the same one again; one that has grown may be asked for with its larger size."""
+    if not resume:
+        return begin_store(folder, settings.as_dict())
+    try:
+        known = open_store(folder, readonly=True)
+    except Exception:
+        return begin_store(folder, settings.as_dict(), resume=True)
+    with known:
+        before = Settings.from_dict(known.config, known.path)
+    smaller = _with_size_of(settings, before)
+    store = begin_store(folder, smaller.as_dict(), resume=True)
+    if smaller != settings:
+        try:
+            prepare_growth(Content(store), settings)
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def _with_size_of(settings: Settings, other: Settings) -> Settings:
+    if settings.world != other.world:
+        return settings
+    if settings.world == PLANNING:
+        own, size = settings.of_planning, other.of_planning.fuzzing.max_states
+        return replace(settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size)))
+    return replace(settings, model=replace(settings.of_model, runs=other.of_model.runs))
+
+
+def _tasks(tasks: Any, pool_from: StrPath | Campaign | None) -> list[AnyTask]:
+    if tasks is None and pool_from is not None:
+        source = pool_from if isinstance(pool_from, Campaign) else open_campaign(pool_from)
+        return source.tasks
+    several = list(tasks) if isinstance(tasks, (list, tuple)) else [tasks]
+    if not several:
+        raise UsageError("no task to test on", expected="at least one")
+    loaded = [load_task(task) for task in several]
+    worlds = {task.world for task in loaded}
+    if len(worlds) > 1:
+        raise UsageError("tasks and models together", expected="planning tasks, or models")
+    names: set[str] = set()
+    for task in loaded:
+        if task.name in names:
+            raise UsageError(
+                f"two tasks have the name {task.name}", hint="set the name of one of them"
+            )
+        names.add(task.name)
+    return loaded
+
+
+def _name_of(policy: Any, task: AnyTask, inapplicable: str | None) -> str:
+    """What stands for the policy in the settings; an error if it cannot be loaded."""
+    if isinstance(task, JaniTask):
+        loaded: Policy | LabelPolicy = load_policy(policy, task, inapplicable=inapplicable)
+    else:
+        loaded = load_policy(policy, task)
+    if isinstance(policy, str):
+        loaded.close()
+        return policy
+    return loaded.name
+
+
+def _know(content: Content, tasks: Sequence[AnyTask]) -> None:
+    known = content.task_names()
+    if known and set(known) != {task.name for task in tasks}:
+        raise UsageError(
+            "the campaign has other tasks",
+            where=content.store.where,
+            expected=", ".join(known[:10]),
+        )
+    with content.store.unit():  # all or none
+        for task in tasks:
+            content.add_task(task)
+
+
+def _work(
+    content: Content,
+    settings: Settings,
+    policy: Any,
+    jobs: int,
+    batch_size: int | None,
+    limits: Limits | None,
+    progress: Progress | None,
+    oracle: str | None = None,
 ) -> None:
-    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(Interrupted.exit_code))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
-    policy = load_policy(settings.policy, task)
-    _worker["dominance"] = read_dominance(task, tables)
-    _worker["runner"] = PolicyRunner(policy, batch_size=batch_size)
-    _worker["settings"] = settings
+    """Do what is left to do; for one oracle, or for all that have judged here before."""
+    names = content.task_names()
+    if not names:
+        raise InputFormatError(
+            "the campaign ended before it knew its tasks",
+            where=content.store.where,
+            hint="start it again without --resume",
+        )
+    oracles: dict[str, None] = {settings.oracle: None}
+    for name in names:
+        oracles.update(dict.fromkeys(content.findings(name).oracles()))
+    if oracle is not None:
+        oracles[oracle] = None
+    source = settings.policy if policy is None else policy
+    if policy is None and not isinstance(source, str):
+        raise UsageError("no policy to test", where=content.store.where)
+    _check_identity(content, settings, source, names)
+    content.store.set_meta("finished", "0")
+    engine = Engine(
+        content,
+        settings,
+        Worker(settings, source, batch_size),
+        oracles=list(oracles),
+        jobs=jobs,
+        limits=limits,
+        progress=progress,
+    )
+    engine.run(names)
+    if not engine.stopped:
+        content.store.set_meta("finished", "1")
 
 
-def _work(chunk: list[Job]) -> tuple[list[Tested], int]:
-    """What came out, and how often the policy was asked."""
-    runner: PolicyRunner = _worker["runner"]
-    before = runner.policy_calls
-    results = judge_chunk(runner, _worker["settings"], chunk, _worker["dominance"])
-    return results, runner.policy_calls - before
+def _check_identity(
+    content: Content, settings: Settings, source: Any, names: Sequence[str]
+) -> None:
+    """Note which policy is tested, or refuse another one."""
+    policy = load_again(source, content.task(names[0]), settings)
+    try:
+        content.set_policy(settings.policy, policy.digest)
+    finally:
+        if isinstance(source, str):
+            policy.close()
 
 
-def read_dominance(task: Task, tables: bytes | str | None) -> Dominance | str | None:
-    return DominanceFunction.from_bytes(task, tables) if isinstance(tables, bytes) else tables
+def _check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise UsageError(f"{name} is {value!r:.40}", expected="a positive number")
 
 
-__all__ = ["Campaign", "Progress", "Summary", "resume_store", "start_store", "summary_of"]
+def _flat(record: Record) -> dict[str, Any]:
+    gap = record.gap or (None, None)
+    radius = record.radius or (None, None)
+    lower, upper = record.bounds or (None, None)
+    return {
+        "id": record.id,
+        "world": record.world,
+        "task": record.task,
+        "number": record.number,
+        "state": ", ".join(record.facts),
+        "outcome": record.run.outcome,
+        "steps": len(record.run.operators),
+        "cost": record.run.cost,
+        "verdict": record.verdict,
+        "kind": record.kind,
+        "gap_low": gap[0],
+        "gap_high": gap[1],
+        "radius_low": radius[0],
+        "radius_high": radius[1],
+        "lower_bound": lower,
+        "upper_bound": upper,
+        "witness": record.witness.type,
+        "oracle": record.oracle,
+        "source": record.source,
+        "faults": None if record.faults is None else len(record.faults),
+        "expansions": record.effort.expansions,
+        "evaluations": record.effort.evaluations,
+        "seconds": record.times.judge,
+    }
+
+
+__all__ = ["Campaign", "Limits", "open_campaign", "read_settings", "test"]

@@ -10,7 +10,7 @@ from pathlib import Path
 from misstep.campaigns.database import connect
 from misstep.campaigns.lock import LOCK_NAME, WriterLock
 from misstep.campaigns.schema import create_tables
-from misstep.campaigns.settings import Settings, to_toml
+from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
 from misstep.files import read_bytes
 
@@ -26,7 +26,7 @@ _LEFTOVERS = {
 _MAX_CONFIG_BYTES = 16 * 2**20
 
 
-def prepare(folder: Path, config: Settings) -> WriterLock:
+def prepare(folder: Path, config: Tree) -> WriterLock:
     """Make a campaign without records; returns the lock on it."""
     text = to_toml(config)
     try:

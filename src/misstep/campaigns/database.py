@@ -170,7 +170,7 @@ def _salvage_hint(path: Path) -> str:
     return f"what can still be read: {counts} (with the recover command of the sqlite3 program); {AGAIN}"
 
 
-_SHOWN = {"pool": "pool states", "verdicts": "verdicts", "events": "events"}
+_SHOWN = {"states": "states", "verdicts": "verdicts", "events": "events"}
 
 
 def _readable_rows(path: Path, table: str) -> int:

@@ -1,212 +1,276 @@
-"""What is kept of a campaign, as plain data: names, numbers and tuples.
+"""The record: what is kept of one tested state, the same in both worlds, as plain data.
 
-Records know nothing of tasks, policies and oracles, so that whatever reads them (reports, the checker, a script of a
-user) needs none of those. Operators appear by name, because a plan is replayed by name. An infinite number
-is `None`: a gap that is infinite, an upper bound that nobody has, a lower bound of an unsolvable state.
+Records know nothing of tasks, policies and oracles, so that whatever reads them (reports, comparisons, a script of a
+user) needs none of those. Operators of a task and labels of a model are both called operators here: an id, which is
+what counts, and a name, which is for people and need not be unique. An infinite number is None.
 
-`TestedState` is the joined view, one for each state that was tested; `as_dict` is the line of `misstep records --json`.
+`Record.as_dict` is a line of `misstep records --json`; docs/records.md describes each field and is compared with the
+descriptions here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+import html
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.errors import UsageError
+from misstep.campaigns.rows import Ids, Values
 
-Values = tuple[int, ...]
-"""A state: one value for each variable."""
-Names = tuple[str, ...]
-"""Operators, by name."""
-Number = int | float
-
-OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut")
-FAILING = ("loop", "stuck", "inapplicable", "error")
-VERDICTS = ("BUG", "OPTIMAL", "UNKNOWN")
-KINDS = ("fails", "costly", "unclassified")
-
-# SQLite keeps integers in 64 bits, and so does the core.
-_LARGEST = 2**63 - 1
+VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
+KINDS = ("fails", "costly", "unsafe", "unclassified")
+WITNESSES = ("plan", "derivation", "strategy", "none")
+Interval = tuple[int | None, int | None]
 
 
-@dataclass(frozen=True, slots=True)
-class PoolRecord:
-    """A state of the pool and the walk that led to it."""
-
-    task: str
-    index: int
-    """Place in the order of generation, from 0."""
-    state: Values
-    reference: int | None = None
-    """The pool state where the walk began; None for the initial state and for states from elsewhere."""
-    walk: Names = ()
-    iteration: int = 0
-    """The round of the fuzzer that made it: resuming goes on after the last one."""
-    seconds: float = 0.0
-    """Time since the pool state before."""
-
-    def __post_init__(self) -> None:
-        _check_state(self.state)
-        _check_count(index=self.index, iteration=self.iteration)
-        if self.reference is not None and not 0 <= self.reference < self.index:
-            raise UsageError(
-                f"pool state {self.index} refers to pool state {self.reference}",
-                expected="one that came before it",
-            )
+def _is(description: str) -> Any:
+    """A field with the sentence that documents it."""
+    return field(metadata={"description": description})
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """What the policy did from a pool state."""
+@dataclass(frozen=True)
+class Operators:
+    """A sequence of operators."""
 
-    task: str
-    state: Values
-    outcome: str
-    steps: int
-    cost: int
-    """Cost of the steps taken, also of a run that failed or was cut."""
-    operators: Names = ()
-    message: str | None = None
-
-    def __post_init__(self) -> None:
-        _check_state(self.state)
-        _check_count(steps=self.steps, cost=self.cost)
-        _check_choice("outcome", self.outcome, OUTCOMES)
+    operators: Ids = _is("The ids: places in the SAS file, or among the labels of the model.")
+    names: tuple[str, ...] = _is("The names, in the same order.")
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictRecord:
-    """What the oracles say about a pool state."""
+@dataclass(frozen=True)
+class Decision:
+    """One operator."""
 
-    task: str
-    state: Values
-    verdict: str
-    kind: str | None = None
-    """How a BUG shows; None for the other verdicts."""
-    gap_low: int | None = 0
-    gap_high: int | None = None
-    upper_bound: int | None = None
-    """A cost at which the goal can be reached."""
-    lower_bound: int | None = 0
-    """A cost below which it cannot."""
-    oracle: str | None = None
-    witness: Names | None = None
-    """The plan that the upper bound stands on, if there is one."""
-    seconds: float = 0.0
-    expansions: int = 0
-    evaluations: int = 0
-    derivation: tuple[Mapping[str, Any], ...] | None = None
-    """What the upper bound stands on if no plan does: operators, and jumps to dominated states."""
-
-    def __post_init__(self) -> None:
-        _check_state(self.state)
-        _check_choice("verdict", self.verdict, VERDICTS)
-        if (self.kind is None) == (self.verdict == "BUG"):
-            raise UsageError(f"verdict {self.verdict} with kind {self.kind}")
-        if self.kind is not None:
-            _check_choice("kind", self.kind, KINDS)
-        _check_count(
-            gap_low=self.gap_low,
-            gap_high=self.gap_high,
-            upper_bound=self.upper_bound,
-            lower_bound=self.lower_bound,
-            expansions=self.expansions,
-            evaluations=self.evaluations,
-        )
-        for low, high in ((self.gap_low, self.gap_high), (self.lower_bound, self.upper_bound)):
-            if high is not None and (low is None or low > high):
-                raise UsageError(f"an interval from {low} to {high}")
+    operator: int = _is("Its id.")
+    name: str = _is("Its name.")
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened while the campaign ran: phases, limits that bit, remarks."""
+@dataclass(frozen=True)
+class Found:
+    """How a state was found."""
 
-    time: float
-    """Seconds since 1970."""
-    kind: str
-    text: str = ""
-    numbers: Mapping[str, Number] = field(default_factory=dict)
-    task: str | None = None
+    walk: Operators | None = _is(
+        "The walk from the initial state, through all reference states. Null if there is none."
+    )
+    reference: int | None = _is("Number of the state where the last walk began.")
+    iteration: int | None = _is("The iteration of the fuzzer that found it.")
+    run: int | None = _is("Of a model: the number of the fuzzer's run that the state lies on.")
+    step: int | None = _is("Of a model: the step of that run.")
 
 
-@dataclass(frozen=True, slots=True)
-class TestedState:
-    """All that is known of one tested state."""
+@dataclass(frozen=True)
+class Run:
+    """What the policy did from the state."""
 
-    __test__ = False  # not a test class, whatever pytest makes of the name
+    outcome: str = _is("goal, loop, stuck, inapplicable, error or cut; of a model: unsafe.")
+    operators: Ids = _is("The ids of the operators that it applied.")
+    names: tuple[str, ...] = _is("Their names.")
+    cost: int | None = _is("What they cost, also if the run failed or was cut; null of a model.")
+    states: tuple[Values, ...] | None = _is(
+        "Of a model: the states that it passed, one more than operators."
+    )
+    message: str | None = _is("What the policy, or its runner, said where it failed.")
 
-    task: str
-    index: int
-    state: Values
-    facts: Names
-    walk: Names | None
-    """From the initial state of the task, all of it; None for a state that came from elsewhere."""
-    outcome: str
-    policy_cost: int | None
-    """None if the policy does not reach the goal, or was cut before it did."""
-    verdict: str
-    kind: str | None
-    gap: tuple[int | None, int | None]
-    upper_bound: int | None
-    lower_bound: int | None
-    oracle: str | None
-    witness: Names | None
-    seconds: float
-    derivation: tuple[Mapping[str, Any], ...] | None = None
-    fuzzing_bug: bool | None = None
-    """Whether its gap is larger than that of the state its walk began in (P22); None: the gaps do not tell."""
+
+@dataclass(frozen=True)
+class Witness:
+    """What proves the verdict."""
+
+    type: str = _is("plan, derivation, strategy or none: the strongest proof at hand.")
+    operators: Ids | None = _is("The ids of a plan from the state; it may stand beside a derivation.")
+    names: tuple[str, ...] | None = _is("The names of its operators.")
+    cost: int | None = _is("What the plan costs.")
+    steps: tuple[dict[str, Any], ...] | None = _is(
+        "The derivation: operators, and jumps to dominated states with the value of each factor."
+    )
+    bound: int | None = _is("The cost that the derivation proves to be enough.")
+    strategy: tuple[tuple[Values, int, str], ...] | None = _is(
+        "Of a model: for each state that can come up, the label to take. Null if it is too large."
+    )
+    size: int | None = _is("Of a model: the number of states that the strategy names.")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What was spent."""
+
+    expansions: int = _is("States expanded.")
+    evaluations: int = _is("Heuristic values computed; of a model: nodes of the decider.")
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """The verdict of one oracle."""
+
+    oracle: str = _is("The spec of the oracle.")
+    source: str | None = _is("The part of it that decided. Null: known from other states.")
+    verdict: str = _is("BUG, OPTIMAL, NOT A BUG or UNKNOWN.")
+    kind: str | None = _is("Of a bug: fails, costly, unsafe or unclassified.")
+    gap: Interval | None = _is("As in the record.")
+    radius: Interval | None = _is("As in the record.")
+    bounds: Interval | None = _is("As in the record.")
+    witness: Witness = _is("As in the record.")
+    effort: Effort = _is("As in the record.")
+    seconds: float = _is("Time that this oracle took for this state.")
+    at: float = _is("When the verdict was known, in seconds of work on the task.")
+
+    @property
+    def is_bug(self) -> bool:
+        return self.verdict == "BUG"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A decision that loses something."""
+
+    step: int = _is("The step of the record's run.")
+    state: Values = _is("Where it was taken.")
+    facts: tuple[str, ...] = _is("The same state in words.")
+    decision: Decision | None = _is("What the policy did. Null: it stopped.")
+    better: Decision | None = _is("What would have been better, where it is known.")
+    loss: Interval = _is("How much is lost: at least and at most. Of a model: null, null.")
+    share: float | None = _is("The part of the gap that it carries, where all losses are known.")
+    recurring: bool = _is("Whether it happens again in every round of a loop.")
+    outcome: Values | None = _is("Of a model: an outcome of the decision that is not safe.")
+
+
+@dataclass(frozen=True)
+class Times:
+    """Where the time went."""
+
+    pool: float = _is("Finding the state.")
+    run: float = _is("Running the policy from it.")
+    judge: float = _is("Judging, by all oracles.")
+
+
+@dataclass(frozen=True)
+class Record:
+    """One tested state."""
+
+    id: str = _is("TASK:NUMBER, the handle of the record in every command and file.")
+    world: str = _is("planning or model.")
+    task: str = _is("The name of the task or model.")
+    number: int = _is("The number of the state, from 0, in the order in which states were found.")
+    state: Values = _is("The value of each variable.")
+    facts: tuple[str, ...] = _is("The state in words: the true atoms, or the named values.")
+    found: Found = _is("How the state was found.")
+    run: Run = _is("The policy's run from the state.")
+    verdict: str = _is(
+        "BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN: the best that an oracle has proven."
+    )
+    kind: str | None = _is(
+        "Of a bug: fails (does not reach the goal), costly (reaches it at more than needed), unsafe, or unclassified "
+        "(the run was cut after having spent more than a plan costs)."
+    )
+    gap: Interval | None = _is(
+        "How much the policy loses, at least and at most; a null is infinite. Null of a model."
+    )
+    radius: Interval | None = _is(
+        "Of a model: the least number of deviations from the policy that avoid the danger, at least and at most."
+    )
+    bounds: Interval | None = _is("Bounds on the cost of the cheapest plan; null of a model.")
+    witness: Witness = _is("What proves the verdict.")
+    oracle: str = _is("The spec of the oracle whose verdict this is.")
+    source: str | None = _is("The part of that oracle that decided. Null: known from other states.")
+    verdicts: tuple[Opinion, ...] = _is("One for each oracle that judged.")
+    faults: tuple[Fault, ...] | None = _is(
+        "The decisions of the run that are proven to lose something. Null: not looked for."
+    )
+    effort: Effort = _is("What the oracles spent on this state.")
+    times: Times = _is("Seconds.")
+    at: float = _is("When the verdict was known, in seconds of work on the task.")
+    fuzzing_bug: bool | None = _is(
+        "Whether the gap is larger than that of the state where its walk began (P22); null: the gaps do not tell."
+    )
 
     @property
     def is_bug(self) -> bool:
         return self.verdict == "BUG"
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "task": self.task,
-            "state": list(self.state),
-            "facts": list(self.facts),
-            "walk": None if self.walk is None else list(self.walk),
-            "outcome": self.outcome,
-            "policy_cost": self.policy_cost,
-            "verdict": self.verdict,
-            "kind": self.kind,
-            "gap": list(self.gap),
-            "upper_bound": self.upper_bound,
-            "lower_bound": self.lower_bound,
-            "oracle": self.oracle,
-            "witness": None if self.witness is None else list(self.witness),
-            "derivation": None if self.derivation is None else list(self.derivation),
-            "seconds": self.seconds,
-            "fuzzing_bug": self.fuzzing_bug,
-        }
+        """Plain lists, dictionaries, numbers and texts."""
+        plain: dict[str, Any] = _plain(dataclasses.asdict(self))
+        return plain
+
+    def __str__(self) -> str:
+        return f"{self.id}: {headline(self)}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("record", self.id),
+            ("verdict", headline(self)),
+            ("state", ", ".join(self.facts)),
+            ("the policy", " ".join(f"({name})" for name in self.run.names) + f" {self.run.outcome}"),
+        ]
+        if self.witness.names is not None:
+            rows.append(("a better plan", " ".join(f"({name})" for name in self.witness.names)))
+        for fault in self.faults or ():
+            rows.append(("fault", fault_text(fault)))
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(title)}</th><td>{html.escape(text)}</td></tr>"
+            for title, text in rows
+        )
+        return f"<table>{cells}</table>"
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise UsageError(f"{name} {value!r}", expected=", ".join(choices))
+def headline(record: Record) -> str:
+    """The verdict in a few words."""
+    if not record.is_bug:
+        return record.verdict
+    if record.radius is not None:
+        return f"BUG, unsafe, avoidable with {interval_text(record.radius)} deviation(s)"
+    gap = "" if record.gap is None else f", gap {interval_text(record.gap)}"
+    return f"BUG, {record.kind}{gap}"
 
 
-def _check_count(**numbers: int | None) -> None:
-    for name, value in numbers.items():
-        if value is not None and not 0 <= value <= _LARGEST:
-            raise UsageError(f"{name} is {value}", expected="0 to 2^63 - 1")
+def fault_text(fault: Fault) -> str:
+    """A fault in one sentence without a full stop."""
+    did = "stops" if fault.decision is None else f"({fault.decision.name})"
+    text = f"step {fault.step}: {did}"
+    if fault.better is not None:
+        text += f" instead of ({fault.better.name})"
+    if fault.outcome is None:
+        text += f", loses {interval_text(fault.loss)}"
+    return text
 
 
-def _check_state(state: Values) -> None:
-    if not state or min(state) < 0:
-        raise UsageError(f"state {state}", expected="one value for each variable")
+def interval_text(interval: Interval) -> str:
+    low, high = ("infinitely much" if bound is None else str(bound) for bound in interval)
+    if low == high:
+        return low
+    return f"at least {low}" if interval[1] is None else f"{low} to {high}"
+
+
+def fields(kind: type) -> Iterator[tuple[str, str]]:
+    """Names and descriptions, for documentation."""
+    for option in dataclasses.fields(kind):
+        yield option.name, option.metadata["description"]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(inner) for inner in value]
+    return value
 
 
 __all__ = [
-    "FAILING",
     "KINDS",
-    "OUTCOMES",
     "VERDICTS",
-    "Event",
-    "PoolRecord",
-    "RunRecord",
-    "TestedState",
-    "VerdictRecord",
+    "WITNESSES",
+    "Decision",
+    "Effort",
+    "Fault",
+    "Found",
+    "Opinion",
+    "Operators",
+    "Record",
+    "Run",
+    "Times",
+    "Witness",
+    "fault_text",
+    "fields",
+    "headline",
+    "interval_text",
 ]

@@ -1,42 +1,201 @@
-"""Records to rows of the tables and back."""
+"""Rows of the tables as plain data, and how they are written and read.
+
+A worker returns rows, the coordinator stores them, everybody else reads them. States and operators are tuples; an
+infinite number is None.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from misstep.campaigns.records import (
-    Event,
-    Names,
-    PoolRecord,
-    RunRecord,
-    Values,
-    VerdictRecord,
-)
 from misstep.errors import InputFormatError, MisstepError
 
-Row = Sequence[Any]
+Value = bool | int | float
+Values = tuple[Value, ...]
+"""A state: one value for each variable."""
+Ids = tuple[int, ...]
+"""Operators, or labels of a model, by id."""
 T = TypeVar("T")
 
-
-def state_text(state: Values) -> str:
-    return " ".join(map(str, state))
-
-
-def state_of(text: str) -> Values:
-    return tuple(map(int, text.split(" ")))
+# SQLite keeps integers in 64 bits, and so does the core.
+LARGEST = 2**63 - 1
 
 
-def names_text(names: Iterable[str]) -> str:
-    return json.dumps(list(names), separators=(",", ":"))
+class StateRow(NamedTuple):
+    """A state to test and how it was found: by a walk from another one, or as a step of a run."""
+
+    number: int
+    state: Values
+    reference: int | None = None
+    walk: Ids = ()
+    iteration: int = 0
+    run: int = 0
+    step: int = 0
+    seconds: float = 0.0
+
+    def encoded(self) -> tuple[Any, ...]:
+        _check_counts(self.number, self.iteration, self.run, self.step)
+        if self.reference is not None and not 0 <= self.reference < self.number:
+            raise ValueError(f"state {self.number} refers to state {self.reference}")
+        return (
+            self.number,
+            to_json(self.state),
+            self.reference,
+            to_json(self.walk),
+            self.iteration,
+            self.run,
+            self.step,
+            self.seconds,
+        )
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> StateRow:
+        number, state, reference, walk, *rest = row
+        return StateRow(number, values_of(state), reference, ids_of(walk), *rest)
 
 
-def names_of(text: str) -> Names:
-    names = json.loads(text)
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError("expected a list of names")
-    return tuple(names)
+class RunRow(NamedTuple):
+    """What the policy did. `states` is there where outcomes are not determined; `named` did not apply."""
+
+    number: int
+    outcome: str
+    cost: int | None
+    operators: Ids
+    states: tuple[Values, ...] | None = None
+    named: int | None = None
+    message: str | None = None
+    seconds: float = 0.0
+
+    def encoded(self) -> tuple[Any, ...]:
+        _check_counts(self.number, self.cost)
+        return (
+            self.number,
+            self.outcome,
+            self.cost,
+            to_json(self.operators),
+            None if self.states is None else to_json(self.states),
+            self.named,
+            clean(self.message),
+            self.seconds,
+        )
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> RunRow:
+        number, outcome, cost, operators, states, *rest = row
+        passed = None if states is None else tuple(_values(state) for state in _list(states))
+        return RunRow(number, outcome, cost, ids_of(operators), passed, *rest)
+
+
+class VerdictRow(NamedTuple):
+    """What an oracle says about a state."""
+
+    number: int
+    oracle: str
+    round: int  # of judging; later rounds may read it
+    verdict: str
+    kind: str | None = None
+    low: int | None = 0
+    high: int | None = None
+    lower: int | None = None
+    upper: int | None = None
+    source: str | None = None
+    plan: Ids | None = None
+    derivation: tuple[dict[str, Any], ...] | None = None
+    strategy: tuple[tuple[Values, int], ...] | None = None
+    size: int | None = None
+    expansions: int = 0
+    evaluations: int = 0
+    seconds: float = 0.0
+    at: float = 0.0
+
+    @property
+    def is_bug(self) -> bool:
+        return self.verdict == "BUG"
+
+    def encoded(self) -> tuple[Any, ...]:
+        _check_counts(self.low, self.high, self.lower, self.upper)
+        if (self.kind is None) == self.is_bug:
+            raise ValueError(f"verdict {self.verdict} with kind {self.kind}")
+        lists = (self.plan, self.derivation, self.strategy)
+        plan, derivation, strategy = (None if part is None else to_json(part) for part in lists)
+        return (*self[:9], clean(self.source), plan, derivation, strategy, *self[13:])
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> VerdictRow:
+        *head, plan, derivation, strategy = row[:13]
+        return VerdictRow(
+            *head,
+            None if plan is None else ids_of(plan),
+            None if derivation is None else tuple(map(dict, _list(derivation))),
+            None if strategy is None else tuple((_values(s), int(own)) for s, own in _list(strategy)),
+            *row[13:],
+        )
+
+
+class FaultRow(NamedTuple):
+    """A decision on a run that loses something."""
+
+    run: int
+    step: int
+    state: Values
+    decision: int | None
+    better: int | None
+    low: int | None
+    high: int | None
+    share: float | None = None
+    recurring: bool = False
+    outcome: Values | None = None
+
+    def encoded(self) -> tuple[Any, ...]:
+        outcome = None if self.outcome is None else to_json(self.outcome)
+        return (*self[:2], to_json(self.state), *self[3:8], int(self.recurring), outcome)
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> FaultRow:
+        run, step, state, *middle, recurring, outcome = row
+        lost = None if outcome is None else values_of(outcome)
+        return FaultRow(run, step, values_of(state), *middle, bool(recurring), lost)
+
+
+class Event(NamedTuple):
+    """Something that happened: a remark, a limit that bit, a stage that ended."""
+
+    time: float
+    kind: str
+    task: str | None
+    text: str
+
+
+def to_json(value: Iterable[Any]) -> str:
+    return json.dumps(list(value), separators=(",", ":"))
+
+
+def values_of(text: str) -> Values:
+    return _values(_list(text))
+
+
+def ids_of(text: str) -> Ids:
+    ids = _list(text)
+    if not all(type(number) is int for number in ids):
+        raise ValueError("expected a list of ids")
+    return tuple(ids)
+
+
+def _values(values: Any) -> Values:
+    if not isinstance(values, list) or not values:
+        raise ValueError("expected the values of a state")
+    if not all(isinstance(value, (bool, int, float)) for value in values):
+        raise ValueError("expected numbers and truth values")
+    return tuple(values)
+
+
+def _list(text: str) -> list[Any]:
+    found = json.loads(text)
+    if not isinstance(found, list):
+        raise ValueError("expected a list")
+    return found
 
 
 def clean(text: str | None) -> str | None:
@@ -44,97 +203,30 @@ def clean(text: str | None) -> str | None:
     return None if text is None else text.encode(errors="replace").decode()
 
 
-def decoded(decode: Callable[..., T], where: str, *row: Any) -> T:
+def decoded(decode: Callable[[Sequence[Any]], T], row: Sequence[Any], where: str) -> T:
     """What a row means, or the news that it means nothing."""
     try:
-        return decode(*row)
-    except (MisstepError, ValueError, TypeError, AttributeError) as error:
+        return decode(row)
+    except (MisstepError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputFormatError(f"a damaged row: {error}", where=where) from error
 
 
-def pool_row(record: PoolRecord) -> Row:
-    return (
-        record.index,
-        state_text(record.state),
-        record.reference,
-        names_text(record.walk),
-        record.iteration,
-        record.seconds,
-    )
+def _check_counts(*numbers: int | None) -> None:
+    for value in numbers:
+        if value is not None and not 0 <= value <= LARGEST:
+            raise ValueError(f"{value} is not between 0 and 2^63 - 1")
 
 
-def pool_record(task: str, row: Row) -> PoolRecord:
-    index, state, reference, walk, iteration, seconds = row
-    return PoolRecord(task, index, state_of(state), reference, names_of(walk), iteration, seconds)
-
-
-def run_row(record: RunRecord) -> Row:
-    return (
-        record.outcome,
-        record.steps,
-        record.cost,
-        names_text(record.operators),
-        clean(record.message),
-    )
-
-
-def run_record(task: str, state: str, row: Row) -> RunRecord:
-    outcome, steps, cost, operators, message = row
-    return RunRecord(task, state_of(state), outcome, steps, cost, names_of(operators), message)
-
-
-def verdict_row(record: VerdictRecord) -> Row:
-    return (
-        record.verdict,
-        record.kind,
-        record.gap_low,
-        record.gap_high,
-        record.upper_bound,
-        record.lower_bound,
-        clean(record.oracle),
-        None if record.witness is None else names_text(record.witness),
-        record.seconds,
-        record.expansions,
-        record.evaluations,
-        None if record.derivation is None else json.dumps(list(map(dict, record.derivation))),
-    )
-
-
-def verdict_record(task: str, state: str, row: Row) -> VerdictRecord:
-    *bounds, oracle, witness, seconds, expansions, evaluations, derivation = row
-    verdict, kind, low, high, upper, lower = bounds
-    return VerdictRecord(
-        task,
-        state_of(state),
-        verdict,
-        kind,
-        low,
-        high,
-        upper,
-        lower,
-        oracle,
-        None if witness is None else names_of(witness),
-        seconds,
-        expansions,
-        evaluations,
-        None if derivation is None else tuple(json.loads(derivation)),
-    )
-
-
-def event_row(event: Event) -> Row:
-    numbers = json.dumps(dict(event.numbers), sort_keys=True)
-    return event.time, clean(event.kind), clean(event.task), clean(event.text), numbers
-
-
-def event_of(row: Row) -> Event:
-    time, kind, task, text, numbers = row
-    return Event(time, kind, text, json.loads(numbers), task)
-
-
-POOL_COLUMNS = "idx, state, reference, walk, iteration, seconds"
-RUN_COLUMNS = "outcome, steps, cost, operators, message"
-VERDICT_COLUMNS = (
-    "verdict, kind, gap_low, gap_high, upper_bound, lower_bound, "
-    "oracle, witness, seconds, expansions, evaluations, derivation"
-)
-EVENT_COLUMNS = "time, kind, task, text, numbers"
+__all__ = [
+    "Event",
+    "FaultRow",
+    "Ids",
+    "RunRow",
+    "StateRow",
+    "Value",
+    "Values",
+    "VerdictRow",
+    "clean",
+    "decoded",
+    "to_json",
+]

@@ -1,7 +1,11 @@
-"""The tables of `run.db`.
+"""The tables of `run.db`, the same for both worlds.
 
-Readable with any SQLite program. States are text (`0 3 1`), names of operators and numbers of events are JSON, the
-SAS file of a task is compressed with zlib; nothing is pickled. NULL stands for an infinite number, as in the records.
+Readable with any SQLite program. States and lists of operators are JSON, sources of tasks are compressed with zlib;
+nothing is pickled. Operators, and labels of models, are ids: names need not be unique. NULL stands for an infinite
+number, as in the records.
+
+A tested state is a row of `states`. The policy's run from it is the row of `runs` that it names, from its step on: a
+planning task has a run for each state, while many states of a model lie on one unsafe run.
 """
 
 from __future__ import annotations
@@ -10,130 +14,134 @@ import sqlite3
 
 from misstep.errors import InputFormatError, UnsupportedError
 
-VERSION = 2
-"""Raised with every change of the tables; a change comes with a step in MIGRATIONS."""
+VERSION = 3
+"""Raised with every change of the tables."""
 
 # Stands in the header of the file and tells our databases from others ("MsSt").
 APPLICATION_ID = 0x4D735374
 
-# What the second version brought.
-SECOND = """
+TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE tasks (
+    id INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    world TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    source BLOB NOT NULL
+);
+
+CREATE TABLE policy (spec TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE runs (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    number INTEGER NOT NULL,
+    outcome TEXT NOT NULL,
+    cost INTEGER,
+    operators TEXT NOT NULL,
+    states TEXT,
+    named INTEGER,
+    message TEXT,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (task, number)
+);
+
+CREATE TABLE states (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    number INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    reference INTEGER,
+    walk TEXT NOT NULL,
+    iteration INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    PRIMARY KEY (task, number),
+    UNIQUE (task, state),
+    FOREIGN KEY (task, reference) REFERENCES states(task, number)
+);
+
+CREATE TABLE verdicts (
+    task INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    oracle TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    verdict TEXT NOT NULL,
+    kind TEXT,
+    low INTEGER,
+    high INTEGER,
+    lower INTEGER,
+    upper INTEGER,
+    source TEXT,
+    plan TEXT,
+    derivation TEXT,
+    strategy TEXT,
+    size INTEGER,
+    expansions INTEGER NOT NULL,
+    evaluations INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    at REAL NOT NULL,
+    PRIMARY KEY (task, number, oracle),
+    FOREIGN KEY (task, number) REFERENCES states(task, number)
+);
+
+CREATE TABLE faults (
+    task INTEGER NOT NULL,
+    run INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    decision INTEGER,
+    better INTEGER,
+    low INTEGER,
+    high INTEGER,
+    share REAL,
+    recurring INTEGER NOT NULL,
+    outcome TEXT,
+    PRIMARY KEY (task, run, step),
+    FOREIGN KEY (task, run) REFERENCES runs(task, number)
+);
+
 CREATE TABLE dominance (
     task INTEGER PRIMARY KEY REFERENCES tasks(id),
     tables BLOB,
     problem TEXT
 );
 
-CREATE TABLE models (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    digest TEXT NOT NULL,
-    source BLOB NOT NULL
+CREATE TABLE knowledge (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    oracle TEXT NOT NULL,
+    round INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    compared INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (task, oracle, round, part)
 );
 
 CREATE TABLE fuzzed (
-    first INTEGER PRIMARY KEY,
-    runs INTEGER NOT NULL,
-    unsafe INTEGER NOT NULL,
-    ends TEXT NOT NULL
-);
-
-CREATE TABLE paths (
-    number INTEGER PRIMARY KEY,
-    states TEXT NOT NULL UNIQUE,
-    labels TEXT NOT NULL,
-    analysed INTEGER NOT NULL DEFAULT 0
-);
-
-CREATE TABLE decided (
-    idx INTEGER PRIMARY KEY,
-    state TEXT NOT NULL UNIQUE,
-    path INTEGER NOT NULL REFERENCES paths(number),
-    step INTEGER NOT NULL,
-    label TEXT NOT NULL,
-    verdict TEXT NOT NULL,
-    smallest_radius REAL,
-    fault INTEGER,
-    outcome TEXT,
-    strategy TEXT,
-    seconds REAL NOT NULL,
-    evaluations INTEGER NOT NULL
-);
-"""
-
-TABLES = f"""
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-
-CREATE TABLE tasks (
-    id INTEGER PRIMARY KEY,
-    name TEXT NOT NULL UNIQUE,
-    digest TEXT NOT NULL,
-    sas BLOB NOT NULL,
-    domain_name TEXT, domain BLOB,
-    problem_name TEXT, problem BLOB
-);
-
-CREATE TABLE policy (spec TEXT PRIMARY KEY, digest TEXT NOT NULL) WITHOUT ROWID;
-
-CREATE TABLE pool (
     task INTEGER NOT NULL REFERENCES tasks(id),
-    idx INTEGER NOT NULL,
-    state TEXT NOT NULL,
-    reference INTEGER,
-    walk TEXT NOT NULL,
-    iteration INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    runs INTEGER NOT NULL,
+    ends TEXT NOT NULL,
+    PRIMARY KEY (task, first)
+);
+
+CREATE TABLE units (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    stage TEXT NOT NULL,
+    key TEXT NOT NULL,
     seconds REAL NOT NULL,
-    PRIMARY KEY (task, idx),
-    UNIQUE (task, state),
-    FOREIGN KEY (task, reference) REFERENCES pool(task, idx)
+    policy_calls INTEGER NOT NULL,
+    PRIMARY KEY (task, stage, key)
 );
 
-CREATE TABLE runs (
-    task INTEGER NOT NULL,
-    idx INTEGER NOT NULL,
-    outcome TEXT NOT NULL,
-    steps INTEGER NOT NULL,
-    cost INTEGER NOT NULL,
-    operators TEXT NOT NULL,
-    message TEXT,
-    PRIMARY KEY (task, idx),
-    FOREIGN KEY (task, idx) REFERENCES pool(task, idx)
-);
-
-CREATE TABLE verdicts (
-    task INTEGER NOT NULL,
-    idx INTEGER NOT NULL,
-    verdict TEXT NOT NULL,
-    kind TEXT,
-    gap_low INTEGER,
-    gap_high INTEGER,
-    upper_bound INTEGER,
-    lower_bound INTEGER,
-    oracle TEXT,
-    witness TEXT,
-    seconds REAL NOT NULL,
-    expansions INTEGER NOT NULL,
-    evaluations INTEGER NOT NULL,
-    derivation TEXT,
-    PRIMARY KEY (task, idx),
-    FOREIGN KEY (task, idx) REFERENCES runs(task, idx)
-);
-
-{SECOND}
 CREATE TABLE events (
     id INTEGER PRIMARY KEY,
     time REAL NOT NULL,
     kind TEXT NOT NULL,
     task TEXT,
-    text TEXT NOT NULL,
-    numbers TEXT NOT NULL
+    text TEXT NOT NULL
 );
 """
-
-MIGRATIONS: dict[int, str] = {
-    1: f"ALTER TABLE verdicts ADD COLUMN derivation TEXT; {SECOND.strip().rstrip(';')}",
-}
-"""Statements that lead from a version to the next one."""
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
@@ -143,43 +151,23 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def check_version(connection: sqlite3.Connection, where: str) -> int:
-    """The version of the tables, if this program can read them."""
+def check_version(connection: sqlite3.Connection, where: str) -> None:
+    """An error if this program cannot read the tables."""
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise InputFormatError("a database of another program", where=where, expected="a campaign")
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     if row is None or not str(row[0]).isdecimal():
         raise InputFormatError("the database does not say its schema version", where=where)
     version = int(row[0])
-    if version > VERSION:
-        raise UnsupportedError(
-            f"the campaign has schema {version}",
-            where=where,
-            expected=f"schema {VERSION} or older",
-            hint="it was written by a newer misstep: use that one",
-        )
-    if any(old not in MIGRATIONS for old in range(version, VERSION)):
+    if version != VERSION:
+        age, other = ("newer", "that") if version > VERSION else ("older", "an older")
         raise UnsupportedError(
             f"the campaign has schema {version}",
             where=where,
             expected=f"schema {VERSION}",
-            hint="it was written by an older misstep: use that one, or start a new campaign (settings: config.toml)",
+            hint=f"a{'n' if age == 'older' else ''} {age} misstep wrote it: read it with {other} one, "
+            "or test again with the settings in its config.toml",
         )
-    return version
 
 
-def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring older tables up to date, all steps or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for old in range(version, VERSION):
-            for statement in MIGRATIONS[old].split(";"):
-                connection.execute(statement)
-        connection.execute("UPDATE meta SET value = ? WHERE key = 'schema'", (str(VERSION),))
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.rollback()
-        raise
-
-
-__all__ = ["APPLICATION_ID", "MIGRATIONS", "VERSION", "check_version", "create_tables", "migrate"]
+__all__ = ["APPLICATION_ID", "VERSION", "check_version", "create_tables"]

@@ -1,100 +1,244 @@
-"""Settings of a campaign as TOML: a small writer, and the standard reader.
+"""The settings of a campaign: one tree for both worlds, everything that decides its records.
 
-The standard library reads TOML (since Python 3.11) and does not write it. Settings are tables, lists, strings,
-numbers and truth values, which takes a page to write. TOML has no "nothing", so an option that is None is left out.
+The tree is written to `config.toml` and read from there, and `misstep test --config FILE` reads the same file. What a
+session may spend (`Limits`) and how many processes work is not part of it: records do not depend on either.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Iterator, Mapping
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
+from misstep.fuzzing.settings import Settings as FuzzingSettings
+from misstep.oracles.grammar import DEFAULT_ORACLE, read_oracle
+from misstep.oracles.verdict import Objective
+from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.safety.decider import KINDS as DECIDERS
+from misstep.safety.decider import Budget
+from misstep.safety.fuzz import CONFIGURATIONS, LOOKAHEAD_CAP, FuzzSettings
+from misstep.safety.system import INAPPLICABLE
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-Settings = Mapping[str, Any]
-
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+PLANNING, MODEL = "planning", "model"
+WORLDS = (PLANNING, MODEL)
+DEFAULT_DECIDER = "localfix"
+DEFAULT_FAULT_BUDGET = 2_000
 
 
-def to_toml(settings: Settings) -> str:
-    return "\n".join(_table(settings, ())).strip("\n") + "\n"
+@dataclass(frozen=True)
+class PlanningSettings:
+    """What is particular to planning tasks: which pools, and how they are judged."""
+
+    objective: str = Objective.COST.value
+    # A chunk is the unit of judging. Chunks of one round do not see what the others find; later rounds do.
+    chunk: int = 10  # states
+    round: int = 4  # chunks
+    isolate: bool = False  # test each state on a bound store of its own
+    require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
+    fuzzing: FuzzingSettings = field(default_factory=FuzzingSettings)
+
+    def __post_init__(self) -> None:
+        if self.objective not in {objective.value for objective in Objective}:
+            raise UsageError(f"no objective {self.objective!r}", expected="cost or goal")
+        for name in ("chunk", "round"):
+            _check_positive(name, getattr(self, name))
+        for name in ("isolate", "require_solved"):
+            _check_truth(name, getattr(self, name))
 
 
-def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
+@dataclass(frozen=True)
+class ModelSettings:
+    """What is particular to models: which runs, and when an unsafe one counts as a bug."""
+
+    fuzz: str = "greedy-inf"
+    runs: int = 1000
+    radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
+    evaluations: int = 1_000_000  # of a question to the decider
+    lookahead_cap: int = LOOKAHEAD_CAP  # states of one lookahead of the fuzzer
+    # What happens to labels that do not apply; none: as the policy's interface says.
+    inapplicable: str | None = None
+    batch: int = 50  # runs that are fuzzed or judged together
+
+    def __post_init__(self) -> None:
+        if self.fuzz not in CONFIGURATIONS:
+            raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(CONFIGURATIONS))
+        parse_radius(self.radius)
+        if self.inapplicable not in (None, *INAPPLICABLE):
+            raise UsageError(
+                f"inapplicable is {self.inapplicable!r}", expected=", ".join(INAPPLICABLE)
+            )
+        for name in ("runs", "evaluations", "lookahead_cap", "batch"):
+            _check_positive(name, getattr(self, name))
+
+    @property
+    def within(self) -> float:
+        """The radius as a number."""
+        return parse_radius(self.radius)
+
+    @property
+    def largest(self) -> int:
+        """Up to which radius it is asked how severe a bug is: at least up to the one that decides what is a bug."""
+        return 2 if self.within == math.inf else max(2, int(self.within))
+
+    @property
+    def budget(self) -> Budget:
+        return Budget(evaluations=self.evaluations)
+
+    def fuzzing(self, runs: int, max_steps: int) -> FuzzSettings:
+        return dataclasses.replace(
+            CONFIGURATIONS[self.fuzz],
+            runs=runs,
+            max_steps=max_steps,
+            lookahead_cap=self.lookahead_cap,
+        )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Which policy is tested, on what, and who judges."""
+
+    policy: str
+    world: str = PLANNING
+    oracle: str = ""  # the default of the world
+    seed: int = 0
+    max_steps: int = DEFAULT_MAX_STEPS  # of a run
+    # Evaluations of heuristics that blaming one bug may take; None: faults are not looked for. Faults of models come
+    # with the verdicts and need no budget of their own.
+    fault_budget: int | None = DEFAULT_FAULT_BUDGET
+    planning: PlanningSettings | None = None
+    model: ModelSettings | None = None
+
+    def __post_init__(self) -> None:
+        if self.world not in WORLDS:
+            raise UsageError(f"no world {self.world!r}", expected=" or ".join(WORLDS))
+        is_planning = self.world == PLANNING
+        if not isinstance(self.oracle, str):
+            raise UsageError(f"the oracle is {self.oracle!r}", expected="the spec of an oracle")
+        default = DEFAULT_ORACLE if is_planning else DEFAULT_DECIDER
+        object.__setattr__(self, "oracle", self.oracle or default)
+        if is_planning:
+            object.__setattr__(self, "planning", self.planning or PlanningSettings())
+            object.__setattr__(self, "model", None)
+        else:
+            object.__setattr__(self, "model", self.model or ModelSettings())
+            object.__setattr__(self, "planning", None)
+        check_oracle(self.world, self.oracle)
+        _check_positive("max_steps", self.max_steps)
+        if self.fault_budget is not None:
+            _check_positive("fault_budget", self.fault_budget)
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise UsageError(f"the seed is {self.seed!r}", expected="a whole number")
+        if not 0 <= self.seed < 2**64:
+            raise UsageError(f"the seed is {self.seed}", expected=f"from 0 to {2**64 - 1}")
+        if self.model is not None:
+            self.model.fuzzing(1, self.max_steps)  # refuses what is too large
+
+    @property
+    def of_planning(self) -> PlanningSettings:
+        assert self.planning is not None
+        return self.planning
+
+    @property
+    def of_model(self) -> ModelSettings:
+        assert self.model is not None
+        return self.model
+
+    def as_dict(self) -> dict[str, Any]:
+        """As a tree for `config.toml`, fully resolved."""
+        return _written(self)
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any], where: str) -> Settings:
+        """The settings of a file; what is absent there has its default."""
+        settings: Settings = _read(Settings, values, where)
+        return settings
+
+
+def check_oracle(world: str, spec: str) -> None:
+    """An error if the spec describes no oracle of that world."""
+    if world == PLANNING:
+        read_oracle(spec)
+    elif spec not in DECIDERS:
+        raise UsageError(f"no safety oracle {spec!r}", expected=", ".join(DECIDERS))
+
+
+def parse_radius(text: object) -> float:
+    if text in ("inf", "infinity"):
+        return math.inf
+    if not isinstance(text, str) or not text.isdecimal():
+        raise UsageError(f"the radius is {text!r}", expected="0, 1, 2, ... or inf")
+    return int(text)
+
+
+_TREE: dict[str, type] = {
+    "planning": PlanningSettings,
+    "model": ModelSettings,
+    "fuzzing": FuzzingSettings,
+}
+
+
+NONE = "none"  # TOML has no word for it
+
+
+def _written(settings: Any) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for option in dataclasses.fields(settings):
+        value = getattr(settings, option.name)
+        if option.name in _TREE:
+            if value is not None:
+                tree[option.name] = _written(value)
+        else:
+            tree[option.name] = NONE if value is None else value
+    return tree
+
+
+def _read(kind: type, values: Mapping[str, Any], where: str) -> Any:
+    known = {option.name: option for option in dataclasses.fields(kind)}
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        if name not in known:
+            raise InputFormatError(
+                f"no setting {name!r}", where=where, expected="one of " + ", ".join(known)
+            )
+        if name in _TREE:
+            if not isinstance(value, Mapping):
+                raise InputFormatError(
+                    f"{name} is {value!r}", where=where, expected=f"a table [{name}]"
+                )
+            value = _read(_TREE[name], value, where)
+        elif value == NONE and "None" in str(known[name].type):
+            value = None
+        given[name] = value
     try:
-        settings: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputFormatError(f"not TOML: {error}", where=where) from error
-    return settings
+        return kind(**given)
+    except UsageError as error:
+        raise InputFormatError(error.what, where=where, expected=error.expected) from None
+    except TypeError as error:
+        raise InputFormatError(
+            f"the settings are not as expected: {error}", where=where
+        ) from None
 
 
-def without_none(settings: Settings) -> dict[str, Any]:
-    """The settings as they come back from a file."""
-    return {
-        key: without_none(value) if isinstance(value, Mapping) else _plain(value)
-        for key, value in settings.items()
-        if value is not None
-    }
+def _check_positive(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
+        raise UsageError(f"{name} is {value!r}", expected="a positive number")
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [without_none(v) if isinstance(v, Mapping) else _plain(v) for v in value]
-    return value
+def _check_truth(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r}", expected="true or false")
 
 
-def _table(settings: Settings, path: tuple[str, ...]) -> Iterator[str]:
-    # What stands after the header of an inner table belongs to that table: plain settings go first.
-    tables = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            tables[key] = value
-        elif value is not None:
-            yield f"{_key(key)} = {_value(value, key)}"
-    for key, value in tables.items():
-        yield f"\n[{'.'.join(map(_key, (*path, key)))}]"
-        yield from _table(value, (*path, key))
-
-
-def _key(key: str) -> str:
-    return key if _BARE_KEY.fullmatch(key) else _string(key)
-
-
-def _string(text: str) -> str:
-    def escape(character: str) -> str:
-        if character in _ESCAPES:
-            return _ESCAPES[character]
-        if ord(character) < 0x20 or ord(character) == 0x7F:
-            return f"\\u{ord(character):04x}"
-        return character
-
-    return '"' + "".join(map(escape, text)) + '"'
-
-
-def _value(value: Any, key: str) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, int | float):
-        return repr(value)  # inf, nan and exponents are written alike in both languages
-    if isinstance(value, str):
-        return _string(value)
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(item, key) for item in value) + "]"
-    if isinstance(value, Mapping):
-        items = ((k, v) for k, v in value.items() if v is not None)
-        return "{" + ", ".join(f"{_key(k)} = {_value(v, k)}" for k, v in items) + "}"
-    raise UsageError(
-        f"the setting {key} is {value!r}",
-        expected="a string, number, truth value, list or table",
-    )
-
-
-__all__ = ["Settings", "from_toml", "to_toml", "without_none"]
+__all__ = [
+    "DEFAULT_DECIDER",
+    "MODEL",
+    "PLANNING",
+    "ModelSettings",
+    "PlanningSettings",
+    "Settings",
+    "check_oracle",
+    "parse_radius",
+]

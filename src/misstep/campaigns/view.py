@@ -1,94 +1,287 @@
-"""Pool, runs and verdicts joined into tested states."""
+"""From the rows of the store to records.
+
+Each oracle that judged has a verdict of its own; the record takes the best of them. A verdict is a proof, so no two
+decided ones contradict each other, and the better of two bugs is the one that proves more.
+"""
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from misstep.campaigns.records import (
-    Names,
-    PoolRecord,
-    RunRecord,
-    TestedState,
-    Values,
-    VerdictRecord,
+    Decision,
+    Effort,
+    Fault,
+    Found,
+    Interval,
+    Operators,
+    Opinion,
+    Record,
+    Run,
+    Times,
+    Witness,
 )
-from misstep.oracles.values import NOTHING, Interval
+from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.tables import Content, Findings
+from misstep.errors import InputFormatError
+from misstep.oracles import values
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
 
 
-def tested_states(
-    task: Task,
-    pool: Sequence[PoolRecord],
-    runs: Sequence[RunRecord],
-    verdicts: Sequence[VerdictRecord],
-) -> Iterator[TestedState]:
-    """One for each verdict, in the order of the pool, which is that of the indices."""
-    run_of: dict[Values, RunRecord] = {run.state: run for run in runs}
-    verdict_of = {verdict.state: verdict for verdict in verdicts}
-    for entry in pool:
-        if entry.state not in verdict_of:
-            continue
-        run, verdict = run_of[entry.state], verdict_of[entry.state]
-        yield TestedState(
-            task=task.name,
-            index=entry.index,
-            state=entry.state,
-            facts=tuple(task.facts(State(list(entry.state)))),
-            walk=whole_walk(pool, entry),
-            outcome=run.outcome,
-            policy_cost=run.cost if run.outcome == "goal" else None,
-            verdict=verdict.verdict,
-            kind=verdict.kind,
-            gap=(verdict.gap_low, verdict.gap_high),
-            upper_bound=verdict.upper_bound,
-            lower_bound=verdict.lower_bound,
-            oracle=verdict.oracle,
-            witness=verdict.witness,
-            derivation=verdict.derivation,
-            seconds=verdict.seconds,
-            fuzzing_bug=_fuzzing_bug(task, pool, entry, verdict_of),
+def read_records(content: Content, task: str) -> Iterator[Record]:
+    """The records of a task, in the order of their numbers: one for each state with a verdict."""
+    findings = content.findings(task)
+    with content.store.snapshot():
+        view = make_view(content.task(task), findings)
+    yield from view.records()
+
+
+def make_view(task: AnyTask, findings: Findings) -> View:
+    return ModelView(task, findings) if isinstance(task, JaniTask) else PlanningView(task, findings)
+
+
+class View(ABC):
+    """What both worlds share: which verdict is the record's, and its parts."""
+
+    world: str
+    names: Sequence[str]  # of operators or labels
+
+    def __init__(self, task: AnyTask, findings: Findings) -> None:
+        self.where = findings.store.path
+        self.name = task.name
+        self.states = findings.states()
+        self.runs: dict[int, RunRow] = {run.number: run for run in findings.runs()}
+        self.verdicts: dict[int, list[VerdictRow]] = {}
+        for verdict in findings.verdicts():
+            self.verdicts.setdefault(verdict.number, []).append(verdict)
+        self.faults: dict[int, list[FaultRow]] = {}
+        for fault in findings.faults():
+            self.faults.setdefault(fault.run, []).append(fault)
+        self.blamed = {int(key) for key in findings.done("blamed")}
+
+    def records(self) -> Iterator[Record]:
+        for state in self.states:
+            if state.number in self.verdicts:
+                yield self.record(state)
+
+    def record(self, state: StateRow) -> Record:
+        if state.run not in self.runs:
+            raise InputFormatError(f"state {state.number} has no run", where=self.where)
+        row, verdicts = self.runs[state.run], self.verdicts[state.number]
+        best = max(verdicts, key=rank)  # the first of the best ones
+        opinions = tuple(self.opinion(verdict) for verdict in verdicts)
+        own = opinions[verdicts.index(best)]
+        blamed = state.number in self.blamed
+        return Record(
+            id=f"{self.name}:{state.number}",
+            world=self.world,
+            task=self.name,
+            number=state.number,
+            state=state.state,
+            facts=self.facts(state.state),
+            found=self.found(state),
+            run=self.run(row, state.step),
+            verdict=own.verdict,
+            kind=own.kind,
+            gap=own.gap,
+            radius=own.radius,
+            bounds=own.bounds,
+            witness=own.witness,
+            oracle=own.oracle,
+            source=own.source,
+            verdicts=opinions,
+            faults=tuple(self.fault(row, state.step)) if blamed and own.is_bug else None,
+            effort=Effort(sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)),
+            times=Times(state.seconds, row.seconds, sum(v.seconds for v in verdicts)),
+            at=own.at,
+            fuzzing_bug=self.fuzzing_bug(state, best),
         )
 
+    # -- parts ------------------------------------------------------------------------------------
 
-def _fuzzing_bug(
-    task: Task,
-    pool: Sequence[PoolRecord],
-    entry: PoolRecord,
-    verdict_of: dict[Values, VerdictRecord],
-) -> bool | None:
-    if entry.reference is None:
+    @abstractmethod
+    def facts(self, state: Values) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    def found(self, state: StateRow) -> Found: ...
+
+    @abstractmethod
+    def run(self, row: RunRow, step: int) -> Run: ...
+
+    @abstractmethod
+    def opinion(self, verdict: VerdictRow) -> Opinion: ...
+
+    def fuzzing_bug(self, state: StateRow, verdict: VerdictRow) -> bool | None:  # noqa: ARG002
         return None
-    start = pool[entry.reference].state
-    verdict = verdict_of.get(start)
-    if verdict is not None:
-        reference = _gap(verdict)
-    elif task.is_goal(State(list(start))):
-        reference = NOTHING
-    else:
-        return None
-    return _gap(verdict_of[entry.state]).is_above(reference)
+
+    def fault(self, run: RunRow, first: int) -> Iterator[Fault]:
+        for fault in self.faults.get(run.number, ()):
+            if fault.step >= first:
+                yield Fault(
+                    fault.step - first,
+                    fault.state,
+                    self.facts(fault.state),
+                    self.decision(fault.decision),
+                    self.decision(fault.better),
+                    (fault.low, fault.high),
+                    fault.share,
+                    fault.recurring,
+                    fault.outcome,
+                )
+
+    def decision(self, operator: int | None) -> Decision | None:
+        return None if operator is None else Decision(operator, self.name_of(operator))
+
+    def name_of(self, operator: int) -> str:
+        if not 0 <= operator < len(self.names):
+            raise InputFormatError(f"no operator has the id {operator}", where=self.where)
+        return self.names[operator]
+
+    def names_of(self, operators: Ids) -> tuple[str, ...]:
+        return tuple(map(self.name_of, operators))
 
 
-def _gap(verdict: VerdictRecord) -> Interval:
-    low, high = (
-        math.inf if bound is None else bound for bound in (verdict.gap_low, verdict.gap_high)
-    )
-    return Interval(low, high)
+class PlanningView(View):
+    world = "planning"
+
+    def __init__(self, task: AnyTask, findings: Findings) -> None:
+        assert isinstance(task, Task)
+        super().__init__(task, findings)
+        self.task = task
+        self.names = task.operator_names
+        self.costs = [task.cost(op) for op in range(task.operator_count)]
+
+    def facts(self, state: Values) -> tuple[str, ...]:
+        try:
+            return tuple(self.task.facts(State(list(map(int, state)))))
+        except (ValueError, IndexError) as error:
+            raise InputFormatError(f"no state of {self.name}: {error}", where=self.where) from None
+
+    def found(self, state: StateRow) -> Found:
+        walk = whole_walk(self.states, state)
+        names = None if walk is None else Operators(walk, self.names_of(walk))
+        return Found(names, state.reference, state.iteration, None, None)
+
+    def run(self, row: RunRow, step: int) -> Run:  # noqa: ARG002
+        names = self.names_of(row.operators)
+        return Run(row.outcome, row.operators, names, row.cost, None, row.message)
+
+    def opinion(self, verdict: VerdictRow) -> Opinion:
+        return Opinion(
+            verdict.oracle,
+            verdict.source,
+            verdict.verdict,
+            verdict.kind,
+            (verdict.low, verdict.high),
+            None,
+            (verdict.lower, verdict.upper),
+            self.witness(verdict),
+            Effort(verdict.expansions, verdict.evaluations),
+            verdict.seconds,
+            verdict.at,
+        )
+
+    def witness(self, verdict: VerdictRow) -> Witness:
+        plan, steps = verdict.plan, verdict.derivation
+        return Witness(
+            "derivation" if steps is not None else "none" if plan is None else "plan",
+            plan,
+            None if plan is None else self.names_of(plan),
+            None if plan is None else sum(self.costs[op] for op in plan),
+            steps,
+            None if steps is None else verdict.upper,
+            None,
+            None,
+        )
+
+    def fuzzing_bug(self, state: StateRow, verdict: VerdictRow) -> bool | None:
+        if state.reference is None or state.reference not in self.verdicts:
+            return None
+        reference = max(self.verdicts[state.reference], key=rank)
+        return _gap(verdict).is_above(_gap(reference))
 
 
-def whole_walk(pool: Sequence[PoolRecord], entry: PoolRecord) -> Names | None:
+class ModelView(View):
+    world = "model"
+
+    def __init__(self, task: AnyTask, findings: Findings) -> None:
+        assert isinstance(task, JaniTask)
+        super().__init__(task, findings)
+        self.task = task
+        self.names = task.labels
+
+    def facts(self, state: Values) -> tuple[str, ...]:
+        return tuple(self.task.text(state).split(", "))
+
+    def found(self, state: StateRow) -> Found:
+        return Found(None, None, None, state.run, state.step)
+
+    def run(self, row: RunRow, step: int) -> Run:
+        labels, states = row.operators[step:], row.states
+        if states is None or len(states) != len(row.operators) + 1:
+            raise InputFormatError(f"run {row.number} does not say its states", where=self.where)
+        return Run(row.outcome, labels, self.names_of(labels), None, states[step:], row.message)
+
+    def opinion(self, verdict: VerdictRow) -> Opinion:
+        return Opinion(
+            verdict.oracle,
+            verdict.source,
+            verdict.verdict,
+            verdict.kind,
+            None,
+            (verdict.low, verdict.high),
+            None,
+            self.witness(verdict),
+            Effort(verdict.expansions, verdict.evaluations),
+            verdict.seconds,
+            verdict.at,
+        )
+
+    def witness(self, verdict: VerdictRow) -> Witness:
+        strategy = None
+        if verdict.strategy is not None:
+            strategy = tuple((s, label, self.name_of(label)) for s, label in verdict.strategy)
+        kind = "none" if verdict.size is None else "strategy"
+        return Witness(kind, None, None, None, None, None, strategy, verdict.size)
+
+
+def rank(verdict: VerdictRow) -> tuple[float, ...]:
+    """The higher, the more is proven."""
+    low, high = (math.inf if bound is None else bound for bound in (verdict.low, verdict.high))
+    decided = verdict.verdict != "UNKNOWN"
+    return decided, low, -high, verdict.derivation is None
+
+
+def _gap(verdict: VerdictRow) -> values.Interval:
+    low, high = (math.inf if bound is None else bound for bound in (verdict.low, verdict.high))
+    return values.Interval(low, high)
+
+
+def whole_walk(states: Sequence[StateRow], state: StateRow) -> Ids | None:
     """The walk from the initial state, through the reference states; None if it does not begin there.
 
     A walk from the reference state alone could not be followed by somebody who has only this record.
     """
     walks = []
-    while entry.reference is not None:
-        walks.append(entry.walk)
-        entry = pool[entry.reference]
-    if entry.index != 0:
+    while state.reference is not None:
+        walks.append(state.walk)
+        state = states[state.reference]
+    if state.number != 0:
         return None
-    return tuple(name for walk in reversed(walks) for name in walk)
+    return tuple(op for walk in reversed(walks) for op in walk)
 
 
-__all__ = ["tested_states", "whole_walk"]
+def interval_of(low: float, high: float) -> Interval:
+    """As it is stored: an infinite number is None."""
+    return _finite(low), _finite(high)
+
+
+def _finite(number: float) -> int | None:
+    return None if math.isinf(number) else int(number)
+
+
+__all__ = ["PlanningView", "View", "interval_of", "make_view", "rank", "read_records", "whole_walk"]

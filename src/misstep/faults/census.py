@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from misstep._core import StateSpace
 from misstep.policies.policy import FAILED, Policy
-from misstep.runs.runner import OUTCOMES, PolicyRunner
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner
 
 
 @dataclass(frozen=True)

@@ -124,6 +124,11 @@ class BoundedDistances(Distances):
         self.evaluations = evaluations
         self.heuristic = make_heuristic("max" if task.has_conditional_effects else "lmcut", task)
         self._searched: set[State] = set()
+        self._left: int | None = None
+
+    def allow(self, evaluations: int | None) -> None:
+        """What all searches from here on may take together; None: each one has its own limit only."""
+        self._left = evaluations
 
     def add_path(self, state: State, operators: Iterable[int]) -> None:
         self.store.add_path(state, list(operators))
@@ -144,17 +149,26 @@ class BoundedDistances(Distances):
     def _search(self, state: State) -> None:
         if state in self._searched:
             return
+        if self._left is not None and self._left <= 0:
+            return  # what is known will have to do
         self._searched.add(state)
         self.store.raise_lower_bound(state, self.heuristic(state))
+        self._spend(1)
         bounds = self.store.bounds(state)
         if bounds.lower == bounds.upper:
             return
         search = _core.AStar(self.task, self.heuristic, state, finite_or_none(bounds.upper))
-        result = search.run(evaluations=self.evaluations)
+        limit = self.evaluations if self._left is None else min(self.evaluations, self._left)
+        result = search.run(evaluations=limit)
+        self._spend(result.evaluations)
         if result.cost is not None:
             self.store.add_plan(state, result.plan, result.cost)
         proven = math.inf if result.lower_bound is None else result.lower_bound
         self.store.raise_lower_bound(state, proven)
+
+    def _spend(self, evaluations: int) -> None:
+        if self._left is not None:
+            self._left -= evaluations
 
 
 def distances(

@@ -20,13 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from misstep.errors import UsageError
+from misstep.runs.outcomes import PROVEN_FAILING, STOPPING
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
 # Whole numbers, or infinity. Not None, where the value is unknown.
 Value = int | float
 ValueOf = Callable[[State], Value | None]
-STOPS = ("stuck", "inapplicable")  # the policy had its say, and the run is over
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def bounded_regrets(
         least, most = _interval(cost, low[k], high[k], low[k + 1], high[k + 1])
         detour = _detour(steps[k], steps[k + 1])
         decisions.append(Regret(k, trace.states[k], op, least, most, k >= entry, detour))
-    if trace.outcome in STOPS:
+    if trace.outcome in STOPPING:
         # Stopping leads nowhere: as bad as an unsolvable state.
         least, most = _interval(0, low[-1], high[-1], math.inf, math.inf)
         decisions.append(Regret(len(costs), trace.states[-1], None, least, most, False))
@@ -176,7 +176,7 @@ def _gap(outcome: str, cost: int, low: list[Value], high: list[Value]) -> tuple[
         return 0, 0  # no plan, no bug
     if outcome == "goal":
         return 0 if math.isinf(high[0]) else max(0, cost - high[0]), max(0, cost - low[0])
-    if outcome in (*STOPS, "loop"):
+    if outcome in PROVEN_FAILING:
         return 0 if math.isinf(high[0]) else math.inf, math.inf
     # Nobody knows how the run goes on; what it has lost so far stays lost.
     return 0 if math.isinf(high[0]) else max(0, cost + low[-1] - high[0]), math.inf

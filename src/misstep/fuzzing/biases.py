@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.runs.runner import OUTCOMES
+from misstep.runs.outcomes import FAILING, OUTCOMES
 
-# The policy does not get to the goal. A crash counts as well: it may be worth a test more than anything else.
-_FAILURES = np.array([o in ("loop", "stuck", "inapplicable", "error") for o in OUTCOMES])
+_FAILS = np.array([outcome in FAILING for outcome in OUTCOMES])
 
 
 class Bias:
@@ -25,12 +24,19 @@ class Bias:
         name: str,
         space: _core.StateSpace | None = None,
         *,
+        evaluations: int | None = None,
         infinite_failures: bool = True,
         naive: bool = False,
     ) -> None:
+        """Distances are those of the state space; without it, found by searches of so many evaluations; or hFF."""
         self.name = name
-        self._trace_bias = _core.TraceBias(graph, name, space, naive=naive)
+        self._trace_bias = _core.TraceBias(graph, name, space, evaluations=evaluations, naive=naive)
         self._infinite_failures = infinite_failures
+
+    @property
+    def cut_weights(self) -> int:
+        """Weights given so far that rest on a distance whose search was cut."""
+        return self._trace_bias.cut_values
 
     def values(
         self, ids: NDArray[np.uint32], outcomes: NDArray[np.uint8], steps: NDArray[np.int64]
@@ -39,7 +45,7 @@ class Bias:
         if not self._infinite_failures:
             return self._trace_bias.values(ids, steps)
         weights = np.full(len(ids), np.inf)
-        sound = np.flatnonzero(~_FAILURES[outcomes])
+        sound = np.flatnonzero(~_FAILS[outcomes])
         if len(sound):
             weights[sound] = self._trace_bias.values(ids[sound], steps[sound])
         return weights

@@ -12,19 +12,18 @@ are tested for nothing: a state without a plan is never a bug.
 from __future__ import annotations
 
 from misstep import _core
+from misstep.fuzzing.parts import Parts
 from misstep.fuzzing.settings import Settings
 
 
-def make_walks(
-    graph: _core.PolicyGraph, settings: Settings, space: _core.StateSpace | None
-) -> _core.Walks:
+def make_walks(graph: _core.PolicyGraph, settings: Settings, parts: Parts) -> _core.Walks:
     """Walks that keep out of dead ends. P24 skips goals, and states without an applicable operator; P22 does not."""
     refined = settings.algorithm == "2024"
     return _core.Walks(
         graph,
-        settings.dead_ends,
+        parts.dead_ends,
         expansions=settings.dead_end_expansions,
-        space=space,
+        space=parts.space,
         skip_goals=refined,
         skip_stuck=refined,
     )

@@ -9,7 +9,7 @@ from misstep.fuzzing.fuzzer_2022 import Fuzzer2022
 from misstep.fuzzing.fuzzer_2024 import Fuzzer2024
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import PRESETS, Settings, preset
-from misstep.runs.runner import PolicyRunner
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
 
@@ -20,11 +20,15 @@ def make_fuzzer(
     seed: int = 0,
     *,
     pool: Pool | None = None,
+    max_steps: int | None = DEFAULT_MAX_STEPS,
 ) -> Fuzzer:
-    """The fuzzer that the settings ask for; with a pool, one that goes on from there."""
+    """The fuzzer that the settings ask for; with a pool, one that goes on from there.
+
+    No run of the policy is followed further than `max_steps`, the limit of all runs in a test; None: no limit.
+    """
     chosen = preset(settings) if isinstance(settings, str) else settings
     kind = Fuzzer2022 if chosen.algorithm == "2022" else Fuzzer2024
-    return kind(task, runner, chosen, seed, pool=pool)
+    return kind(task, runner, chosen, seed, pool=pool, max_steps=max_steps)
 
 
 def fuzz(
@@ -33,10 +37,11 @@ def fuzz(
     settings: Settings | str = "p24",
     seed: int = 0,
     *,
+    max_steps: int | None = DEFAULT_MAX_STEPS,
     progress: Callable[[Pool], None] | None = None,
 ) -> Pool:
     """Make a pool. The settings may be the name of a preset; without a bias no policy is needed."""
-    return make_fuzzer(task, runner, settings, seed).run(progress)
+    return make_fuzzer(task, runner, settings, seed, max_steps=max_steps).run(progress)
 
 
 __all__ = ["PRESETS", "Fuzzer", "Pool", "Settings", "fuzz", "make_fuzzer", "preset"]

@@ -21,10 +21,10 @@ import numpy as np
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.fuzzing.dead_ends import make_walks
+from misstep.fuzzing.parts import parts_that_fit
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.fuzzing.settings import Settings
-from misstep.runs.runner import PolicyRunner
-from misstep.tasks.census import state_space
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
 PROGRESS_EVERY = 0.1  # seconds
@@ -41,26 +41,26 @@ class Fuzzer(ABC):
         seed: int,
         *,
         pool: Pool | None = None,
+        max_steps: int | None = DEFAULT_MAX_STEPS,
     ) -> None:
-        """With a pool, goes on after its last iteration; task, settings and seed must be those that made it."""
+        """With a pool, goes on after its last iteration; everything else must be as it was when the pool was made."""
         _check(task, runner, settings, seed)
         self.task = task
         self.runner = runner
         self.settings = settings
+        self.max_steps = max_steps  # of a run
         self.seed = seed
         self.pool = Pool.of(task) if pool is None else pool
         if self.pool[0].state != task.initial_state:
             raise UsageError(
                 "the pool does not begin with the initial state", hint="it is of another task"
             )
+        self.parts = parts_that_fit(task, settings)
+        for text in self.parts.remarks:
+            self.pool.remark(text)
         self._recall_smoothing()
         self.graph = _core.PolicyGraph(task) if runner is None else runner.graph
-        self.space = (
-            state_space(task, max_states=settings.exact_states)
-            if settings.needs_state_space
-            else None
-        )
-        self.walks = make_walks(self.graph, settings, self.space)
+        self.walks = make_walks(self.graph, settings, self.parts)
         self._calls_before = 0 if runner is None else runner.policy_calls - self.pool.policy_calls
         self._index_pool()
 
@@ -68,7 +68,7 @@ class Fuzzer(ABC):
         self.ids = [self._id(entry) for entry in self.pool]
         self._members = set(self.ids)
         self.novelty = None
-        if self.settings.novelty is not None:
+        if self.settings.novelty:
             self.novelty = _core.NoveltyStore(self.task, self.settings.novelty)
             for entry in self.pool:
                 self.novelty.insert(entry.state)
@@ -178,6 +178,11 @@ class Fuzzer(ABC):
                 pool.rejected += 1
                 return
             self.novelty.insert(state)
+            if self.novelty.full:
+                pool.remark(
+                    f"the novelty filter is full: it keeps {self.novelty.tuples:,} tuples of facts, and "
+                    "states that come later may be less new than asked for"
+                )
         pool.entries.append(PoolEntry(state, reference, walk, pool.iterations))
         self.ids.append(id)
         self._members.add(id)

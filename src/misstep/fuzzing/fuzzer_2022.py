@@ -7,10 +7,9 @@ import numpy as np
 from misstep import _core
 from misstep.fuzzing.fuzzer import Fuzzer
 from misstep.fuzzing.select import weighted_select
-from misstep.runs.runner import OUTCOMES
+from misstep.runs.outcomes import FAILING, OUTCOMES
 
-_GOAL = OUTCOMES.index("goal")
-_CUT = OUTCOMES.index("cut")
+_FAILS = np.array([outcome in FAILING for outcome in OUTCOMES])
 
 
 class Fuzzer2022(Fuzzer):
@@ -47,9 +46,9 @@ class Fuzzer2022(Fuzzer):
             if len(successors) == 0:
                 break
             assert self.runner is not None
-            ends = self.runner.run_ids(successors, self.settings.max_steps)
+            ends = self.runner.run_ids(successors, self.max_steps)
             run_steps += int(ends.steps.sum())
-            fails = (ends.outcomes != _GOAL) & (ends.outcomes != _CUT)
+            fails = _FAILS[ends.outcomes]
             for failed in np.flatnonzero(fails):
                 self._offer(int(successors[failed]), reference, (*walk, int(operators[failed])))
             weights = np.where(fails, 0.0, ends.steps)

@@ -12,7 +12,7 @@ from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.select import weighted_select
 from misstep.fuzzing.settings import Settings
 from misstep.policies.native import NativePolicy
-from misstep.runs.runner import PolicyRunner
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
 
@@ -27,16 +27,20 @@ class Fuzzer2024(Fuzzer):
         seed: int,
         *,
         pool: Pool | None = None,
+        max_steps: int | None = DEFAULT_MAX_STEPS,
         naive: bool = False,
     ) -> None:
         """`naive` evaluates biases in the slow, obvious way, for comparison."""
-        super().__init__(task, runner, settings, seed, pool=pool)
+        super().__init__(task, runner, settings, seed, pool=pool, max_steps=max_steps)
+        limits = [limit for limit in (settings.state_budget, max_steps) if limit is not None]
+        self.state_budget = min(limits, default=None)
         self.bias: Bias | None = None
         if settings.bias != "none":
             self.bias = Bias(
                 self.graph,
                 settings.bias,
-                self.space if settings.estimate == "h*" else None,
+                self.parts.space if settings.needs_h_star else None,
+                evaluations=self.parts.evaluations,
                 infinite_failures=settings.infinite_failures,
                 naive=naive,
             )
@@ -47,6 +51,7 @@ class Fuzzer2024(Fuzzer):
         s = self.ids[reference]
         walk: list[int] = []
         run_steps = 0
+        cut_before = 0 if self.bias is None else self.bias.cut_weights
         if self.bias is None:
             s, walk = self.walks.uniform_walk(s, length, random)
         else:
@@ -64,10 +69,18 @@ class Fuzzer2024(Fuzzer):
         # Only now, so that an iteration that is interrupted leaves no trace.
         self.pool.walk_steps += len(walk)
         self.pool.run_steps += run_steps
+        if self.bias is not None and self.bias.cut_weights > cut_before:
+            self._count_cuts(self.bias.cut_weights - cut_before)
         if len(walk) < length:
             self.pool.discarded += 1
         else:
             self.offer(s, reference, tuple(walk))
+
+    def _count_cuts(self, fresh: int) -> None:
+        limit = f"the limit of {self.parts.evaluations:,} evaluations"
+        about = f"{limit} cut searches for h*, whose lower bounds stand in:"
+        self.pool.cut_weights += fresh
+        self.pool.remark(f"{about} {self.pool.cut_weights:,} weights rest on them", replacing=about)
 
     def _readmit(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Part of smoothing: -inf becomes the lowest weight, because there are tasks where nothing else is left.
@@ -84,9 +97,8 @@ class Fuzzer2024(Fuzzer):
         """Weights of the successors that the budget allows to look at, and the steps that took."""
         assert self.bias is not None
         assert self.runner is not None
-        state_budget = self.settings.state_budget or self.settings.max_steps
         runs = _core.PartialRuns(
-            self.graph, successors, state_budget, self.settings.expansion_budget
+            self.graph, successors, self.state_budget, self.settings.expansion_budget
         )
         if isinstance(self.runner.policy, NativePolicy):
             runs.run_native(self.runner.policy.native)

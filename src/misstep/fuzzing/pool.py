@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from misstep.tasks.task import State, Task
@@ -33,6 +33,7 @@ class Pool:
     discarded: int = 0  # walks that got stuck
     walk_steps: int = 0
     run_steps: int = 0  # of the policy's runs that the bias looked at
+    cut_weights: int = 0  # weights that rest on a distance whose search was cut
     smoothed_at: int | None = None  # iteration from which on the choice was smoothed
     remarks: list[str] = field(default_factory=list)
     policy_calls: int = field(default=0, compare=False)
@@ -59,9 +60,24 @@ class Pool:
         """Iterations without a new state, since the last one or since the choice was smoothed."""
         return self.iterations - 1 - max(self.entries[-1].iteration, (self.smoothed_at or 0) - 1)
 
-    def remark(self, text: str) -> None:
-        if text not in self.remarks:
-            self.remarks.append(text)
+    def remark(self, text: str, *, replacing: str | None = None) -> None:
+        """Note something down once; in the place of the remark that begins with `replacing`, if there is one."""
+        if text in self.remarks:
+            return
+        for i, old in enumerate(self.remarks):
+            if replacing is not None and old.startswith(replacing):
+                self.remarks[i] = text
+                return
+        self.remarks.append(text)
 
 
-__all__ = ["Pool", "PoolEntry"]
+def whole_walk(entries: Sequence[PoolEntry], entry: PoolEntry) -> tuple[State, tuple[int, ...]]:
+    """How an entry of a pool was found from the initial state: through all reference states."""
+    walks = []
+    while entry.walk:
+        walks.append(entry.walk)
+        entry = entries[entry.reference]
+    return entry.state, tuple(op for walk in reversed(walks) for op in walk)
+
+
+__all__ = ["Pool", "PoolEntry", "whole_walk"]

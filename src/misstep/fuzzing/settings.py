@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
+from misstep._core import NoveltyStore
 from misstep.errors import UsageError
 
 ALGORITHMS = ("2022", "2024")
@@ -49,19 +50,19 @@ class Settings:
     max_states: int = 100  # of the pool (N)
     max_walk_length: int = 5  # (L)
     bias: str = "detour"
-    estimate: str = (
-        "ff"  # the h of the bias: hFF, or exact distances on tasks that can be enumerated
-    )
-    state_budget: int | None = 50  # steps of one run (B_state); None: max_steps
-    expansion_budget: int | None = (
-        200  # steps of all runs of an expansion (B_expansion); None: no limit
-    )
-    max_steps: int = 1000  # of a run that no budget limits
+    estimate: str = "ff"  # the h of the bias: hFF, or h*
+    state_budget: int | None = 50  # steps of one run (B_state); None: the step limit of all runs
+    # Steps of all runs of an expansion (B_expansion); None: no limit.
+    expansion_budget: int | None = 200
     infinite_failures: bool = True  # a run that fails weighs infinitely, whatever the bias
-    novelty: int | None = None  # a new state needs a new fact (1) or pair of facts (2) (D)
+    novelty: int = (
+        0  # a new state needs a new fact (1), pair (2) or triple of facts (3) (D); 0: off
+    )
     dead_ends: str = "hmax"  # which successors are known to be dead ends
     dead_end_expansions: int = 200  # of the search for a dead end
-    exact_states: int = 1_000_000  # enumerate at most that many states for h*
+    exact_states: int = 1_000_000  # enumerate at most that many states for h* and exact dead ends
+    # Where there are more: evaluations of one A* search for h*. Its lower bound counts if that is not enough.
+    estimate_evaluations: int = 1_000
     max_iterations: int | None = 10_000_000  # of the outer loop
     time_limit: float | None = HOUR  # seconds, a safety net (T)
     patience: int = 10_000  # iterations without a new state before something is done about it
@@ -74,15 +75,17 @@ class Settings:
         _one_of(f"bias of the {self.algorithm} fuzzer", self.bias, BIASES[self.algorithm])
         _one_of("estimate", self.estimate, ESTIMATES)
         _one_of("dead-end filter", self.dead_ends, DEAD_ENDS)
-        for name in ("max_states", "max_walk_length", "max_steps", "patience"):
+        for name in ("max_states", "max_walk_length", "patience"):
             _positive(name, getattr(self, name))
-        for name in ("dead_end_expansions", "exact_states"):
+        for name in ("dead_end_expansions", "exact_states", "estimate_evaluations"):
             _positive(name, getattr(self, name))
         for name in ("state_budget", "expansion_budget", "max_iterations"):
             if getattr(self, name) is not None:
                 _positive(name, getattr(self, name))
-        if self.novelty is not None and (_is_bool(self.novelty) or self.novelty not in (1, 2)):
-            _wrong("novelty", self.novelty, "1, 2 or None")
+        if self.novelty is None:  # in a file of settings, nothing can stand for it
+            object.__setattr__(self, "novelty", 0)
+        if _is_bool(self.novelty) or self.novelty not in range(NoveltyStore.MAX_ARITY + 1):
+            _wrong("novelty", self.novelty, "1, 2 or 3; 0 for off")
         limit = self.time_limit
         if limit is not None and (_is_bool(limit) or not _is_number(limit) or not limit > 0):
             _wrong("time_limit", limit, "seconds, more than 0")
@@ -94,9 +97,12 @@ class Settings:
         return self.bias != "none"
 
     @property
+    def needs_h_star(self) -> bool:
+        return self.bias in ("loop", "detour", "surface") and self.estimate == "h*"
+
+    @property
     def needs_state_space(self) -> bool:
-        measured = self.bias in ("loop", "detour", "surface") and self.estimate == "h*"
-        return measured or self.dead_ends == "exact"
+        return self.needs_h_star or self.dead_ends == "exact"
 
 
 PRESETS: dict[str, Settings] = {

@@ -42,8 +42,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.errors import MisstepError
+from misstep.errors import InputFormatError, MisstepError
 from misstep.oracles.derivation import Derivation
+from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.values import Cost
 from misstep.policies.policy import States
 from misstep.tasks.task import State, Task
@@ -70,7 +71,7 @@ class BoundStore:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.graph = _core.PlanGraph(task)
+        self.graph = _core.BoundStore(task)
         self._feeders: dict[int, _core.RunFeeder] = {}
 
     def __len__(self) -> int:
@@ -92,6 +93,10 @@ class BoundStore:
     def plan_cost(self, state: State) -> Cost:
         """What the cheapest known plan costs."""
         return self.graph.plan_cost(state)
+
+    def plan_costs(self, states: States) -> NDArray[np.float64]:
+        """The same for many states, a row each."""
+        return self.graph.plan_costs(states)
 
     def derivation(self, state: State) -> Derivation | None:
         """What proves the upper bound, if no known plan is as cheap."""
@@ -155,6 +160,21 @@ class BoundStore:
             state, depth, finite_or_none(bound), expansions=expansions, seconds=seconds
         )
         return Leaves(states, costs, expanded, None if limit == "none" else limit)
+
+    # -- handing on -------------------------------------------------------------------------------
+
+    def knowledge(self, states: States) -> Knowledge:
+        """What the bounds of these states, a row each, stand on, and the transitions between them."""
+        return Knowledge(*self.graph.knowledge(states))
+
+    def add_knowledge(self, knowledge: Knowledge) -> None:
+        """Take in what another store of this task has handed on."""
+        try:
+            self.graph.add_knowledge(knowledge.states, knowledge.lower, knowledge.edges)
+        except ValueError as error:
+            raise InputFormatError(
+                f"the knowledge does not fit the task: {error}", where=self.task.name
+            ) from error
 
     # -- lower bounds -----------------------------------------------------------------------------
 

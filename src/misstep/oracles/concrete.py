@@ -1,7 +1,7 @@
 """From a derivation to a plan: a bug that dominance has proven is easier to believe with a cheaper plan at hand.
 
-A search of limited size looks for any plan that is cheaper than what the policy spends. If it finds one, the verdict
-rests on the plan, at the plan's cost, and needs no dominance function to be checked.
+A search of limited size looks for any plan that is cheaper than what the policy spends. If it finds one, the plan
+proves the bug, and needs no dominance function to be checked. The derivation stays where it proves a larger gap.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from misstep.oracles.workbench import Workbench
 
 
 def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
-    """The verdict with a plan instead of a derivation, where a small search finds one; the finder stays the same."""
-    if verdict.derivation is None:
+    """The verdict on a bug with a plan that proves it, where a small search finds one; the finder stays the same."""
+    if not verdict.is_bug or verdict.plan_proves_bug:
         return verdict
     question = Question(bench, verdict.state, None, verdict.policy_cost)
     effort = verdict.effort
@@ -25,16 +25,15 @@ def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
         # Not `answer`: by the derivation, the question is decided.
         report = source.search(question)
         effort += Effort(0.0, report.expansions, report.evaluations)
-        found = bench.verdict_of(verdict.state)
-        if found.is_bug and found.derivation is None:
-            return replace(
-                found,
-                oracle=verdict.oracle,
-                effort=effort,
-                limits=verdict.limits,
-                problems=verdict.problems,
-            )
-    return replace(verdict, effort=effort)
+        if bench.verdict_of(verdict.state).plan_proves_bug:
+            break
+    return replace(
+        bench.verdict_of(verdict.state),
+        oracle=verdict.oracle,
+        effort=effort,
+        limits=verdict.limits,
+        problems=verdict.problems,
+    )
 
 
 def _searches(verdict: Verdict) -> list[Source]:

@@ -4,8 +4,8 @@ spec   = union {"," union}      one after the other, until one has decided
 union  = sum {"|" sum}          all of them; the best bound counts
 sum    = route {"+" route}      like the comma, but closer: the combined oracle of P23 is "bmo(100)+aras/ehc"
 route  = part ["/" part]        the first where the policy reaches the goal, the second where it does not
-part   = name ["(" [argument {"," argument}] ")"]  or  "(" spec ")"
-argument = [name "="] value     value: a number (1000, 10_000, 0.5), true, false or a word
+part   = name ["(" [argument {"," argument}] ")"]  or  "(" spec ")"  or  the name of a preset: "p23"
+argument = [name "="] value     value: a number (1000, 10_000, 0.5), true, false, a word, or none for no limit
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 from misstep.errors import UsageError
 from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Tester, Union
+from misstep.oracles.presets import PRESETS
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
 
@@ -48,8 +49,12 @@ def read_oracle(spec: str) -> Oracle:
 
 def needs_dominance(spec: str) -> bool:
     """Whether an oracle of the spec works with a dominance function."""
-    words = {match["word"] for match in _TOKEN.finditer(spec)}
-    return not words.isdisjoint({"smo", "bmo"})
+    return any(source.needs_dominance for source in read_oracle(spec).sources())
+
+
+def needs_comparisons(spec: str) -> bool:
+    """Whether an oracle of the spec compares all states that it sees with each other."""
+    return any(source.keeps_pool for source in read_oracle(spec).sources())
 
 
 class _Parser:
@@ -123,17 +128,26 @@ class _Parser:
         if name.kind != "word":
             self.fail(
                 f"found {name.text!r}" if name.text else "the spec ends here",
-                expected="an oracle: " + ", ".join(known_oracles()),
+                expected="an oracle: " + ", ".join([*known_oracles(), *PRESETS]),
             )
+        if name.text in PRESETS:
+            return self.preset(name.text)
         kind = oracle_kind(name.text)
         if kind is None:
+            names = [*known_oracles(), *PRESETS]
             self.fail(
                 f"no oracle {name.text!r}",
-                expected=", ".join(known_oracles()),
-                hint=_close(name.text, known_oracles()),
+                expected=", ".join(names),
+                hint=_close(name.text, names),
             )
         self.next += 1
         return self.build(kind, name)
+
+    def preset(self, name: str) -> Oracle:
+        self.next += 1
+        if self.accept("("):
+            self.fail(f"the preset {name} takes no arguments", hint=f"it is {PRESETS[name]}")
+        return _Parser(PRESETS[name]).spec(0)
 
     def build(self, kind: type[Source], name: _Token) -> Oracle:
         known = {parameter.name: parameter for parameter in parameters(kind)}
@@ -192,8 +206,11 @@ class _Parser:
 
     def value(self, parameter: Parameter, token: _Token) -> Any:
         kind = _VALUES[parameter.type]
+        if parameter.optional and token.text == "none":
+            return None
         if not re.fullmatch(kind.pattern, token.text, re.ASCII):
-            self.fail(f"{parameter.name} is {token.text}", expected=kind.expected, at=token)
+            expected = f"{kind.expected}, or none" if parameter.optional else kind.expected
+            self.fail(f"{parameter.name} is {token.text}", expected=expected, at=token)
         return kind.read(token.text)
 
 
@@ -227,4 +244,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "needs_dominance", "parse_oracle", "read_oracle"]
+__all__ = ["DEFAULT_ORACLE", "needs_comparisons", "needs_dominance", "parse_oracle", "read_oracle"]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
-from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
 
 
 class Elimination(Source):
@@ -20,9 +22,11 @@ class Elimination(Source):
         if plan is None:
             return Report()
         task, state = question.bench.task, question.state
+        start = time.perf_counter()
         rest = _core.best_elimination(task, state, plan, seconds=self.seconds)
+        out_of_time = time.perf_counter() - start >= self.seconds
         question.bench.bounds.add_plan(state, rest, sum(task.cost(op) for op in rest))
-        return Report()
+        return Report(limit="time" if out_of_time else None)
 
 
 class Aras(Source):
@@ -32,10 +36,11 @@ class Aras(Source):
 
     def __init__(
         self,
-        generated: int = 100_000,
+        generated: int | None = 100_000,
         *,
         growth: int = 1_000,
-        first: bool = True,
+        best: bool = False,
+        memory: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(seconds)
@@ -43,7 +48,8 @@ class Aras(Source):
             raise UsageError(f"aras: growth is {growth}", expected="at least 1")
         self.generated = generated
         self.growth = growth
-        self.first = first  # any cheaper plan will do
+        self.best = best  # else any plan will do that is cheaper than the policy's
+        self.memory = memory  # MiB of the graph that all plans share
 
     def search(self, question: Question) -> Report:
         plan = question.bench.bounds.witness(question.state)
@@ -52,10 +58,11 @@ class Aras(Source):
         result = question.bench.bounds.graph.improve(
             question.state,
             plan,
-            stop_below=finite_or_none(question.policy_cost.lower_bound) if self.first else None,
+            stop_below=None if self.best else finite_or_none(question.policy_cost.lower_bound),
             eliminate=True,
             growth=self.growth,
             generated=self.generated,
+            bytes=bytes_of(self.memory),
             seconds=self.seconds,
         )
         question.bench.bounds.add_plan(question.state, result.plan, result.cost)
@@ -73,8 +80,8 @@ class Lookahead(Source):
         self,
         depth: int = 2,
         *,
-        leaves: int = 1_000,
-        expansions: int = 10_000,
+        leaves: int | None = 1_000,
+        expansions: int | None = 10_000,
         first: bool = False,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
@@ -92,7 +99,7 @@ class Lookahead(Source):
         limit = found.limit
         # Cheapest first: these have most to gain, and the order must not depend on anything else.
         order = np.argsort(found.costs, kind="stable")
-        if len(order) > self.leaves:
+        if self.leaves is not None and len(order) > self.leaves:
             order, limit = order[: self.leaves], limit or "leaves"
         batch = question.bench.runner.batch_size if self.first else max(1, len(order))
         for begin in range(0, len(order), batch):

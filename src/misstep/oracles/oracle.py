@@ -5,6 +5,9 @@ it puts into the bound store; the verdict is read off the store afterwards, whoe
 oracles too: `Sequence` asks one after the other until the question is decided, `Union` asks all of them, `Route`
 chooses by how the policy's run ended.
 
+Not every oracle is asked about every state, but every oracle gets to see it afterwards (`observe`): one that compares
+states with each other learns from those that were decided before its turn as well.
+
 An oracle that runs into a limit, or crashes, has found nothing. What it had put into the store until then is
 as good as everything else there.
 """
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -29,7 +32,10 @@ DEFAULT_SECONDS = (
 
 
 class Walk(NamedTuple):
-    """How a state was found: from where, and by which operators."""
+    """How a state was found: from where, and by which operators.
+
+    From the initial state on, not only from the last reference state: any state on the way may have a plan.
+    """
 
     start: State
     operators: tuple[int, ...]
@@ -98,6 +104,17 @@ class Oracle(ABC):
     def answer(self, question: Question) -> None:
         """Look for an answer and note down what it took."""
 
+    def wants(self, verdict: Verdict) -> bool:
+        """Whether a sequence that has come to this verdict still asks this oracle."""
+        return not verdict.is_decided
+
+    def observe(self, question: Question) -> None:  # noqa: B027 (most have nothing to learn from other states)
+        """See a tested state, decided or not, after the oracle as a whole has answered. Must be quick."""
+
+    @abstractmethod
+    def sources(self) -> Iterator[Source]:
+        """The oracles that this one is made of."""
+
 
 class Tester:
     """An oracle on a workbench: a source of verdicts on a policy."""
@@ -112,6 +129,7 @@ class Tester:
         """The verdict on a state; `walk` says how it was found, for oracles that go back that way."""
         question = Question(self.bench, state, walk, self.bench.policy_cost(state))
         self.oracle.answer(question)
+        self.oracle.observe(question)
         return question.verdict
 
     def test_all(self, states: Iterable[State]) -> Iterator[Verdict]:
@@ -125,19 +143,31 @@ class Source(Oracle):
     """An oracle that looks for bounds itself."""
 
     name = "oracle"  # in specs
+    needs_dominance = False  # finds nothing without a dominance function
+    keeps_pool = False  # compares all states that it sees with each other
+    best = False  # goes on to the largest gap it can prove, also where a bug is known
 
     def __init__(self, seconds: float = DEFAULT_SECONDS) -> None:
         self.seconds = seconds
 
     def answer(self, question: Question) -> None:
+        if not question.verdict.gap.is_exact:  # else nothing is left to be found out
+            self.work(question, lambda: self.search(question))
+
+    def wants(self, verdict: Verdict) -> bool:
+        return not (verdict.gap.is_exact if self.best else verdict.is_decided)
+
+    def sources(self) -> Iterator[Source]:
+        yield self
+
+    def work(self, question: Question, search: Callable[[], Report]) -> None:
+        """Do something for a question, and note down what it took and what came of it."""
         before = question.verdict
-        if before.gap.is_exact:
-            return  # nothing is left to be found out
         start = time.perf_counter()
         calls = question.bench.runner.policy_calls
         report = Report()
         try:
-            report = self.search(question)
+            report = search()
         except UnsupportedError as error:
             question.problems.append(f"{self.name}: not applicable: {error.what}")
         except MisstepError:
@@ -164,44 +194,68 @@ class Source(Oracle):
         return f"<oracle {self.name}>"
 
 
-class Sequence(Oracle):
-    """One after the other, until one has decided."""
+class Combination(Oracle):
+    """An oracle that is made of others."""
 
     def __init__(self, parts: list[Oracle]) -> None:
         self.parts = parts
 
+    def wants(self, verdict: Verdict) -> bool:
+        return any(part.wants(verdict) for part in self.parts)
+
+    def observe(self, question: Question) -> None:
+        for part in self.parts:
+            part.observe(question)
+
+    def sources(self) -> Iterator[Source]:
+        for part in self.parts:
+            yield from part.sources()
+
+
+class Sequence(Combination):
+    """One after the other, until one has decided; then only those that go on to the best gap."""
+
     def answer(self, question: Question) -> None:
         for part in self.parts:
-            if question.verdict.is_decided:
-                return
-            part.answer(question)
+            if part.wants(question.verdict):
+                part.answer(question)
 
 
-class Union(Oracle):
+class Union(Combination):
     """All of them; the best bound counts."""
 
-    def __init__(self, parts: list[Oracle]) -> None:
-        self.parts = parts
-
     def answer(self, question: Question) -> None:
         for part in self.parts:
             part.answer(question)
 
 
-class Route(Oracle):
+class Route(Combination):
     """One where the policy reaches the goal, another where it does not, or not yet."""
 
     def __init__(self, reached: Oracle, otherwise: Oracle) -> None:
+        super().__init__([reached, otherwise])
         self.reached = reached
         self.otherwise = otherwise
 
     def answer(self, question: Question) -> None:
+        self._way(question.policy_cost).answer(question)
+
+    def wants(self, verdict: Verdict) -> bool:
+        return self._way(verdict.policy_cost).wants(verdict)
+
+    def _way(self, cost: PolicyCost) -> Oracle:
         # An unknown run goes the second way too; what kind of bug comes of it is up to the verdict.
-        (self.reached if question.policy_cost.reaches_goal else self.otherwise).answer(question)
+        return self.reached if cost.reaches_goal else self.otherwise
+
+
+def bytes_of(mebibytes: int | None) -> int | None:
+    """A memory limit as the core takes it."""
+    return None if mebibytes is None else mebibytes * 2**20
 
 
 __all__ = [
     "DEFAULT_SECONDS",
+    "Combination",
     "Oracle",
     "Question",
     "Report",
@@ -211,4 +265,5 @@ __all__ = [
     "Tester",
     "Union",
     "Walk",
+    "bytes_of",
 ]

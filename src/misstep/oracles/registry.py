@@ -58,6 +58,7 @@ class Parameter(NamedTuple):
     type: type  # int, float, bool or str
     default: Any
     has_place: bool  # may be given without its name
+    optional: bool  # may be none
 
 
 def register(kind: type[Source]) -> type[Source]:
@@ -98,13 +99,15 @@ def parameters(kind: type[Source]) -> list[Parameter]:
     result = []
     for name, parameter in inspect.signature(kind).parameters.items():
         hint = hints[name]
-        plain = [choice for choice in get_args(hint) if choice is not type(None)]
+        choices = get_args(hint)
+        plain = [choice for choice in choices if choice is not type(None)]
         result.append(
             Parameter(
                 name,
                 plain[0] if plain else hint,
                 parameter.default,
                 parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
+                len(plain) < len(choices),
             )
         )
     return result

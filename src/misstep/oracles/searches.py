@@ -8,7 +8,7 @@ from abc import abstractmethod
 from misstep import _core
 from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
-from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source
+from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
 from misstep.oracles.values import Cost
 from misstep.oracles.workbench import Workbench
 from misstep.planning import known_heuristic
@@ -25,11 +25,13 @@ class SearchOracle(Source):
         *,
         expansions: int | None = None,
         evaluations: int | None = None,
+        memory: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(seconds)
         self.expansions = expansions
         self.evaluations = evaluations
+        self.memory = memory  # MiB
 
     @abstractmethod
     def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:
@@ -41,7 +43,10 @@ class SearchOracle(Source):
             return Report()  # nothing is cheaper than nothing
         state = question.state
         result = self.engine(question.bench, state, finite_or_none(bound)).run(
-            expansions=self.expansions, evaluations=self.evaluations, seconds=self.seconds
+            expansions=self.expansions,
+            evaluations=self.evaluations,
+            bytes=bytes_of(self.memory),
+            seconds=self.seconds,
         )
         store = question.bench.bounds
         if result.cost is not None:
@@ -64,9 +69,12 @@ class AStar(SearchOracle):
         heuristic: str = "auto",
         expansions: int | None = None,
         evaluations: int | None = 1_000,
+        memory: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(
+            expansions=expansions, evaluations=evaluations, memory=memory, seconds=seconds
+        )
         choices = ["auto", "lmcut", "max", "blind"]
         if heuristic not in choices:
             raise UsageError(
@@ -93,9 +101,12 @@ class EnforcedHillClimbing(SearchOracle):
         by_cost: bool = False,
         expansions: int | None = None,
         evaluations: int | None = 10_000,
+        memory: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(
+            expansions=expansions, evaluations=evaluations, memory=memory, seconds=seconds
+        )
         self.heuristic = known_heuristic(heuristic)
         self.helpful = helpful
         self.by_cost = by_cost
@@ -118,13 +129,16 @@ class GreedyBestFirst(SearchOracle):
 
     def __init__(
         self,
-        expansions: int = 1_000,
+        expansions: int | None = 1_000,
         *,
         heuristic: str = "ff",
         evaluations: int | None = None,
+        memory: int | None = None,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
-        super().__init__(expansions=expansions, evaluations=evaluations, seconds=seconds)
+        super().__init__(
+            expansions=expansions, evaluations=evaluations, memory=memory, seconds=seconds
+        )
         self.heuristic = known_heuristic(heuristic)
 
     def engine(self, bench: Workbench, state: State, bound: int | None) -> _Search:

@@ -12,10 +12,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-Cost = int | float  # a whole number, or math.inf
+from misstep.runs.outcomes import PROVEN_FAILING
 
-# Outcomes after which no goal can follow: a deterministic policy without memory goes on doing what it did.
-FAILING_OUTCOMES = frozenset({"loop", "stuck", "inapplicable"})
+Cost = int | float  # a whole number, or math.inf
 
 
 @dataclass(frozen=True)
@@ -58,7 +57,7 @@ def cost_of_run(outcome: str, cost: int) -> PolicyCost:
     """From how a run ended and what it spent until then."""
     if outcome == "goal":
         return exact(cost)
-    return FAILS if outcome in FAILING_OUTCOMES else unknown(cost)
+    return FAILS if outcome in PROVEN_FAILING else unknown(cost)
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,6 @@ def goal_gap(policy: PolicyCost, lower: Cost, upper: Cost) -> Interval:
 
 
 __all__ = [
-    "FAILING_OUTCOMES",
     "FAILS",
     "Cost",
     "Interval",

@@ -30,9 +30,10 @@ class Verdict:
     kind: Kind | None  # of a bug
     gap: Interval
     lower_bound: Cost  # no plan is cheaper
-    upper_bound: Cost  # what the witness or the derivation proves; infinite if there is neither
+    upper_bound: Cost  # the best that is proven, by derivation or plan; infinite: neither
     witness: tuple[int, ...] | None  # the cheapest known plan, as operators
-    derivation: Derivation | None = None  # the proof where no plan is cheap enough to be one
+    witness_cost: Cost  # of that plan: the upper bound, or more beside a derivation
+    derivation: Derivation | None = None  # proves the upper bound where no known plan is as cheap
     oracle: str | None = None  # who found it; None: it was known before anybody was asked
     effort: Effort = field(default_factory=Effort, compare=False)
     limits: tuple[
@@ -48,6 +49,13 @@ class Verdict:
     def is_decided(self) -> bool:
         return self.status is not Status.UNKNOWN
 
+    @property
+    def plan_proves_bug(self) -> bool:
+        """Whether the plan alone is a proof of the bug, perhaps of a smaller gap than that of the verdict."""
+        if not self.is_bug or self.witness is None:
+            return False
+        return self.objective is Objective.GOAL or self.witness_cost < self.policy_cost.lower_bound
+
 
 def judge(
     state: State,
@@ -57,13 +65,25 @@ def judge(
     witness: tuple[int, ...] | None,
     objective: Objective = Objective.COST,
     derivation: Derivation | None = None,
+    witness_cost: Cost | None = None,
 ) -> Verdict:
     """The verdict that follows from the policy's cost and the bounds on the cheapest plan.
 
-    A bug needs a plan that is cheaper than the least the policy can have spent, or a derivation of such a bound;
-    a lower bound never proves one. The
-    policy is optimal if the gap can only be 0: its cost is known and not above the lower bound, or there is no plan.
+    A bug needs a plan that is cheaper than the least the policy can have spent, or a derivation of such a bound; a
+    lower bound never proves one. The policy is optimal if the gap can only be 0: its cost is known and not above the
+    lower bound, or there is no plan.
+
+    `upper` is what the derivation proves if there is one, and else the cost of the plan, the witness. A plan beside a
+    derivation costs `witness_cost`; if that is no more than `upper`, the derivation adds nothing and is dropped.
     """
+    if witness_cost is None:
+        witness_cost = math.inf if witness is None else upper
+    if witness_cost <= upper:
+        derivation = None
+    if (witness is None) != math.isinf(witness_cost) or (
+        derivation is None and witness_cost != upper
+    ):
+        raise ValueError(f"the upper bound is {upper}, the plan {witness}")
     gap = (cost_gap if objective is Objective.COST else goal_gap)(policy, lower, upper)
     kind = None
     if gap.low > 0:
@@ -71,9 +91,19 @@ def judge(
         kind = {True: Kind.FAILS, False: Kind.COSTLY, None: Kind.UNCLASSIFIED}[policy.fails]
     else:
         status = Status.OPTIMAL if gap.high == 0 else Status.UNKNOWN
-    if (witness is None and derivation is None) != math.isinf(upper):
-        raise ValueError(f"the upper bound is {upper}, the plan {witness}")
-    return Verdict(state, objective, policy, status, kind, gap, lower, upper, witness, derivation)
+    return Verdict(
+        state,
+        objective,
+        policy,
+        status,
+        kind,
+        gap,
+        lower,
+        upper,
+        witness,
+        witness_cost,
+        derivation,
+    )
 
 
 def is_fuzzing_bug(verdict: Verdict, reference: Verdict) -> bool | None:

@@ -1,9 +1,9 @@
 """Before a bug is reported: the independent checker replays it.
 
 Three things are checked again from the text of the task. The policy's run: that its decisions lead where the policy
-graph says, and end as it says. The cheaper plan, or the derivation: that it is one, at the upper bound. The arithmetic:
-that the two together make the bug, of that kind and with a gap of at least that much. If anything differs, something
-in here is wrong, and nothing is reported at all.
+graph says, and end as it says. The plan, and the derivation where it proves more: that they are what they claim to be,
+at what they claim to cost. The arithmetic: that the better of the two and the run make the bug, of that kind and with a
+gap of at least that much. If anything differs, something in here is wrong, and nothing is reported at all.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost
 from misstep.oracles.verdict import Kind, Objective, Status, Verdict
 from misstep.policies.policy import States
+from misstep.runs.outcomes import PROVEN_FAILING
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
 
@@ -46,10 +47,12 @@ def check_witness(
     """
     twin = _twin(task.sas, task.name)
     spent = _check_run(twin, task, run, verdict, named)
-    if verdict.derivation is None:
-        bound = _check_plan(twin, task, run, verdict)
-    else:
-        bound = _check_derivation(twin, task, run, verdict, tables)
+    bound = _check_plan(twin, task, run, verdict)
+    if verdict.derivation is not None:
+        derived = _check_derivation(twin, task, run, verdict, tables)
+        _require(derived < bound, "the derivation proves no more than the plan", run, verdict)
+        bound = derived
+    _require(bound == verdict.upper_bound, "the upper bound is not what is proven", run, verdict)
     _check_arithmetic(run, verdict, spent, bound)
 
 
@@ -85,21 +88,21 @@ def _check_run(
     )
     _require(report.valid, f"the run is not as claimed: {report.reason}", run, verdict, report)
     _require(run.states[0] == verdict.state, "the run begins elsewhere", run, verdict, report)
-    return report.cost, run.outcome == "goal", run.outcome in ("loop", "stuck", "inapplicable")
+    return report.cost, run.outcome == "goal", run.outcome in PROVEN_FAILING
 
 
 def _check_plan(twin: SasTask, task: Task, run: Trace, verdict: Verdict) -> Cost:
     if verdict.witness is None:
-        _require(math.isinf(verdict.upper_bound), "an upper bound without a plan", run, verdict)
+        _require(math.isinf(verdict.witness_cost), "the cost of a plan without it", run, verdict)
         return math.inf
     report = validate_plan(
         twin,
         _names(task, verdict.witness),
         state=verdict.state.values,
-        claimed_cost=None if math.isinf(verdict.upper_bound) else int(verdict.upper_bound),
+        claimed_cost=None if math.isinf(verdict.witness_cost) else int(verdict.witness_cost),
     )
     _require(report.valid, f"the plan is not as claimed: {report.reason}", run, verdict, report)
-    _require(report.cost == verdict.upper_bound, "the plan costs something else", run, verdict)
+    _require(report.cost == verdict.witness_cost, "the plan costs something else", run, verdict)
     return report.cost
 
 
@@ -121,7 +124,7 @@ def _check_derivation(
 
 
 def _check_arithmetic(
-    run: Trace, verdict: Verdict, spent: tuple[int, bool, bool], plan_cost: Cost
+    run: Trace, verdict: Verdict, spent: tuple[int, bool, bool], bound: Cost
 ) -> None:
     cost, reached, failed = spent
     least = math.inf if failed else cost
@@ -129,13 +132,13 @@ def _check_arithmetic(
     _require(
         verdict.policy_cost.is_exact == (reached or failed), "the outcome differs", run, verdict
     )
-    _require(verdict.lower_bound <= plan_cost, "a plan below the lower bound", run, verdict)
+    _require(verdict.lower_bound <= bound, "a plan below the lower bound", run, verdict)
     if verdict.status is not Status.BUG:
         return
-    _require(plan_cost < least, "the plan is not better than the policy", run, verdict)
+    _require(bound < least, "the plan is not better than the policy", run, verdict)
     kind = Kind.COSTLY if reached else Kind.FAILS if failed else Kind.UNCLASSIFIED
     _require(verdict.kind is kind, f"the kind of the bug is {kind.value}", run, verdict)
-    loss: Cost = least - plan_cost
+    loss: Cost = least - bound
     if verdict.objective is Objective.GOAL:
         _require(failed, "the policy is not known to fail", run, verdict)
         loss = 1

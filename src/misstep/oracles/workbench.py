@@ -18,7 +18,8 @@ from misstep.oracles.verdict import Objective, Verdict, judge
 from misstep.oracles.witness import check_witness, named_operator
 from misstep.planning import make_heuristic
 from misstep.policies.policy import States
-from misstep.runs.runner import DEFAULT_MAX_STEPS, OUTCOMES, PolicyRunner, RunEnds, Trace
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner, RunEnds, Trace
 from misstep.tasks.task import State
 
 
@@ -96,23 +97,18 @@ class Workbench:
 
     def verdict_of(self, state: State) -> Verdict:
         """What is known about a state by now. Runs the policy if it was not run there; searches for nothing."""
-        cost = self.policy_cost(state)
-        lower, upper = self.bounds.bounds(state)
-        plan = self.bounds.witness(state)
-        verdict = judge(state, cost, lower, self.bounds.plan_cost(state), plan, self.objective)
-        derivation = None if verdict.is_bug else self.bounds.derivation(state)
-        if derivation is None:
-            return verdict
-        # A plan proves more to a reader than a derivation, even if it costs more; without one, the derivation counts.
-        derived = judge(state, cost, lower, upper, None, self.objective, derivation)
-        return derived if derived.is_bug else verdict
+        return read_verdict(self.bounds, state, self.policy_cost(state), self.objective)
+
+    def named(self, run: Trace) -> int | None:
+        """The operator that the policy chose at the end of a run where it did not apply."""
+        return named_operator(self.runner, run)
 
     def check(self, verdict: Verdict) -> None:
         """Have the independent checker replay a verdict; an error if anything is not as claimed."""
         run = self.trace(verdict.state)
         known = None if verdict.derivation is None else self.dominance
         tables = None if known is None or isinstance(known, str) else known.independent()
-        check_witness(self.task, run, verdict, named_operator(self.runner, run), tables)
+        check_witness(self.task, run, verdict, self.named(run), tables)
 
     def verdicts_along(self, state: State) -> list[Verdict]:
         """Verdicts on all states of the run from a state. The gap never grows along a run."""
@@ -128,8 +124,25 @@ class Workbench:
         return [self.verdict_of(state) for state in states]
 
 
+def read_verdict(
+    bounds: BoundStore, state: State, cost: PolicyCost, objective: Objective
+) -> Verdict:
+    """The verdict that follows from what a bound store knows about a state, and from what the policy costs there."""
+    lower, upper = bounds.bounds(state)
+    return judge(
+        state,
+        cost,
+        lower,
+        upper,
+        bounds.witness(state),
+        objective,
+        bounds.derivation(state),
+        bounds.plan_cost(state),
+    )
+
+
 def _rows(states: list[State]) -> States:
     return np.array([state.values for state in states], dtype=np.int32)
 
 
-__all__ = ["Workbench"]
+__all__ = ["Workbench", "read_verdict"]

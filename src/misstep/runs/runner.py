@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.native import NativePolicy
-from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
+from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States, checked_states
+from misstep.runs.outcomes import OUTCOMES
 from misstep.tasks.task import State
 
-OUTCOMES: tuple[str, ...] = _core.OUTCOMES
-GOAL = OUTCOMES.index("goal")
 DEFAULT_MAX_STEPS = 1000
 
 
@@ -69,11 +68,29 @@ class PolicyRunner:
         self.messages: dict[int, str] = {}  # state id -> why the policy failed
         self.contradictions: list[Contradiction] = []
         self.evaluations = 0
+        self._recalled = 0  # decisions that were not asked for here
 
     @property
     def policy_calls(self) -> int:
         """States that the policy was asked about, each once."""
-        return self.graph.decided
+        return self.graph.decided - self._recalled
+
+    def recall(self, trace: Trace, named: int | None = None) -> None:
+        """Take a run in that the policy made before, so that it need not be asked again.
+
+        `named` is the operator that it named at the end, where that did not apply.
+        """
+        ids = self.graph.add(np.array([state.values for state in trace.states], dtype=np.int32))
+        answers = list(trace.operators)
+        if trace.outcome in ("stuck", "inapplicable", "error"):
+            last = {"stuck": NO_ACTION, "error": FAILED}.get(trace.outcome, named)
+            assert last is not None
+            answers.append(last)
+            if trace.message is not None and trace.outcome == "error":
+                self.messages.setdefault(int(ids[-1]), trace.message)
+        before = self.graph.decided
+        self.graph.decide(ids[: len(answers)], np.array(answers, dtype=np.int32))
+        self._recalled += self.graph.decided - before
 
     def run(
         self,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from misstep import _core
-from misstep.tasks.jani.task import JaniTask
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.safety.system import System
+from misstep.tasks.jani.task import JaniTask, State
 
 
 def jani_transitions(
@@ -17,4 +19,11 @@ def jani_transitions(
     return _core.JaniTransitions(task.engine if engine is None else engine)
 
 
-__all__ = ["jani_transitions"]
+def system_of(
+    task: JaniTask, policy: LabelPolicy, engine: _core.JaniEngine | None = None
+) -> System[State, str]:
+    """The model under a policy that was loaded for it."""
+    return System(jani_transitions(task, engine), policy.policy, inapplicable=policy.inapplicable)
+
+
+__all__ = ["jani_transitions", "system_of"]

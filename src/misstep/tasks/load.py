@@ -19,6 +19,9 @@ from misstep.tasks.pddl.text import Source
 from misstep.tasks.task import Task
 
 
+AnyTask = Task | JaniTask
+
+
 def _keywords(function: Callable[..., object]) -> list[str]:
     parameters = list(inspect.signature(function).parameters.values())[1:]
     return ["constants" if p.name == "parameters" else p.name for p in parameters]
@@ -104,4 +107,4 @@ def rebuild_task(source: Mapping[str, Any]) -> Task | JaniTask:
     return Task(files["task.sas"], name=source["name"], pddl=pddl)
 
 
-__all__ = ["load_task", "rebuild_task"]
+__all__ = ["AnyTask", "load_task", "rebuild_task"]

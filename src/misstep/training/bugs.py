@@ -94,10 +94,9 @@ def _faults_of_run(
 def _trace(task: Task, run: RunRecord) -> Trace:
     """The run as it was, rebuilt from its record."""
     states = [State(list(run.state))]
-    operators = []
-    for name in run.operators:
-        operators.append(task.resolve(name, states[-1]))
-        states.append(task.apply(states[-1], operators[-1]))
+    operators = [task.operator_id(name) for name in run.operators]
+    for op in operators:
+        states.append(task.apply(states[-1], op))
     return Trace(run.outcome, states, operators, run.cost)
 
 
@@ -116,10 +115,11 @@ class _Bounds:
         self._witness: dict[State, tuple[Value, tuple[int, ...]]] = {}
 
     def note_witness(self, tested: TestedState) -> None:
-        if tested.witness and tested.upper_bound is not None:
-            state = State(list(tested.state))
-            first = self.task.resolve(tested.witness[0], state)
-            self._witness[state] = (tested.upper_bound, (first,))
+        if tested.witness:
+            plan = [self.task.operator_id(name) for name in tested.witness]
+            # Not the upper bound: a derivation may have proven a lower one, which says nothing about the operator.
+            cost = sum(self.task.cost(op) for op in plan)
+            self._witness[State(list(tested.state))] = (cost, (plan[0],))
 
     def lower(self, state: State) -> Value:
         return self._bounds(state)[0]

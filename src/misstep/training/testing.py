@@ -17,14 +17,15 @@ import numpy as np
 
 from misstep.errors import UsageError
 from misstep.fuzzing.fuzz import fuzz
-from misstep.fuzzing.pool import Pool
+from misstep.fuzzing.pool import Pool, whole_walk
 from misstep.fuzzing.settings import Settings
 from misstep.oracles import Walk, Workbench, parse_oracle
 from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.policies.policy import Policy
-from misstep.runs.runner import DEFAULT_MAX_STEPS, GOAL, PolicyRunner
+from misstep.runs.outcomes import GOAL
+from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
 # The oracle of tests inside training: the one of P25, limited by what it does instead of by the clock.
@@ -126,8 +127,8 @@ class TestedTask:
         outcomes = runner.run(self._states, settings.max_steps).outcomes
         processed = solved = bugs = lost = steps = 0
         for entry, outcome in zip(self.pool, outcomes, strict=True):
-            start = self.pool[entry.reference].state
-            verdict = oracle.test(entry.state, walk=Walk(start, entry.walk))
+            walk = Walk(*whole_walk(self.pool.entries, entry))
+            verdict = oracle.test(entry.state, walk=walk)
             effort = verdict.effort
             steps += effort.expansions + effort.evaluations + effort.policy_calls
             processed += 1

@@ -10,6 +10,7 @@ plan later.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from abc import abstractmethod
@@ -31,6 +32,8 @@ BATCH = 10  # expansions of a lookahead between two looks at what they have told
 
 class MetamorphicOracle(Source):
     """An oracle that needs a dominance function; without one it finds nothing, and says why."""
+
+    needs_dominance = True
 
     def search(self, question: Question) -> Report:
         dominance = question.bench.dominance
@@ -60,7 +63,7 @@ class StateMorphing(MetamorphicOracle):
         self,
         size: int = 10,
         *,
-        sample: bool = False,
+        sample: bool = True,
         seed: int = 0,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
@@ -68,14 +71,14 @@ class StateMorphing(MetamorphicOracle):
         if size < 1:
             raise UsageError(f"smo: size is {size}", expected="at least 1")
         self.size = size
-        self.sample = sample  # instead of the best by their values
+        self.sample = sample  # as in P23; else the best by their values
         self.seed = seed
 
     def compare(self, question: Question, dominance: Dominance) -> Report:
         self.blame_steps(question, dominance)
         if question.verdict.is_bug:
             return Report()
-        morphs, limit = self._morphs(question, dominance)
+        morphs, limit = self.draw(question, dominance)
         budget = (
             question.policy_cost.lower_bound
         )  # a run from s that spends this plus D(s,t) proves nothing
@@ -90,14 +93,14 @@ class StateMorphing(MetamorphicOracle):
             question.bench.bounds.add_dominance(morph, question.state, value)
         return Report(limit=limit)
 
-    def _morphs(
+    def draw(
         self, question: Question, dominance: Dominance
     ) -> tuple[list[tuple[State, int]], str | None]:
         """Those to run, without dead ends; and the limit, if the time was up before there were enough."""
         ends = time.perf_counter() + self.seconds
         candidates = dominance.morphs(question.state)
         if self.sample:
-            random = CounterRandom(self.seed)
+            random = CounterRandom(self.seed, _stream(question.state))
             for k in range(len(candidates) - 1, 0, -1):
                 other = random.below(k + 1)
                 candidates[k], candidates[other] = candidates[other], candidates[k]
@@ -113,10 +116,21 @@ class StateMorphing(MetamorphicOracle):
         return alive, None
 
 
+def _stream(state: State) -> int:
+    """A number that only the state decides: its random numbers must not depend on which states came before."""
+    values = np.array(state.values, dtype="<i4").tobytes()
+    return int.from_bytes(hashlib.blake2b(values, digest_size=8).digest(), "little")
+
+
 class BoundMaintenance(MetamorphicOracle):
-    """BMO-n: comparisons with all states seen, and with those found by n steps of a greedy search."""
+    """BMO-n: comparisons with all states seen, and with those found by n steps of a greedy search.
+
+    Every tested state gets into the comparison pool, as in Algorithm 5 of P23, also those that were decided without
+    this oracle; and what others have found out about a state is passed on to the pool.
+    """
 
     name = "bmo"
+    keeps_pool = True
 
     def __init__(
         self,
@@ -124,24 +138,51 @@ class BoundMaintenance(MetamorphicOracle):
         *,
         heuristic: str = "ff",
         path: bool = True,
+        best: bool = False,
         seconds: float = DEFAULT_SECONDS,
     ) -> None:
         super().__init__(seconds)
         self.expansions = expansions
+        self.best = best
         self.heuristic = known_heuristic(heuristic)
         self.path = path  # take the states of the policy's runs into the pool
 
     def compare(self, question: Question, dominance: Dominance) -> Report:
         self.blame_steps(question, dominance)
-        states = question.bench.trace(question.state).states if self.path else [question.state]
-        if question.bench.pool is None:
-            question.bench.pool = ComparisonPool(question.bench.bounds, dominance)
-        pool = question.bench.pool
-        pool.add(reversed(states))
-        pool.settle()
-        if self.expansions == 0 or question.verdict.is_bug:
+        pool = self._pool(question, dominance)
+        self._take_in(question, pool)
+        if self.expansions == 0 or not self._goes_on(question):
             return Report()
         return self._look_ahead(question, pool)
+
+    def observe(self, question: Question) -> None:
+        dominance = question.bench.dominance
+        if isinstance(dominance, str):
+            return
+        pool = self._pool(question, dominance)
+
+        def take_in() -> Report:
+            if question.state in pool:
+                pool.settle()  # the state itself is known; its bound may be better by now
+            else:
+                self._take_in(question, pool)
+            return Report()
+
+        self.work(question, take_in)
+
+    def _pool(self, question: Question, dominance: Dominance) -> ComparisonPool:
+        if question.bench.pool is None:
+            question.bench.pool = ComparisonPool(question.bench.bounds, dominance)
+        return question.bench.pool
+
+    def _take_in(self, question: Question, pool: ComparisonPool) -> None:
+        states = question.bench.trace(question.state).states if self.path else [question.state]
+        pool.add(reversed(states))
+        pool.settle()
+
+    def _goes_on(self, question: Question) -> bool:
+        verdict = question.verdict
+        return not (verdict.gap.is_exact if self.best else verdict.is_bug)
 
     def _look_ahead(self, question: Question, pool: ComparisonPool) -> Report:
         """Greedy search for states that compare well. What it expands is in the store: bounds find their way back."""
@@ -152,7 +193,8 @@ class BoundMaintenance(MetamorphicOracle):
         limit = None
         while not search.exhausted and search.expansions < self.expansions:
             pool.infer(search.advance(min(BATCH, self.expansions - search.expansions)))
-            if store.bounds(question.state).upper < spent:
+            lower, upper = store.bounds(question.state)
+            if upper == lower or (upper < spent and not self.best):
                 break
             if time.perf_counter() > ends:
                 limit = "time"

@@ -40,6 +40,18 @@ class ComparisonPool:
     def __len__(self) -> int:
         return len(self.states)
 
+    def seed(self, values: States) -> None:
+        """Begin with states that were compared with each other before: what they say about each other is known."""
+        assert not self.states
+        self.states = [State(row) for row in values.tolist()]
+        self._rows = {state: row for row, state in enumerate(self.states)}
+        for state in self.states:
+            self.index.add(state)
+        self._values = values
+        self._known = self.bounds.graph.upper_bounds(values)
+        for row in np.flatnonzero(np.isfinite(self._known)):
+            self.index.set_bound(int(row), int(self._known[row]))
+
     def add(self, states: Iterable[State]) -> None:
         """Take in states, each with what the others say about it; `settle` tells the others what it has to say."""
         fresh = [s for s in dict.fromkeys(states) if s not in self._rows]

@@ -1,0 +1,79 @@
+#pragma once
+
+#include <deque>
+#include <limits>
+#include <unordered_map>
+#include <vector>
+
+#include "bounds/goal_distances.h"
+
+namespace misstep {
+
+// Upper bounds that are proven without a plan.
+//
+// A dominance function D tells of two states that h*(t) <= h*(s) - D(s,t): whoever knows a plan from s knows what a plan
+// from t need not exceed, though not which one. In the graph of all known transitions that is one more edge from t, a
+// jump to s of weight -D(s,t), which may be negative. Bounds travel along jumps as they travel along transitions, so
+// what dominance says of one state serves all that lead to it, and a plan that is found later improves all that
+// jumped to it.
+//
+// Plans stay apart: GoalDistances keeps the cheapest way without jumps, and this only what is better than that. As long as
+// nobody adds a jump, nothing is kept here at all.
+//
+// A circle of jumps and transitions weighs at least 0, as h* of its states is finite; so improvements come to an end, and
+// following the chosen steps never runs in a circle. If a bound falls below 0, D was no dominance function.
+class DerivedBounds {
+   public:
+    DerivedBounds(const TransitionCache &graph, const GoalDistances &plans) : graph_(graph), plans_(plans) {}
+
+    void add_jump(StateId state, StateId source, Cost value);  // nothing new if it was told before
+    std::size_t jumps() const { return jumps_.size(); }
+    bool empty() const { return jumps_.empty(); }
+    // Takes in what has changed since the last time; the distances have to be up to date.
+    void update();
+
+    // The better of a plan and what is derived. INFINITE_COST: neither is known.
+    Cost cost(StateId id) const { return is_derived(id) ? bounds_[id].cost : plans_.cost(id); }
+    bool is_derived(StateId id) const { return id < bounds_.size() && bounds_[id].cost < plans_.cost(id); }
+
+    // One step of the proof: an operator, or, if op is NO_OPERATOR, a jump to a state that is worse by `value`.
+    struct Step {
+        OperatorId op;
+        StateId target;
+        Cost value;
+    };
+    Step step(StateId id) const;                     // the first one; the bound has to be derived
+    std::vector<Step> derivation(StateId id) const;  // the bound has to be finite
+
+    std::size_t bytes() const;
+
+   private:
+    struct Jump {
+        StateId state;
+        StateId source;
+        Cost value;  // D(source, state)
+        std::uint32_t next_of_source;
+    };
+    static constexpr std::uint32_t NONE = std::numeric_limits<std::uint32_t>::max();
+    struct Bound {
+        Cost cost = INFINITE_COST;
+        TransitionId by = NO_TRANSITION;
+        std::uint32_t jump = NONE;
+        std::uint32_t jumps_here = NONE;  // the last jump to this state
+    };
+    void improve(StateId id, Cost cost, TransitionId by, std::uint32_t jump);
+    void relax_jump(std::uint32_t jump);
+    void relax_transition(TransitionId id);
+
+    const TransitionCache &graph_;
+    const GoalDistances &plans_;
+    std::vector<Jump> jumps_;
+    std::unordered_map<std::uint64_t, std::uint32_t> told_;  // the best jump between two states
+    std::vector<Bound> bounds_;
+    std::deque<StateId> queue_;  // first in, first out: no order by cost would settle a state once
+    TransitionId taken_in_ = 0;
+    std::uint32_t relaxed_jumps_ = 0;
+    std::uint64_t plans_seen_ = 0;
+};
+
+}  // namespace misstep

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <vector>
+
+#include "base/open_list.h"
+#include "bounds/plan.h"
+#include "bounds/transition_cache.h"
+
+namespace misstep {
+
+// For every state of a transition cache, the cheapest way to a goal through the transitions known so far.
+//
+// New transitions can only make ways cheaper. So nothing is computed afresh when the graph has grown: each new transition
+// may improve its source, and improvements travel backwards in the order of Dijkstra's algorithm until they
+// improve nothing any more. The work is that of the part of the graph that got better.
+//
+// Ways are compared by cost, then by number of steps. Every transition adds a step, so distances fall strictly along the
+// chosen transitions and a way never runs in a circle, whatever costs zero.
+class GoalDistances {
+   public:
+    explicit GoalDistances(const TransitionCache &graph) : graph_(graph) {}
+
+    // Takes in what was generated since the last time. The others below speak of the graph as it was then.
+    void update();
+
+    Cost cost(StateId id) const { return distances_[id].cost; }  // INFINITE_COST if no way is known
+    std::size_t steps(StateId id) const { return distances_[id].steps; }
+    // The first step of the way; NO_TRANSITION if there is none to take, or no way.
+    TransitionId next(StateId id) const { return distances_[id].by; }
+    Plan plan(StateId id) const;                     // the way has to be known
+    void path(StateId id, std::vector<StateId> &states) const;  // the states on it, goal included
+
+    // Changes whenever a distance has become better.
+    std::uint64_t revision() const { return revision_; }
+    std::size_t bytes() const { return distances_.capacity() * sizeof(Distance) + queue_.bytes(); }
+
+   private:
+    struct Distance {
+        Cost cost = INFINITE_COST;
+        std::uint32_t steps = 0;
+        TransitionId by = NO_TRANSITION;
+    };
+    void relax(TransitionId id, const TransitionCache::Transition &transition);
+
+    const TransitionCache &graph_;
+    std::vector<Distance> distances_;
+    OpenList<Ties::first_in> queue_;
+    TransitionId taken_in_ = 0;
+    std::uint64_t revision_ = 0;
+};
+
+}  // namespace misstep

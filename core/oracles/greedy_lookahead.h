@@ -1,0 +1,37 @@
+#pragma once
+
+#include <unordered_set>
+#include <vector>
+
+#include "base/open_list.h"
+#include "heuristics/heuristic.h"
+#include "bounds/bound_store.h"
+
+namespace misstep {
+
+// Greedy best-first search whose transitions all go into a bound store, a few expansions at a time.
+//
+// It does not look for a goal but for states that somebody knows something about: in between, the caller compares
+// the states that were met with others, and stops when that has told enough. Bounds find their way back by the transitions.
+class GreedyLookahead {
+   public:
+    GreedyLookahead(BoundStore &store, Heuristic &heuristic, StateId root);
+
+    // Expands up to that many states, and returns those met for the first time, goals and dead ends left out.
+    const std::vector<StateId> &advance(std::uint64_t expansions);
+    bool exhausted() const { return open_.empty(); }
+    std::uint64_t expansions() const { return expansions_; }
+    std::uint64_t evaluations() const { return evaluations_; }
+
+   private:
+    BoundStore &store_;
+    Heuristic &heuristic_;
+    OpenList<Ties::first_in> open_;
+    std::unordered_set<StateId> seen_;
+    std::vector<StateId> fresh_;
+    std::vector<int> values_;
+    std::uint64_t expansions_ = 0;
+    std::uint64_t evaluations_ = 0;
+};
+
+}  // namespace misstep

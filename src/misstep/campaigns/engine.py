@@ -1,0 +1,211 @@
+"""The campaign engine: gives units to workers and stores what comes back.
+
+There is one coordinator, this process, and it alone writes. It asks each task for its next round of units, hands units
+to whoever is free, and stores results in the order of the round, each in one transaction. With several tasks, units
+of the next task fill the workers that the round of the first one leaves idle. Nothing that is stored depends on who
+worked when, so an interrupted campaign goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+
+from misstep.campaigns.models.stages import model_stages
+from misstep.campaigns.planning.stages import planning_stages
+from misstep.campaigns.settings import PLANNING, Settings
+from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.campaigns.workers import Lost, Outcome, Processes, ThisProcess, Worker, Workers
+from misstep.errors import MisstepError, UsageError
+
+# phase, done, of how many (None: unknown), bugs so far
+Progress = Callable[[str, int, int | None, int], None]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a session may spend. What a limit leaves undone can be done by another session."""
+
+    time: float | None = None  # seconds for the campaign
+    task_time: float | None = None  # seconds for each task
+    memory: int | None = None  # megabytes, all workers together
+    task_memory: int | None = None  # megabytes for the work on one task in one process
+
+    def __post_init__(self) -> None:
+        for name in ("time", "task_time", "memory", "task_memory"):
+            value = getattr(self, name)
+            if value is not None and not (isinstance(value, (int, float)) and value > 0):
+                raise UsageError(f"{name} is {value!r}", expected="more than 0")
+
+    def megabytes(self, jobs: int) -> int | None:
+        """For one process."""
+        shares = [None if self.memory is None else self.memory // jobs, self.task_memory]
+        return min((int(share) for share in shares if share is not None), default=None)
+
+
+@dataclass
+class _TaskRun:
+    """A task on its way through its stages."""
+
+    findings: Findings
+    rounds: Iterator[tuple[Stage, Sequence[Unit]]]
+    began: float
+    stage: Stage | None = None
+    waiting: deque[Unit] = field(default_factory=deque)
+    order: deque[Unit] = field(default_factory=deque)  # of the round, as far as it is not stored
+    results: dict[str, Outcome] = field(default_factory=dict)  # ended out of order
+
+    def advance(self) -> bool:
+        """Go on to the next round that has units; False if there is none."""
+        for stage, units in self.rounds:
+            if units:
+                self.stage = stage
+                self.waiting, self.order = deque(units), deque(units)
+                return True
+        return False
+
+
+class Engine:
+    """Works on what is left to do of a campaign."""
+
+    def __init__(
+        self,
+        content: Content,
+        settings: Settings,
+        worker: Worker,
+        *,
+        oracles: Sequence[str],
+        jobs: int = 1,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self.content = content
+        self.settings = settings
+        self.worker = worker
+        self.oracles = oracles
+        self.jobs = jobs
+        self.limits = limits or Limits()
+        self.report = progress or (lambda *_: None)
+        self.bugs = 0
+        self.stopped: list[str] = []  # tasks that a limit ended
+        self._began = perf_counter()
+
+    def run(self, tasks: Sequence[str]) -> None:
+        """Work until all is done or a limit is reached. Interrupted, it keeps the units that are finished."""
+        left = deque(tasks)
+        active: list[_TaskRun] = []
+        workers: Workers | None = None
+        try:
+            while left or active:
+                if workers is None or workers.idle:
+                    while left and len(active) < self.jobs:
+                        run = self._begin(left.popleft())
+                        if run.advance():
+                            active.append(run)
+                if not active:
+                    continue
+                workers = workers or self._workers()
+                self._fill(workers, active)
+                unit, outcome = workers.next()
+                for run in active:  # none, if a limit has ended the work on the task meanwhile
+                    if run.findings.name == unit.task:
+                        run.results[unit.key] = outcome
+                        if not self._store(run):
+                            active.remove(run)
+                        break
+        finally:
+            if workers is not None:
+                workers.close()
+
+    def _begin(self, task: str) -> _TaskRun:
+        findings = self.content.findings(task)
+        return _TaskRun(findings, self._rounds(task, findings), perf_counter())
+
+    def _rounds(self, task: str, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+        make = planning_stages if self.settings.world == PLANNING else model_stages
+        for stage in make(self.content.task(task), findings, self.settings, self.oracles):
+            for units in stage.rounds():
+                yield stage, units
+
+    def _workers(self) -> Workers:
+        memory = self.limits.megabytes(self.jobs)
+        if self.jobs == 1 and memory is None:
+            return ThisProcess(self.worker)
+        return Processes(self.worker, self.jobs, memory)
+
+    def _fill(self, workers: Workers, active: Sequence[_TaskRun]) -> None:
+        for run in active:
+            while run.waiting and workers.idle:
+                unit = run.waiting.popleft()
+                resources = {"task": self.content.task(unit.task), **unit.resources}
+                workers.submit(replace(unit, resources=resources), self._seconds_left(run))
+
+    def _seconds_left(self, run: _TaskRun) -> float | None:
+        now = perf_counter()
+        left = [
+            limit - (now - began)
+            for limit, began in ((self.limits.time, self._began), (self.limits.task_time, run.began))
+            if limit is not None
+        ]
+        return min(left, default=None)
+
+    def _store(self, run: _TaskRun) -> bool:
+        """Store what is next in order; False if nothing is left to do on the task."""
+        stage = run.stage
+        assert stage is not None
+        while run.order and run.order[0].key in run.results:
+            unit = run.order.popleft()
+            outcome = run.results.pop(unit.key)
+            if isinstance(outcome, MisstepError):
+                raise outcome
+            if isinstance(outcome, Lost):
+                why = self._why(outcome)
+                instead = stage.lost(unit, why)
+                if instead is None:
+                    return self._stop(run, stage, why)
+                outcome = instead
+            self._keep(run, stage, unit, outcome)
+        return bool(run.order) or run.advance()
+
+    def _keep(self, run: _TaskRun, stage: Stage, unit: Unit, result: Result) -> None:
+        findings = run.findings
+        with self.content.store.unit():
+            stage.keep(unit, result)
+            findings.mark_done(unit.stage, unit.key, result.seconds, result.policy_calls)
+            for kind, texts in ((REMARK, result.remarks), (LIMIT, result.limits)):
+                for text in texts:
+                    self.content.add_event(kind, text, findings.name)
+        done, total = stage.progress()
+        self.bugs = self._count_bugs()
+        self.report(f"{findings.name}: {stage.title}", done, total, self.bugs)
+
+    def _count_bugs(self) -> int:
+        query = "SELECT count(DISTINCT task || ':' || number) FROM verdicts WHERE verdict = 'BUG'"
+        return int(self.content.store.rows(query)[0][0])
+
+    def _why(self, lost: Lost) -> str:
+        if lost.limit == "memory":
+            megabytes = self.limits.megabytes(self.jobs)
+            return "there was too little memory" + (
+                "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
+            )
+        limits = self.limits
+        spent = perf_counter() - self._began
+        whole = limits.time is not None and spent >= limits.time
+        return f"the time limit of {limits.time if whole else limits.task_time:g} seconds was reached"
+
+    def _stop(self, run: _TaskRun, stage: Stage, why: str) -> bool:
+        done, total = stage.progress()
+        share = "" if total is None else f" at {done} of {total}"
+        text = f"{why}: {stage.title} stopped{share}; --resume goes on"
+        self.content.add_event(LIMIT, text, run.findings.name)
+        self.stopped.append(run.findings.name)
+        run.waiting.clear()
+        run.order.clear()
+        return False
+
+
+__all__ = ["Engine", "Limits", "Progress"]

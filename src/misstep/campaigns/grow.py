@@ -1,0 +1,101 @@
+"""Campaigns that get larger, and pools that are lent.
+
+A pool does not depend on oracles, and a longer pool begins with the shorter one. So a finished campaign can go on with
+more states or runs, and the states of one campaign can be tested for another policy.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from typing import TYPE_CHECKING
+
+from misstep.campaigns.planning.stages import PoolStage, pool_key
+from misstep.campaigns.rows import StateRow
+from misstep.campaigns.settings import PLANNING, Settings
+from misstep.campaigns.tables import Content
+from misstep.errors import UsageError
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Campaign
+
+
+def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) -> Settings:
+    """The same settings with a larger pool or more runs."""
+    if settings.world == PLANNING:
+        if runs is not None:
+            raise UsageError("runs is an option of models", expected="pool")
+        if pool is None:
+            return settings
+        own = settings.of_planning
+        _check_larger("pool", own.fuzzing.max_states, pool)
+        fuzzing = dataclasses.replace(own.fuzzing, max_states=pool)
+        return dataclasses.replace(settings, planning=dataclasses.replace(own, fuzzing=fuzzing))
+    if pool is not None:
+        raise UsageError("pool is an option of planning tasks", expected="runs")
+    if runs is None:
+        return settings
+    _check_larger("runs", settings.of_model.runs, runs)
+    return dataclasses.replace(settings, model=dataclasses.replace(settings.of_model, runs=runs))
+
+
+def _check_larger(name: str, before: int, now: int) -> None:
+    if now < before:
+        raise UsageError(f"{name} is {now}", expected=f"{before} or more: a campaign only grows")
+
+
+def prepare_growth(content: Content, settings: Settings) -> None:
+    """Let a campaign go on with larger settings. What is blamed is looked at again: more is known now."""
+    before = Settings.from_dict(content.store.config, content.store.path)
+    if settings.world == PLANNING:
+        _check_larger(
+            "pool",
+            before.of_planning.fuzzing.max_states,
+            settings.of_planning.fuzzing.max_states,
+        )
+    else:
+        _check_larger("runs", before.of_model.runs, settings.of_model.runs)
+    with content.store.unit():
+        content.store.set_config(settings.as_dict())
+        if settings.world != PLANNING:
+            return
+        for name in content.task_names():
+            findings = content.findings(name)
+            for oracle in findings.oracles():
+                findings.forget_stage(f"blame {oracle}")
+            findings.forget_stage("blamed")
+            findings.forget_faults()
+
+
+def lend_pool(
+    content: Content, settings: Settings, source: str | os.PathLike[str] | Campaign
+) -> None:
+    """Take the states of another campaign as the pools of this one."""
+    from misstep.campaigns.campaign import Campaign, open_campaign
+
+    if settings.world != PLANNING:
+        raise UsageError(
+            "models have no pool to take over: their states come from the policy's own runs",
+            hint="test the other policy with the same seed instead",
+        )
+    lender = source if isinstance(source, Campaign) else open_campaign(source)
+    theirs = {task.name: task for task in lender.tasks}
+    for name in content.task_names():
+        findings = content.findings(name)
+        if findings.state_count():
+            continue  # resumed
+        task = theirs.get(name)
+        if task is None or task.digest != content.task(name).digest:
+            raise UsageError(
+                f"the other campaign has not tested on {name}",
+                where=lender._store.where,
+                expected="a campaign on the same task",
+            )
+        rows: list[StateRow] = lender._content.findings(name).states()
+        with content.store.unit():
+            findings.add_states(rows)
+            size = settings.of_planning.fuzzing.max_states
+            findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
+
+
+__all__ = ["grown_settings", "lend_pool", "prepare_growth"]

@@ -1,0 +1,189 @@
+"""The stages of a model: fuzz, then judge and blame.
+
+Runs are numbered, and a run is a function of the seed and its number, so batches of runs need nothing of each other. A
+batch of unsafe runs is judged by a decider of its own. Whether a state is safe is a fact, so what earlier rounds have
+decided is not decided again; what a budget has left open is. A state belongs to the first run through it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from misstep.campaigns.models.work import (
+    Fuzzed,
+    FuzzPayload,
+    JudgedRuns,
+    JudgePayload,
+    Known,
+)
+from misstep.campaigns.rows import FaultRow, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.tables import Findings
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.tasks.load import AnyTask
+
+ROUND = 4  # batches of a round of judging
+
+
+def model_stages(
+    task: AnyTask,  # noqa: ARG001
+    findings: Findings,
+    settings: Settings,
+    oracles: Sequence[str],
+) -> Iterator[Stage]:
+    yield FuzzStage(findings, settings)
+    for oracle in oracles:
+        yield JudgeStage(findings, settings, oracle)
+
+
+class FuzzStage(Stage):
+    """Runs of the policy; the unsafe ones are kept."""
+
+    name = "fuzz"
+    title = "fuzzing"
+
+    def __init__(self, findings: Findings, settings: Settings) -> None:
+        super().__init__(findings)
+        self.settings = settings.of_model
+        self.runs = sum(runs for _, runs, _ in findings.fuzzed())
+        self._seen: set[tuple[Values, ...]] = set()
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        self._seen = {run.states for run in self.findings.runs() if run.states is not None}
+        wanted, batch = self.settings.runs, self.settings.batch
+        units = []
+        done = self.runs
+        while done < wanted:
+            # Batches end at multiples of their size, so that a campaign that grows has the same ones.
+            count = min(batch - done % batch, wanted - done)
+            payload = FuzzPayload(done, count)
+            units.append(Unit(self.findings.name, self.name, str(done), "fuzz", payload))
+            done += count
+        yield units
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        fuzzed: Fuzzed = result.content
+        payload: FuzzPayload = unit.payload
+        self.findings.add_fuzzed(payload.first, payload.count, fuzzed.ends)
+        fresh = []
+        for run in fuzzed.runs:
+            assert run.states is not None
+            if run.states not in self._seen:
+                self._seen.add(run.states)
+                fresh.append(run)
+        self.findings.add_runs(fresh)
+        self.runs += payload.count
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.runs, self.settings.runs
+
+
+class JudgeStage(Stage):
+    """Verdicts of one oracle on the states of unsafe runs, and the faults among their decisions."""
+
+    title = "judging"
+
+    def __init__(self, findings: Findings, settings: Settings, oracle: str) -> None:
+        super().__init__(findings)
+        self.settings = settings.of_model
+        self.oracle = oracle
+        self.name = f"judge {oracle}"
+        self.judged = 0
+        self.total = 0
+        self._states: dict[Values, StateRow] = {}
+        self._verdicts: dict[int, VerdictRow] = {}
+        self._faults: dict[Values, FaultRow] = {}  # the first one recorded of each state
+        self._unsure: set[int] = set()
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        runs = self.findings.runs()
+        self.total = len(runs)
+        self._recall()
+        done = self.findings.done(self.name)
+        groups: dict[int, dict[int, list[RunRow]]] = {}
+        for run in runs:
+            batch = run.number // self.settings.batch
+            groups.setdefault(batch // ROUND, {}).setdefault(batch, []).append(run)
+        for number, batches in groups.items():
+            units = []
+            for batch, members in batches.items():
+                key = f"{batch} of {len(members)}"
+                if key in done:
+                    self.judged += len(members)
+                    continue
+                payload = JudgePayload(
+                    self.oracle, number, tuple(members), self._known(members, number)
+                )
+                units.append(Unit(self.findings.name, self.name, key, "judge", payload))
+            yield units
+
+    def _recall(self) -> None:
+        """What is stored already."""
+        self._states = {row.state: row for row in self.findings.states()}
+        self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
+        self._remember(self.findings.faults())
+        self._unsure = {int(number) for number in self.findings.done(self._unsure_mark)}
+
+    def _remember(self, faults: Sequence[FaultRow]) -> None:
+        for fault in faults:
+            self._faults.setdefault(fault.state, fault)
+
+    @property
+    def _unsure_mark(self) -> str:
+        """For states whose verdict is known, but not whether the decision there is a fault."""
+        return f"unsure {self.oracle}"
+
+    def _known(self, runs: Sequence[RunRow], round: int) -> dict[Values, Known]:
+        """What rounds before this one have decided about the states of these runs."""
+        known = {}
+        for state in {state for run in runs for state in run.states or ()}:
+            row = self._states.get(state)
+            verdict = None if row is None else self._verdicts.get(row.number)
+            if row is None or verdict is None or verdict.verdict == "UNKNOWN":
+                continue
+            if verdict.round < round and row.number not in self._unsure:
+                fault = self._faults.get(state)
+                known[state] = Known(
+                    verdict.verdict,
+                    fault is not None,
+                    None if fault is None else fault.better,
+                    None if fault is None else fault.outcome,
+                )
+        return known
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        judged: JudgedRuns = result.content
+        payload: JudgePayload = unit.payload
+        began = self.findings.clock()
+        verdicts: list[VerdictRow] = []
+        fresh: list[StateRow] = []
+        for own in judged.states:
+            row = self._states.get(own.state)
+            if row is None:
+                row = StateRow(len(self._states), own.state, run=own.run, step=own.step)
+                self._states[own.state] = row
+                fresh.append(row)
+            before = self._verdicts.get(row.number)
+            if before is not None and before.verdict != "UNKNOWN":
+                continue  # another batch of this round was first
+            verdict = own.verdict._replace(number=row.number, at=began + own.verdict.at)
+            self._verdicts[row.number] = verdict
+            verdicts.append(verdict)
+            if own.fault is None and verdict.is_bug:
+                self._unsure.add(row.number)
+                self.findings.mark_done(self._unsure_mark, str(row.number), 0.0, 0)
+        self.findings.add_states(fresh)
+        self.findings.add_verdicts(verdicts)
+        self.findings.add_faults(judged.faults)
+        self._remember(judged.faults)
+        blamed = self.findings.done("blamed")
+        for verdict in verdicts:
+            if verdict.is_bug and str(verdict.number) not in blamed:
+                self.findings.mark_done("blamed", str(verdict.number), 0.0, 0)
+        self.judged += len(payload.runs)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.judged, self.total
+
+
+__all__ = ["model_stages"]

@@ -1,0 +1,245 @@
+"""The work on a model: runs of the fuzzer, and verdicts and faults on the states of unsafe runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+from misstep.campaigns.rows import FaultRow, RunRow, Values, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.units import Result, Unit, Work
+from misstep.errors import MisstepError
+from misstep.policies.load import load_policy
+from misstep.safety.decider import Answer, Decider
+from misstep.safety.faults import Fault, StepReport, analyse
+from misstep.safety.fuzz import UnsafeRun, fuzz
+from misstep.safety.jani import system_of
+from misstep.safety.system import System
+from misstep.safety.witness import check_run, check_strategy
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
+
+FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
+LARGEST_STRATEGY = 2_000  # states; larger witnesses are checked, but not stored
+VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
+ANSWERS = {verdict: answer for answer, verdict in VERDICTS.items()}
+
+
+class FuzzPayload(NamedTuple):
+    first: int
+    count: int
+
+
+class Fuzzed(NamedTuple):
+    runs: tuple[RunRow, ...]  # unsafe ones
+    ends: dict[str, int]  # how all runs ended, and what happened on the way
+
+
+class Known(NamedTuple):
+    """A state that an earlier round has decided."""
+
+    verdict: str
+    fault: bool | None
+    better: int | None
+    outcome: Values | None
+
+
+class JudgePayload(NamedTuple):
+    oracle: str
+    round: int
+    runs: tuple[RunRow, ...]
+    known: Mapping[Values, Known]  # states of these runs
+
+
+class JudgedState(NamedTuple):
+    state: Values
+    run: int
+    step: int
+    verdict: VerdictRow  # its number is for the coordinator to say
+    fault: bool | None
+
+
+class JudgedRuns(NamedTuple):
+    states: tuple[JudgedState, ...]
+    faults: tuple[FaultRow, ...]
+
+
+class ModelWork(Work):
+    """A model and its policy."""
+
+    def __init__(
+        self, task: AnyTask, settings: Settings, policy: Any, batch_size: int | None
+    ) -> None:
+        assert isinstance(task, JaniTask)
+        self.task = task
+        self.settings = settings
+        self.own = settings.of_model
+        self._source = policy
+        self._batch_size = batch_size
+        self._calls_before = 0  # on engines that are forgotten
+        self._bind()
+
+    def _bind(self) -> None:
+        """The policy on an engine that has met no state."""
+        self.engine = self.task.new_engine()
+        self.policy = load_policy(
+            self._source, self.task, engine=self.engine, inapplicable=self.own.inapplicable
+        )
+        self.system: System[Values, str] = system_of(self.task, self.policy, self.engine)
+
+    def _rebind(self) -> None:
+        self._calls_before += self.system.native.policy_calls
+        self.policy.close()
+        self._bind()
+
+    def close(self) -> None:
+        self.policy.close()
+
+    def do(self, unit: Unit, resources: Mapping[str, Any]) -> Result:  # noqa: ARG002
+        began = perf_counter()
+        before = self._calls()
+        try:
+            if unit.job == "fuzz":
+                content: Any = self._fuzz(unit.payload)
+                limits: tuple[str, ...] = ()
+            else:
+                content, limits = self._judge(unit.payload)
+        except MisstepError as error:
+            error.where = error.where or self.task.name
+            raise
+        return Result(content, perf_counter() - began, self._calls() - before, (), limits)
+
+    def _calls(self) -> int:
+        return self._calls_before + self.system.native.policy_calls
+
+    # -- fuzzing ----------------------------------------------------------------------------------
+
+    def _fuzz(self, payload: FuzzPayload) -> Fuzzed:
+        if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
+            self._rebind()
+        settings = self.own.fuzzing(payload.count, self.settings.max_steps)
+        began = perf_counter()
+        found = fuzz(self.system, settings, seed=self.settings.seed, first=payload.first)
+        seconds = (perf_counter() - began) / payload.count
+        runs = []
+        for run in found.runs:
+            assert run.number is not None
+            labels = tuple(map(self.task.label_id, run.labels))
+            runs.append(RunRow(run.number, "unsafe", None, labels, run.states, seconds=seconds))
+        ends = {
+            **found.ends,
+            "unsafe starts": found.unsafe_starts,
+            "cut lookaheads": found.cut_lookaheads,
+        }
+        return Fuzzed(tuple(runs), ends)
+
+    # -- judging ----------------------------------------------------------------------------------
+
+    def _judge(self, payload: JudgePayload) -> tuple[JudgedRuns, tuple[str, ...]]:
+        """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
+        decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+        known = {state: self._report(state, own) for state, own in payload.known.items()}
+        better = {state: own.better for state, own in payload.known.items()}
+        new: dict[Values, JudgedState] = {}
+        faults: list[FaultRow] = []
+        began = perf_counter()
+        for row in payload.runs:
+            assert row.states is not None
+            labels = tuple(self.task.labels[label] for label in row.operators)
+            run = UnsafeRun(row.states, labels, row.number)
+            check_run(self.system, run)
+            report = analyse(
+                decider, run, self.own.within, largest=self.own.largest, known=known
+            )
+            for step in report.steps:
+                if step.state not in known:
+                    at = perf_counter() - began
+                    judged, instead = self._judged(decider, payload, row.number, step, at)
+                    new[step.state] = judged
+                    known[step.state] = step
+                    better[step.state] = instead
+                if step.fault is not None:
+                    label = self.task.label_id(step.label)
+                    faults.append(
+                        FaultRow(
+                            row.number,
+                            step.step,
+                            step.state,
+                            label,
+                            better[step.state],
+                            None,
+                            None,
+                            outcome=step.fault.outcome,
+                        )
+                    )
+        unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
+        limits = (f"{unknown} states were left open by the budget of the oracle",) if unknown else ()
+        return JudgedRuns(tuple(new.values()), tuple(faults)), limits
+
+    def _report(self, state: Values, own: Known) -> StepReport[Values, str]:
+        """What is known of a state, as if it had just been decided."""
+        fault = None
+        if own.fault and own.outcome is not None:
+            fault = Fault(state, "", self.own.within, own.outcome)
+        return StepReport(0, state, "", ANSWERS[own.verdict], own.fault, fault, None)
+
+    def _judged(
+        self,
+        decider: Decider[Values, str],
+        payload: JudgePayload,
+        run: int,
+        step: StepReport[Values, str],
+        at: float,
+    ) -> tuple[JudgedState, int | None]:
+        """The verdict, and what would have been better there."""
+        strategy = size = better = None
+        if step.safety is Answer.SAFE:
+            found = decider.strategy(step.state, self.own.within)
+            check_strategy(decider.system, found)  # no bug without a witness that holds
+            size = len(found)
+            better = self.task.label_id(found.labels[step.state])
+            if size <= LARGEST_STRATEGY:
+                strategy = tuple(
+                    (state, self.task.label_id(label)) for state, label in found.labels.items()
+                )
+        low, high = self._radius(step)
+        verdict = VerdictRow(
+            -1,
+            payload.oracle,
+            payload.round,
+            VERDICTS[step.safety],
+            "unsafe" if step.safety is Answer.SAFE else None,
+            low,
+            high,
+            source=payload.oracle if step.safety is not Answer.UNKNOWN else None,
+            strategy=strategy,
+            size=size,
+            expansions=step.effort.expansions,
+            evaluations=step.effort.evaluations,
+            seconds=step.effort.seconds,
+            at=at,
+        )
+        return JudgedState(step.state, run, step.step, verdict, step.is_fault), better
+
+    def _radius(self, step: StepReport[Values, str]) -> tuple[int | None, int | None]:
+        """Between which numbers the smallest radius lies that makes the state safe."""
+        smallest = step.smallest_radius
+        if smallest is None:
+            lost = step.safety is Answer.NOT_SAFE and self.own.within == math.inf
+            return (None, None) if lost else (0, None)
+        if smallest == math.inf:
+            return self.own.largest + 1, None
+        return int(smallest), int(smallest)
+
+
+__all__ = [
+    "FuzzPayload",
+    "Fuzzed",
+    "JudgePayload",
+    "JudgedRuns",
+    "JudgedState",
+    "Known",
+    "ModelWork",
+]

@@ -1,0 +1,125 @@
+"""Settings by the names that users give them: keywords of `misstep.test`, options of `misstep test`.
+
+Both have one flat list of names, and each name belongs to one place in the tree of settings. What is not given has
+the value of the file that was given, or else its default.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from misstep.campaigns.settings import (
+    MODEL,
+    PLANNING,
+    ModelSettings,
+    PlanningSettings,
+    Settings,
+)
+from misstep.errors import UsageError
+from misstep.fuzzing.settings import Settings as FuzzingSettings
+from misstep.fuzzing.settings import preset as fuzzing_preset
+from misstep.tasks.parameters import did_you_mean
+
+
+class Place(NamedTuple):
+    """Where an option goes: a table of the tree, and the name there."""
+
+    table: str  # "" for the root
+    name: str
+
+
+COMMON = {name: Place("", name) for name in ("oracle", "seed", "max_steps", "fault_budget")}
+OF_PLANNING = {
+    **{name: Place("planning", name) for name in ("objective", "chunk", "round", "isolate")},
+    "require_solved": Place("planning", "require_solved"),
+    "fuzz": Place("fuzzing", "bias"),
+    "pool": Place("fuzzing", "max_states"),
+    "walk_length": Place("fuzzing", "max_walk_length"),
+    "fuzz_time": Place("fuzzing", "time_limit"),
+    **{
+        name: Place("fuzzing", name)
+        for name in (
+            "min_weight",
+            "estimate",
+            "state_budget",
+            "expansion_budget",
+            "novelty",
+            "dead_ends",
+            "patience",
+        )
+    },
+}
+OF_MODELS = {
+    name: Place("model", name)
+    for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
+}
+PRESET = "preset"  # fuzzing as in a paper, to begin with
+
+
+def make_settings(
+    world: str, policy: str, options: Mapping[str, Any], base: Settings | None = None
+) -> Settings:
+    """The settings that the options ask for; `base` has the values of what is not given."""
+    places = {**COMMON, **(OF_PLANNING if world == PLANNING else OF_MODELS)}
+    known = [*places, *([PRESET] if world == PLANNING else [])]
+    changes: dict[str, dict[str, Any]] = {"": {}, "planning": {}, "fuzzing": {}, "model": {}}
+    for option, value in options.items():
+        if option == PRESET and world == PLANNING:
+            continue
+        if option not in places:
+            other = option in OF_PLANNING or option in OF_MODELS or option == PRESET
+            kind = "a planning task" if world == PLANNING else "a model"
+            raise UsageError(
+                f"{option} is no option of {kind}" if other else f"no option {option!r}",
+                expected="one of " + ", ".join(known),
+                hint=did_you_mean(option, known),
+            )
+        place = places[option]
+        changes[place.table][place.name] = value
+    if base is not None and base.world != world:
+        raise UsageError(
+            f"the settings are of a {base.world} campaign", expected=f"settings of {world}"
+        )
+    if world == PLANNING:
+        own = PlanningSettings() if base is None else base.of_planning
+        fuzzing = fuzzing_preset(options[PRESET]) if options.get(PRESET) else own.fuzzing
+        changes["planning"]["fuzzing"] = _changed(fuzzing, changes["fuzzing"])
+        changes[""]["planning"] = _changed(own, changes["planning"])
+    else:
+        if "radius" in changes["model"]:
+            changes["model"]["radius"] = str(changes["model"]["radius"])
+        model = ModelSettings() if base is None else base.of_model
+        changes[""]["model"] = _changed(model, changes["model"])
+    root = Settings(policy, world) if base is None else dataclasses.replace(base, policy=policy)
+    if changes[""].get("oracle", "given") in ("", None):
+        raise UsageError("the oracle is empty", expected="the spec of an oracle")
+    return _changed(root, changes[""])
+
+
+def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
+    try:
+        return dataclasses.replace(settings, **changes)
+    except UsageError as error:
+        error.what = _in_users_words(error.what, settings)
+        raise
+
+
+def _in_users_words(text: str, settings: Any) -> str:
+    """An error names the option that was given, not its place in the tree."""
+    table = "fuzzing" if isinstance(settings, FuzzingSettings) else None
+    for option, place in OF_PLANNING.items():
+        if place.table == table and text.startswith(f"{place.name} is "):
+            return text.replace(place.name, option, 1)
+    return text
+
+
+def split_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Without those that were not given."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+WORLD_OPTIONS = {PLANNING: (*OF_PLANNING, PRESET), MODEL: tuple(OF_MODELS)}
+
+__all__ = ["COMMON", "OF_MODELS", "OF_PLANNING", "WORLD_OPTIONS", "make_settings", "split_options"]

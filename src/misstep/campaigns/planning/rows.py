@@ -1,0 +1,92 @@
+"""Between the nouns of the oracles and the rows of the store."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from misstep.campaigns.rows import RunRow, VerdictRow
+from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.oracles.values import PolicyCost, cost_of_run
+from misstep.oracles.verdict import Verdict
+from misstep.oracles.witness import derivation_steps
+from misstep.runs.runner import Trace
+from misstep.tasks.task import State, Task
+
+
+def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> RunRow:
+    return RunRow(
+        number,
+        trace.outcome,
+        trace.cost,
+        tuple(trace.operators),
+        None,
+        named,
+        trace.message,
+        seconds,
+    )
+
+
+def trace_of(task: Task, state: State, run: RunRow) -> Trace:
+    """The run as it was."""
+    states = [state]
+    for operator in run.operators:
+        states.append(task.apply(states[-1], operator))
+    return Trace(run.outcome, states, list(run.operators), run.cost or 0, run.message)
+
+
+def cost_of(run: RunRow) -> PolicyCost:
+    return cost_of_run(run.outcome, run.cost or 0)
+
+
+def verdict_row(
+    task: Task,
+    number: int,
+    oracle: str,
+    round: int,
+    verdict: Verdict,
+    dominance: Dominance | None,
+    at: float,
+) -> VerdictRow:
+    return VerdictRow(
+        number=number,
+        oracle=oracle,
+        round=round,
+        verdict=verdict.status.value.upper(),
+        kind=None if verdict.kind is None else verdict.kind.value,
+        low=_finite(verdict.gap.low),
+        high=_finite(verdict.gap.high),
+        lower=_finite(verdict.lower_bound),
+        upper=_finite(verdict.upper_bound),
+        source=verdict.oracle,
+        plan=verdict.witness,
+        derivation=_derivation(task, verdict, dominance),
+        expansions=verdict.effort.expansions,
+        evaluations=verdict.effort.evaluations,
+        seconds=verdict.effort.seconds,
+        at=at,
+    )
+
+
+def _derivation(
+    task: Task, verdict: Verdict, dominance: Dominance | None
+) -> tuple[dict[str, Any], ...] | None:
+    """With the values of the factors that each jump rests on."""
+    if verdict.derivation is None:
+        return None
+    assert dominance is not None
+    steps = derivation_steps(task, verdict.derivation)
+    state = verdict.state
+    for step, record in zip(verdict.derivation.steps, steps, strict=True):
+        if step.operator is None:
+            parts = dominance.by_factor(dominated=step.state, dominating=state)
+            record["factors"] = [{"variables": list(p.variables), "value": p.value} for p in parts]
+        state = step.state
+    return tuple(steps)
+
+
+def _finite(cost: int | float) -> int | None:
+    return None if math.isinf(cost) else int(cost)
+
+
+__all__ = ["cost_of", "run_row", "trace_of", "verdict_row"]

@@ -1,0 +1,290 @@
+"""The stages of a planning task: pool, dominance, judge, blame.
+
+Judging goes in rounds. A chunk is a few states, a round a few chunks; both are settings, not numbers of workers. A
+chunk starts from what all rounds before it have found out about the task (`misstep.oracles.knowledge`) and never sees
+its siblings. Then one unit settles the round: it merges what the chunks have found and compares all states with
+each other. The last settling reads every verdict again: what was found for one state may decide another. So
+knowledge flows over the whole pool, and nothing depends on who worked when.
+
+Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at once,
+but for the last one, which may have been shorter; it is judged again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import count
+
+from misstep.campaigns.planning.work import (
+    BlamePayload,
+    Chunk,
+    ChunkState,
+    Judged,
+    Pooled,
+    PoolPayload,
+    SettlePayload,
+)
+from misstep.campaigns.rows import StateRow, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.tables import Findings, Snapshot
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.campaigns.view import whole_walk
+from misstep.oracles.grammar import needs_dominance
+from misstep.tasks.load import AnyTask
+
+POOL_UNIT = 25  # states at least; a larger pool is made in larger steps
+BLAME_UNIT = 10  # states
+SETTLED = -1  # the part of a round that its settling stores
+
+
+def planning_stages(
+    task: AnyTask, findings: Findings, settings: Settings, oracles: Sequence[str]
+) -> Iterator[Stage]:
+    yield PoolStage(findings, settings)
+    if "left alone" in findings.done(PoolStage.name):
+        return
+    for oracle in oracles:
+        if needs_dominance(oracle):
+            yield DominanceStage(findings)
+        yield JudgeStage(findings, settings, oracle)
+        yield BlameStage(findings, settings, oracle)
+
+
+def pool_key(states: int) -> str:
+    """The mark of a pool that is finished."""
+    return f"up to {states} states"
+
+
+class PoolStage(Stage):
+    """The fuzzer makes the states to test."""
+
+    name = "pool"
+    title = "fuzzing"
+
+    def __init__(self, findings: Findings, settings: Settings) -> None:
+        super().__init__(findings)
+        self.settings = settings.of_planning
+        self.wanted = self.settings.fuzzing.max_states
+        self.spent = 0.0
+        self.size = findings.state_count()
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        while not self.findings.done(self.name) & {pool_key(self.wanted), "left alone"}:
+            known = self.findings.states()
+            steps = max(POOL_UNIT, len(known) // 2)
+            payload = PoolPayload(known, steps, self.spent)
+            # Keys count units, not states: two units may end with the same number of them.
+            key = f"{len(self.findings.done(self.name))} after {len(known)}"
+            yield [Unit(self.findings.name, self.name, key, "pool", payload)]
+
+    def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
+        pooled: Pooled = result.content
+        self.findings.add_states(pooled.fresh)
+        self.spent += result.seconds
+        self.size += len(pooled.fresh)
+        if pooled.left_alone:
+            self.findings.mark_done(self.name, "left alone", 0.0, 0)
+        elif pooled.finished:
+            self.findings.mark_done(self.name, pool_key(self.wanted), 0.0, 0)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.size, self.wanted
+
+
+class DominanceStage(Stage):
+    """The dominance function of the task, or why there is none; computed once, and stored."""
+
+    name = "dominance"
+    title = "comparing variables"
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        if self.findings.dominance() is None:
+            yield [Unit(self.findings.name, self.name, "all", "dominance")]
+
+    def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
+        found: bytes | str = result.content
+        if isinstance(found, str):
+            self.findings.set_dominance(None, found)
+        else:
+            self.findings.set_dominance(found)
+
+    def lost(self, unit: Unit, why: str) -> Result | None:  # noqa: ARG002
+        if "memory" not in why:
+            return None
+        return Result(why, remarks=(f"no dominance function: {why}",))
+
+
+class JudgeStage(Stage):
+    """Runs of the policy and verdicts of one oracle."""
+
+    title = "judging"
+
+    def __init__(self, findings: Findings, settings: Settings, oracle: str) -> None:
+        super().__init__(findings)
+        self.settings = settings.of_planning
+        self.oracle = oracle
+        self.name = f"judge {oracle}"
+        self.size = findings.state_count()
+        self.tested = 0
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        states = self.findings.states()
+        self.size = len(states)
+        self.tested = len(self.findings.verdicts(self.oracle))
+        done = self.findings.done(self.name)
+        if final_key(len(states)) in done:
+            return
+        chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
+        resources: dict[str, object] = {"dominance": self.findings.dominance()}
+        runs = {run.number: run for run in self.findings.runs()}  # that another oracle has asked for
+        for number in count():
+            members = states[number * width : (number + 1) * width]
+            if not members:
+                break
+            if round_key(number, len(members)) in done:
+                continue
+            base = self._base(number)
+            units = []
+            for part, first in enumerate(range(0, len(members), chunk)):
+                own = members[first : first + chunk]
+                key = f"{number}.{part} of {len(members)}"
+                if key not in done:
+                    payload = Chunk(
+                        self.oracle,
+                        number,
+                        part,
+                        tuple(
+                            ChunkState(s.number, s.state, whole_walk(states, s), runs.get(s.number))
+                            for s in own
+                        ),
+                    )
+                    units.append(self._unit(key, "judge", payload, {**resources, "base": base}))
+            if units:
+                yield units
+            if not self.settings.isolate:
+                last = (number + 1) * width >= len(states)
+                yield [self._settle(number, members, states if last else (), base, resources)]
+
+    def _base(self, number: int) -> Snapshot | None:
+        return self.findings.knowledge(self.oracle, number - 1).get(SETTLED)
+
+    def _settle(
+        self,
+        number: int,
+        members: Sequence[StateRow],
+        read: Sequence[StateRow],
+        base: Snapshot | None,
+        resources: dict[str, object],
+    ) -> Unit:
+        """Of one round; of the last one with all states, whose verdicts are to be read again."""
+        parts = self.findings.knowledge(self.oracle, number)
+        parts.pop(SETTLED, None)
+        runs = {run.number: run for run in self.findings.runs()} if read else {}
+        known = {row.number: row for row in self.findings.verdicts(self.oracle)} if read else {}
+        payload = SettlePayload(
+            self.oracle,
+            number,
+            tuple(parts.values()),
+            tuple((row, runs[row.number], known[row.number]) for row in read),
+        )
+        key = round_key(number, len(members))
+        return self._unit(key, "settle", payload, {**resources, "base": base})
+
+    def _unit(self, key: str, job: str, payload: object, resources: dict[str, object]) -> Unit:
+        return Unit(self.findings.name, self.name, key, job, payload, resources)
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        findings = self.findings
+        judged: Judged = result.content
+        began = findings.clock()
+        findings.add_runs(judged.runs)
+        findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
+        if unit.job == "judge":
+            chunk: Chunk = unit.payload
+            self.tested += len(judged.verdicts)
+            if judged.knowledge is not None:
+                findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)
+            return
+        settled: SettlePayload = unit.payload
+        assert judged.knowledge is not None
+        findings.set_knowledge(self.oracle, settled.round, SETTLED, judged.knowledge)
+        # The round before is kept: if the pool grows, this round may have to be judged again.
+        findings.forget_knowledge(self.oracle, before=settled.round - 1, parts=settled.round)
+        if settled.read:
+            findings.mark_done(self.name, final_key(len(settled.read)), 0.0, 0)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.tested, self.size
+
+
+def round_key(number: int, size: int) -> str:
+    return f"{number} settled at {size}"
+
+
+def final_key(states: int) -> str:
+    return f"{states} states"
+
+
+class BlameStage(Stage):
+    """A plan for bugs that are proven without one, and the decisions to blame."""
+
+    title = "blaming"
+
+    def __init__(self, findings: Findings, settings: Settings, oracle: str) -> None:
+        super().__init__(findings)
+        self.settings = settings
+        self.oracle = oracle
+        self.name = f"blame {oracle}"
+        self.blamed = 0
+        self.bugs = 0
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        done = self.findings.done(self.name)
+        already = self.findings.done("blamed")
+        bugs = [row for row in self.findings.verdicts(self.oracle) if row.is_bug]
+        groups: dict[int, list[VerdictRow]] = {}
+        for row in bugs:
+            groups.setdefault(row.number // BLAME_UNIT, []).append(row)
+        open_groups = {number: rows for number, rows in groups.items() if str(number) not in done}
+        self.bugs = len(bugs)
+        self.blamed = self.bugs - sum(map(len, open_groups.values()))
+        if not open_groups:
+            return
+        runs = {run.number: run for run in self.findings.runs()}
+        states = self.findings.states()
+        base = self._knowledge(len(states))
+        units = []
+        for number, rows in open_groups.items():
+            members = tuple((states[r.number], runs[r.number], r) for r in rows)
+            blamed = frozenset(r.number for r in rows if str(r.number) in already)
+            payload = BlamePayload(self.oracle, members, blamed)
+            resources = {"dominance": self.findings.dominance(), "base": base}
+            units.append(
+                Unit(self.findings.name, self.name, str(number), "blame", payload, resources)
+            )
+        yield units
+
+    def _knowledge(self, states: int) -> Snapshot | None:
+        """Of the last round."""
+        own = self.settings.of_planning
+        last = (states - 1) // (own.chunk * own.round)
+        return self.findings.knowledge(self.oracle, last).get(SETTLED)
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        payload: BlamePayload = unit.payload
+        improved, faults = result.content
+        began = self.findings.clock()
+        self.findings.add_verdicts([row._replace(at=min(row.at, began)) for row in improved])
+        self.blamed += len(payload.members)
+        if self.settings.fault_budget is None:
+            return
+        self.findings.add_faults(faults)
+        for _, _, row in payload.members:
+            if row.number not in payload.blamed:
+                self.findings.mark_done("blamed", str(row.number), 0.0, 0)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.blamed, self.bugs
+
+
+__all__ = ["planning_stages", "pool_key"]

@@ -1,0 +1,194 @@
+"""The numbers of a campaign, the same for both worlds, read from what is stored."""
+
+from __future__ import annotations
+
+import html
+from collections import Counter
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from misstep.campaigns.records import KINDS, interval_text
+from misstep.campaigns.rows import RunRow, VerdictRow
+from misstep.campaigns.settings import PLANNING, Settings
+from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
+from misstep.campaigns.view import rank
+
+COUNTS = ("states", "tested", "solved", "bugs", "optimal", "unknown", "errors", "faults")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts over all tasks, and those of each task."""
+
+    campaign: str | None  # the folder
+    world: str
+    policy: str
+    oracles: list[str]
+    finished: bool  # nothing is left to do
+    tasks: int = 0
+    states: int = 0  # in the pool; of a model: on unsafe runs
+    tested: int = 0
+    solved: int = 0  # states from which the policy reaches the goal
+    runs: int = 0  # of the policy
+    outcomes: dict[str, int] = field(default_factory=dict)  # how they ended
+    bugs: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("total", *KINDS), 0))
+    optimal: int = 0  # proven to be no bug
+    unknown: int = 0
+    errors: int = 0  # states from which the policy crashed or answered nonsense
+    faults: int = 0  # distinct decisions that are to blame
+    radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
+    policy_calls: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)  # of work, by stage
+    remarks: list[str] = field(default_factory=list)
+    by_task: dict[str, dict[str, int]] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def lines(self) -> list[tuple[str, str]]:
+        """For people: names and texts."""
+        bugs = ", ".join(f"{self.bugs[kind]} {kind}" for kind in KINDS if self.bugs[kind])
+        shown = [("tested", f"{self.tested} of {self.states} states on {self.tasks} task(s)")]
+        if self.world == PLANNING:
+            shown.append(("solved", str(self.solved)))
+        else:
+            unsafe = self.outcomes.get("unsafe", 0)
+            shown.append(("unsafe", f"{unsafe} of {self.runs} runs"))
+        shown.append(("bugs", str(self.bugs["total"]) + (f" ({bugs})" if bugs else "")))
+        if self.radii:
+            radii = ", ".join(f"{count} with {radius}" for radius, count in self.radii.items())
+            shown.append(("avoidable", f"{radii} deviation(s)"))
+        shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
+        shown.append(("unknown", str(self.unknown)))
+        if self.faults:
+            shown.append(("faults", f"{self.faults} decision(s) to blame"))
+        if self.errors:
+            shown.append(("errors", f"{self.errors} (the policy crashed, or answered nonsense)"))
+        return shown
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.lines())
+        return "\n".join(f"{name:<{width}}  {text}" for name, text in self.lines())
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in self.lines()
+        )
+        return f"<table>{cells}</table>"
+
+
+def summarise(content: Content, settings: Settings) -> Summary:
+    store = content.store
+    counter = _Counter(settings.world)
+    oracles: dict[str, None] = {settings.oracle: None}
+    with store.snapshot():
+        for name in content.task_names():
+            findings = content.findings(name)
+            oracles.update(dict.fromkeys(findings.oracles()))
+            counter.add(findings)
+        seconds = store.rows("SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage")
+        events = content.events()
+        identity = content.policy
+        finished = bool(store.rows("SELECT 1 FROM meta WHERE key = 'finished' AND value = '1'"))
+    stages: Counter[str] = Counter()
+    for stage, spent, _ in seconds:
+        stages[stage.split(" ")[0]] += spent
+    said = Counter(
+        (f"{event.task}: " if event.task else "") + event.text
+        for event in events
+        if event.kind in (REMARK, LIMIT)
+    )
+    remarks = [text if times == 1 else f"{text} ({times} times)" for text, times in said.items()]
+    return Summary(
+        campaign=None if store.folder is None else str(store.folder),
+        world=settings.world,
+        policy=settings.policy if identity is None else identity.spec,
+        oracles=list(oracles),
+        finished=finished,
+        policy_calls=sum(calls for _, _, calls in seconds),
+        seconds={stage: round(spent, 3) for stage, spent in stages.items() if spent},
+        remarks=[*counter.remarks, *remarks],
+        **counter.totals(),
+    )
+
+
+class _Counter:
+    """Adds up what stands in the tables of each task."""
+
+    def __init__(self, world: str) -> None:
+        self.world = world
+        self.by_task: dict[str, dict[str, int]] = {}
+        self.kinds = dict.fromkeys(("total", *KINDS), 0)
+        self.outcomes: Counter[str] = Counter()
+        self.radii: Counter[str] = Counter()
+        self.runs = 0
+        self.remarks: list[str] = []
+
+    def add(self, findings: Findings) -> None:
+        best: dict[int, VerdictRow] = {}
+        for verdict in findings.verdicts():
+            known = best.get(verdict.number)
+            if known is None or rank(verdict) > rank(known):
+                best[verdict.number] = verdict
+        runs = findings.runs()
+        own = dict.fromkeys(COUNTS, 0)
+        own["states"] = findings.state_count()
+        own["tested"] = len(best)
+        own["faults"] = len({(f.state, f.decision) for f in findings.faults()})
+        for verdict in best.values():
+            own["optimal"] += verdict.verdict in ("OPTIMAL", "NOT A BUG")
+            own["unknown"] += verdict.verdict == "UNKNOWN"
+            if verdict.is_bug:
+                own["bugs"] += 1
+                self.kinds["total"] += 1
+                self.kinds[verdict.kind or "unclassified"] += 1
+                if verdict.kind == "unsafe":
+                    self.radii[interval_text((verdict.low, verdict.high))] += 1
+        if self.world == PLANNING:
+            self._count_runs(findings.name, runs, own)
+        else:
+            self._count_fuzzed(findings)
+        self.by_task[findings.name] = own
+
+    def _count_runs(self, name: str, runs: list[RunRow], own: dict[str, int]) -> None:
+        self.runs += len(runs)
+        self.outcomes.update(run.outcome for run in runs)
+        own["solved"] = sum(run.outcome == "goal" for run in runs)
+        failed = [run for run in runs if run.outcome == "error"]
+        own["errors"] = len(failed)
+        if failed:
+            text = failed[0].message or "no message"
+            self.remarks.append(f"{name}: the policy failed in {len(failed)} runs: {text}")
+
+    def _count_fuzzed(self, findings: Findings) -> None:
+        starts = cut = 0
+        for _, runs, ends in findings.fuzzed():
+            starts += ends.pop("unsafe starts", 0)
+            cut += ends.pop("cut lookaheads", 0)
+            self.runs += runs
+            self.outcomes.update(ends)
+        if starts:
+            self.remarks.append(
+                f"{findings.name}: {starts} runs were unsafe before the first step"
+            )
+        if cut:
+            self.remarks.append(
+                f"{findings.name}: {cut} lookaheads met as many states as they may with no closest one among them and "
+                "went on from one of the closest; --lookahead-cap N lets them look further"
+            )
+
+    def totals(self) -> dict[str, Any]:
+        summed = {name: sum(own[name] for own in self.by_task.values()) for name in COUNTS}
+        return {
+            **{name: summed[name] for name in COUNTS if name != "bugs"},
+            "tasks": len(self.by_task),
+            "runs": self.runs,
+            "outcomes": {name: number for name, number in self.outcomes.items() if number},
+            "bugs": self.kinds,
+            "radii": dict(sorted(self.radii.items())),
+            "by_task": self.by_task,
+        }
+
+
+__all__ = ["Summary", "summarise"]

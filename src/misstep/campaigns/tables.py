@@ -1,0 +1,295 @@
+"""What stands in the store, table by table: the content of a campaign, and what was found.
+
+`Content` holds what a campaign is about and how far it is; `Findings` holds what was found on one task.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from time import time
+from typing import Any, NamedTuple
+
+from misstep.campaigns.database import AGAIN
+from misstep.campaigns.rows import (
+    Event,
+    FaultRow,
+    RunRow,
+    StateRow,
+    VerdictRow,
+    clean,
+    decoded,
+)
+from misstep.campaigns.store import Store
+from misstep.errors import InputFormatError, UsageError
+from misstep.tasks.load import AnyTask, rebuild_task
+
+REMARK, LIMIT = "remark", "limit"
+
+
+class PolicyIdentity(NamedTuple):
+    spec: str
+    digest: str
+
+
+class Content:
+    """Tasks, policy, events."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._tasks: dict[str, AnyTask] = {}
+
+    # -- tasks ------------------------------------------------------------------------------------
+
+    def add_task(self, task: AnyTask) -> None:
+        """Keep the task with all that is needed to replay it. Adding it again changes nothing."""
+        known = self.store.rows("SELECT digest FROM tasks WHERE name = ?", task.name)
+        if known:
+            if known[0][0] != task.digest:
+                raise InputFormatError(
+                    f"the task {task.name} is not the one that the campaign began with",
+                    where=self.store.where,
+                    hint="its files were changed: start a new campaign, or give the task another name",
+                )
+            return
+        row = (None, task.name, task.world, task.digest, _packed(task.source))
+        self.store.insert("tasks", [row])
+
+    def task_names(self) -> list[str]:
+        return [name for (name,) in self.store.rows("SELECT name FROM tasks ORDER BY id")]
+
+    def task_id(self, name: str) -> int:
+        return int(self._task_row(name, "id")[0])
+
+    def task(self, name: str) -> AnyTask:
+        """The task, rebuilt from the database alone."""
+        if name not in self._tasks:
+            digest, packed = self._task_row(name, "digest, source")
+            try:
+                task = rebuild_task(_unpacked(packed))
+            except (ValueError, KeyError, TypeError, zlib.error) as error:
+                raise self._damaged(name, str(error)) from error
+            task.name = name
+            if task.digest != digest:
+                raise self._damaged(name, "its files are not what they were")
+            self._tasks[name] = task
+        return self._tasks[name]
+
+    def _damaged(self, name: str, why: str) -> InputFormatError:
+        return InputFormatError(
+            f"the database is damaged: the task {name}: {why}", where=self.store.path, hint=AGAIN
+        )
+
+    def _task_row(self, name: str, columns: str) -> tuple[Any, ...]:
+        found = self.store.rows(f"SELECT {columns} FROM tasks WHERE name = ?", name)
+        if not found:
+            raise UsageError(
+                f"the campaign has no task {name}",
+                where=self.store.where,
+                expected="one of " + ", ".join(self.task_names()[:10]),
+            )
+        return found[0]
+
+    def findings(self, task: str) -> Findings:
+        return Findings(self.store, self.task_id(task), task)
+
+    # -- the policy -------------------------------------------------------------------------------
+
+    @property
+    def policy(self) -> PolicyIdentity | None:
+        found = self.store.rows("SELECT spec, digest FROM policy")
+        return PolicyIdentity(*found[0]) if found else None
+
+    def set_policy(self, spec: str, digest: str) -> None:
+        """Keep which policy is tested. A policy that has changed since is refused."""
+        known = self.policy
+        if known is None:
+            self.store.insert("policy", [(spec, digest)])
+        elif known.spec != spec:
+            raise InputFormatError(
+                f"the policy {spec} is not the one that the campaign began with ({known.spec})",
+                where=self.store.where,
+                hint="start a new campaign for it",
+            )
+        elif known.digest != digest:
+            raise InputFormatError(
+                f"the policy {spec} has changed since the campaign began",
+                where=self.store.where,
+                hint="start a new campaign for it",
+            )
+
+    # -- events -----------------------------------------------------------------------------------
+
+    def add_event(self, kind: str, text: str, task: str | None = None) -> None:
+        self.store.insert("events", [(None, time(), kind, task, clean(text))])
+
+    def events(self) -> list[Event]:
+        query = "SELECT time, kind, task, text FROM events ORDER BY id"
+        return [Event(*row) for row in self.store.rows(query)]
+
+
+class Snapshot(NamedTuple):
+    """Knowledge as it is stored: its bytes, and how many of its states are compared with each other."""
+
+    compared: int
+    content: bytes
+
+
+class Findings:
+    """The states, runs, verdicts and faults of one task, and the units that are done."""
+
+    def __init__(self, store: Store, task: int, name: str) -> None:
+        self.store = store
+        self.task = task
+        self.name = name
+
+    # -- units ------------------------------------------------------------------------------------
+
+    def done(self, stage: str) -> set[str]:
+        """The keys of the units of a stage that are stored."""
+        query = "SELECT key FROM units WHERE task = ? AND stage = ?"
+        return {key for (key,) in self.store.rows(query, self.task, stage)}
+
+    def mark_done(self, stage: str, key: str, seconds: float, policy_calls: int) -> None:
+        self.store.insert("units", [(self.task, stage, key, seconds, policy_calls)])
+
+    def forget_stage(self, stage: str) -> None:
+        self.store.execute("DELETE FROM units WHERE task = ? AND stage = ?", self.task, stage)
+
+    def clock(self) -> float:
+        """Seconds of all units that are stored: the time of the task, whoever worked and when."""
+        query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
+        return float(self.store.rows(query, self.task)[0][0])
+
+    # -- states and runs --------------------------------------------------------------------------
+
+    def add_states(self, rows: Sequence[StateRow]) -> None:
+        """Their numbers go on where those of the task end."""
+        size = self.state_count()
+        for place, row in enumerate(rows, size):
+            if row.number != place:
+                raise UsageError(
+                    f"state {row.number} of {self.name} comes out of order",
+                    where=self.store.path,
+                    expected=f"number {place}",
+                )
+        self.store.insert("states", [(self.task, *row.encoded()) for row in rows])
+
+    def state_count(self) -> int:
+        query = "SELECT coalesce(max(number) + 1, 0) FROM states WHERE task = ?"
+        return int(self.store.rows(query, self.task)[0][0])
+
+    def states(self) -> list[StateRow]:
+        return self._read(StateRow.decoded, "states", "number")
+
+    def add_runs(self, rows: Iterable[RunRow]) -> None:
+        """Runs that are stored stay: a run is the same whoever makes it again."""
+        self.store.insert("runs", [(self.task, *row.encoded()) for row in rows], "ignore")
+
+    def runs(self) -> list[RunRow]:
+        return self._read(RunRow.decoded, "runs", "number")
+
+    # -- verdicts and faults ----------------------------------------------------------------------
+
+    def add_verdicts(self, rows: Iterable[VerdictRow]) -> None:
+        """A verdict of an oracle takes the place of the one it gave before."""
+        self.store.insert("verdicts", [(self.task, *row.encoded()) for row in rows], "replace")
+
+    def verdicts(self, oracle: str | None = None) -> list[VerdictRow]:
+        """In the order of the states; of one oracle, or of all that have judged."""
+        found = self._read(VerdictRow.decoded, "verdicts", "number, rowid")
+        return [row for row in found if oracle is None or row.oracle == oracle]
+
+    def oracles(self) -> list[str]:
+        """Those that have judged, in the order in which they did."""
+        query = "SELECT oracle FROM verdicts WHERE task = ? GROUP BY oracle ORDER BY min(rowid)"
+        return [spec for (spec,) in self.store.rows(query, self.task)]
+
+    def add_faults(self, rows: Iterable[FaultRow]) -> None:
+        self.store.insert("faults", [(self.task, *row.encoded()) for row in rows], "replace")
+
+    def forget_faults(self) -> None:
+        self.store.execute("DELETE FROM faults WHERE task = ?", self.task)
+
+    def faults(self) -> list[FaultRow]:
+        return self._read(FaultRow.decoded, "faults", "run, step")
+
+    def _read(self, decode: Any, table: str, order: str) -> list[Any]:
+        query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
+        where = self.store.path
+        return [decoded(decode, row[1:], where) for row in self.store.stream(query, self.task)]
+
+    # -- what units hand on -----------------------------------------------------------------------
+
+    def set_dominance(self, tables: bytes | None, problem: str | None = None) -> None:
+        """Keep the dominance function, or why there is none: what was derived from it can be checked."""
+        packed = None if tables is None else zlib.compress(tables)
+        self.store.insert("dominance", [(self.task, packed, problem)])
+
+    def dominance(self) -> bytes | str | None:
+        """The tables, or why there are none; None: nobody has tried."""
+        query = "SELECT tables, problem FROM dominance WHERE task = ?"
+        found = self.store.rows(query, self.task)
+        if not found:
+            return None
+        packed, problem = found[0]
+        if packed is None:
+            return str(problem)
+        try:
+            return zlib.decompress(packed)
+        except (zlib.error, TypeError) as error:
+            raise InputFormatError(
+                f"the database is damaged: the dominance function of {self.name}: {error}",
+                where=self.store.path,
+                hint=AGAIN,
+            ) from error
+
+    def set_knowledge(self, oracle: str, round: int, part: int, own: Snapshot) -> None:
+        row = (self.task, oracle, round, part, own.compared, own.content)
+        self.store.insert("knowledge", [row], "replace")
+
+    def knowledge(self, oracle: str, round: int) -> dict[int, Snapshot]:
+        """What a round has stored, by part."""
+        query = "SELECT part, compared, content FROM knowledge WHERE task = ? AND oracle = ? AND round = ?"
+        rows = self.store.rows(query + " ORDER BY part", self.task, oracle, round)
+        return {part: Snapshot(compared, content) for part, compared, content in rows}
+
+    def forget_knowledge(self, oracle: str, *, before: int | None = None, parts: int | None = None) -> None:
+        """Rounds before one, or the parts (not what was made of them) of one."""
+        if before is not None:
+            self.store.execute(
+                "DELETE FROM knowledge WHERE task = ? AND oracle = ? AND round < ?",
+                *(self.task, oracle, before),
+            )
+        if parts is not None:
+            self.store.execute(
+                "DELETE FROM knowledge WHERE task = ? AND oracle = ? AND round = ? AND part >= 0",
+                *(self.task, oracle, parts),
+            )
+
+    # -- runs of the fuzzer of models -------------------------------------------------------------
+
+    def add_fuzzed(self, first: int, runs: int, ends: dict[str, int]) -> None:
+        self.store.insert("fuzzed", [(self.task, first, runs, json.dumps(ends))])
+
+    def fuzzed(self) -> Iterator[tuple[int, int, dict[str, int]]]:
+        """First run, number of runs and how they ended, batch by batch."""
+        query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
+        for first, runs, ends in self.store.rows(query, self.task):
+            yield first, runs, decoded(lambda row: dict(json.loads(row[0])), [ends], self.store.path)
+
+
+def _packed(source: dict[str, Any]) -> bytes:
+    files = {name: base64.b64encode(text).decode() for name, text in source["files"].items()}
+    return zlib.compress(json.dumps({**source, "files": files}).encode())
+
+
+def _unpacked(packed: bytes) -> dict[str, Any]:
+    source = json.loads(zlib.decompress(packed))
+    source["files"] = {name: base64.b64decode(text) for name, text in source["files"].items()}
+    return dict(source)
+
+
+__all__ = ["LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]

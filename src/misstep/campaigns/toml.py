@@ -1,0 +1,84 @@
+"""Settings of a campaign as TOML: a small writer, and the standard reader.
+
+The standard library reads TOML (since Python 3.11) and does not write it. Settings are tables, lists, strings,
+numbers and truth values, which takes a page to write. TOML has no "nothing": whoever writes settings finds a word for it.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from misstep.errors import InputFormatError, UsageError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Tree = Mapping[str, Any]
+
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def to_toml(settings: Tree) -> str:
+    return "\n".join(_table(settings, ())).strip("\n") + "\n"
+
+
+def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
+    try:
+        settings: dict[str, Any] = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputFormatError(f"not TOML: {error}", where=where) from error
+    return settings
+
+
+def _table(settings: Tree, path: tuple[str, ...]) -> Iterator[str]:
+    # What stands after the header of an inner table belongs to that table: plain settings go first.
+    tables = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            tables[key] = value
+        else:
+            yield f"{_key(key)} = {_value(value, key)}"
+    for key, value in tables.items():
+        yield f"\n[{'.'.join(map(_key, (*path, key)))}]"
+        yield from _table(value, (*path, key))
+
+
+def _key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else _string(key)
+
+
+def _string(text: str) -> str:
+    def escape(character: str) -> str:
+        if character in _ESCAPES:
+            return _ESCAPES[character]
+        if ord(character) < 0x20 or ord(character) == 0x7F:
+            return f"\\u{ord(character):04x}"
+        return character
+
+    return '"' + "".join(map(escape, text)) + '"'
+
+
+def _value(value: Any, key: str) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)  # inf, nan and exponents are written alike in both languages
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(item, key) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_key(k)} = {_value(v, k)}" for k, v in value.items()) + "}"
+    raise UsageError(
+        f"the setting {key} is {value!r}",
+        expected="a string, number, truth value, list or table",
+    )
+
+
+__all__ = ["Tree", "from_toml", "to_toml"]

@@ -1,0 +1,391 @@
+"""Who computes units: this process, or local processes.
+
+Both take one unit at a time and hand back its result. A process gets the task, the settings and larger things once and
+keeps them. A policy that exists only in memory reaches a process by forking; everything else starts in a new
+interpreter, because threads and connections of a policy do not survive a fork.
+
+Limits are enforced where the work is done: an alarm interrupts a unit whose time is up, wherever it is, and a process
+with a memory limit gets an error from the system. Neither is a result: the unit is not done.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from typing import Any, Protocol
+
+from misstep.campaigns.models.work import ModelWork
+from misstep.campaigns.planning.work import PlanningWork
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.units import Result, Unit, Work
+from misstep.errors import Interrupted, MisstepError, ToolError
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
+
+KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
+
+
+class OutOfTime(KeyboardInterrupt):
+    """The time for a unit is up. Nothing between here and the worker may take it for an error of its own."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """A unit that was not done, because a limit ended it."""
+
+    limit: str  # time or memory
+
+
+Outcome = Result | Lost | MisstepError
+
+
+@dataclass
+class Worker:
+    """Does units of any task of a campaign, one after the other."""
+
+    settings: Settings
+    policy: Any  # a spec, or the policy itself
+    batch_size: int | None = None
+    _works: OrderedDict[str, Work] = field(default_factory=OrderedDict)
+    _resources: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def do(self, unit: Unit, seconds: float | None = None) -> Outcome:
+        """The result of a unit, or why there is none. Other errors are bugs of ours and are raised."""
+        try:
+            with alarm(seconds):
+                resources = self._resources.setdefault(unit.task, {})
+                resources.update(unit.resources)
+                return self._work(unit.task, resources["task"]).do(unit, resources)
+        except OutOfTime:
+            self.forget(unit.task)  # interrupted in the middle of something
+            return Lost("time")
+        except MemoryError:
+            self.forget(unit.task)
+            return Lost("memory")
+        except MisstepError as error:
+            error.where = error.where or unit.task
+            return error
+
+    def _work(self, name: str, task: AnyTask) -> Work:
+        if name not in self._works:
+            while len(self._works) >= KEPT_TASKS:
+                self._works.popitem(last=False)[1].close()
+            make = ModelWork if isinstance(task, JaniTask) else PlanningWork
+            self._works[name] = make(task, self.settings, self.policy, self.batch_size)
+        self._works.move_to_end(name)
+        return self._works[name]
+
+    def forget(self, name: str) -> None:
+        if name in self._works:
+            self._works.pop(name).close()
+
+    def close(self) -> None:
+        for name in list(self._works):
+            self.forget(name)
+
+
+@contextmanager
+def alarm(seconds: float | None) -> Iterator[None]:
+    """Raises OutOfTime here when the time is up. Only the main thread can be interrupted."""
+    if seconds is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise OutOfTime
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+class Workers(ABC):
+    """Where units go. At most as many are under way as there are workers."""
+
+    @property
+    @abstractmethod
+    def idle(self) -> int:
+        """How many units may be submitted now."""
+
+    @abstractmethod
+    def submit(self, unit: Unit, seconds: float | None) -> None: ...
+
+    @abstractmethod
+    def next(self) -> tuple[Unit, Outcome]:
+        """Wait for a unit to end."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End all work at once; what is under way is lost."""
+
+
+class ThisProcess(Workers):
+    """The unit is done when its result is asked for."""
+
+    def __init__(self, worker: Worker) -> None:
+        self.worker = worker
+        self._unit: tuple[Unit, float | None] | None = None
+
+    @property
+    def idle(self) -> int:
+        return self._unit is None
+
+    def submit(self, unit: Unit, seconds: float | None) -> None:
+        self._unit = unit, seconds
+
+    def next(self) -> tuple[Unit, Outcome]:
+        assert self._unit is not None
+        unit, seconds = self._unit
+        self._unit = None
+        return unit, self.worker.do(unit, seconds)
+
+    def close(self) -> None:
+        self.worker.close()
+
+
+class _Child(Protocol):
+    """A process that works, however it was started."""
+
+    pid: int | None
+
+    def poll(self) -> int | None:
+        """Its exit code; None as long as it runs."""
+
+    def wait(self, timeout: float) -> object: ...
+
+    def terminate(self) -> None: ...
+
+    def kill(self) -> None: ...
+
+
+@dataclass
+class _Process:
+    child: _Child
+    connection: Connection
+    unit: Unit | None = None
+    sent: dict[str, dict[str, Any]] = field(default_factory=dict)  # task -> resources
+
+
+class Processes(Workers):
+    """Local processes, each with a worker of its own."""
+
+    def __init__(self, worker: Worker, count: int, memory_mb: int | None = None) -> None:
+        start = _start_new if isinstance(worker.policy, str) else _fork
+        self._processes: list[_Process] = []
+        try:
+            with _without_interrupts():
+                for _ in range(count):
+                    self._processes.append(start(worker, memory_mb))
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def idle(self) -> int:
+        return sum(own.unit is None for own in self._processes)
+
+    def submit(self, unit: Unit, seconds: float | None) -> None:
+        free = [own for own in self._processes if own.unit is None]
+        # One that knows the task already has less to do.
+        chosen = next((own for own in free if unit.task in own.sent), free[0])
+        known = chosen.sent.setdefault(unit.task, {})
+        new = {name: value for name, value in unit.resources.items() if known.get(name) is not value}
+        known.update(new)
+        chosen.unit = unit
+        try:
+            chosen.connection.send((replace(unit, resources=new), seconds))
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # it has ended, which `next` finds out
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ToolError(
+                f"cannot send work to another process: {error}", hint="use one process (--jobs 1)"
+            ) from error
+
+    def next(self) -> tuple[Unit, Outcome]:
+        busy = {own.connection: own for own in self._processes if own.unit is not None}
+        own = busy[wait(list(busy))[0]]  # type: ignore[index]
+        unit = own.unit
+        assert unit is not None
+        try:
+            outcome = own.connection.recv()
+        except (EOFError, ConnectionResetError):
+            _wait(own.child, 1)
+            raise self._ended(unit, own.child.poll()) from None
+        own.unit = None
+        if isinstance(outcome, BaseException) and not isinstance(outcome, MisstepError):
+            raise outcome
+        return unit, outcome
+
+    def _ended(self, unit: Unit, code: int | None) -> MisstepError:
+        if code == Interrupted.exit_code:
+            return Interrupted("stopped by the user")
+        how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+        return ToolError(
+            f"a process that tests ended by itself ({how})",
+            where=unit.task,
+            hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
+        )
+
+    def close(self) -> None:
+        for own in self._processes:
+            # A process that waits for work ends when its connection closes, and takes its policy along.
+            own.connection.close()
+            if own.unit is not None and own.child.poll() is None:
+                own.child.terminate()
+        for own in self._processes:
+            if not _wait(own.child, 5):
+                own.child.kill()
+                _wait(own.child, 5)
+        self._processes = []
+
+
+def _wait(child: _Child, seconds: float) -> bool:
+    """Whether the process has ended within that time."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(seconds)
+    return child.poll() is not None
+
+
+_MAIN = (
+    "import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:] = path; "
+    "from misstep.campaigns.workers import main; main(fd)"
+)
+
+
+def _start_new(worker: Worker, memory_mb: int | None) -> _Process:
+    """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        argument = json.dumps([theirs.fileno(), sys.path])
+        child = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, argument],
+            stdin=subprocess.DEVNULL,
+            pass_fds=[theirs.fileno()],
+        )
+    connection = Connection(ours.detach())
+    connection.send((worker, memory_mb, os.getpid()))
+    return _Process(child, connection)
+
+
+def main(fd: int) -> None:
+    """The program of a new interpreter."""
+    connection = Connection(fd)
+    try:
+        worker, memory_mb, parent = connection.recv()
+    except (EOFError, ConnectionResetError):
+        return
+    _serve(connection, worker, memory_mb, parent)
+
+
+class _Fork:
+    """A fork of this process."""
+
+    def __init__(self, process: BaseProcess) -> None:
+        self.process = process
+        self.pid = process.pid
+
+    def poll(self) -> int | None:
+        return self.process.exitcode
+
+    def wait(self, timeout: float) -> None:
+        self.process.join(timeout)
+
+    def terminate(self) -> None:
+        self.process.terminate()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+
+def _fork(worker: Worker, memory_mb: int | None) -> _Process:
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe()
+
+    def serve() -> None:
+        ours.close()  # else the end of the coordinator would not be noticed
+        _serve(theirs, worker, memory_mb, parent)
+
+    parent = os.getpid()
+    process = context.Process(target=serve, daemon=True)
+    process.start()
+    theirs.close()
+    return _Process(_Fork(process), ours)
+
+
+def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent: int) -> None:
+    """The life of a process that works."""
+    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say.
+    signal.signal(signal.SIGINT, lambda *_: os._exit(Interrupted.exit_code))
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(Interrupted.exit_code))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    _end_with(parent)
+    if memory_mb is not None:
+        limit_memory(memory_mb)
+    try:
+        while True:
+            unit, seconds = connection.recv()
+            try:
+                outcome: Any = worker.do(unit, seconds)
+            except Exception as error:
+                outcome = _sendable(error)
+            connection.send(outcome)
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # the coordinator has ended
+    finally:
+        worker.close()
+
+
+def _end_with(parent: int) -> None:
+    """Let the system end this process when the coordinator's does, however that ends."""
+    import ctypes
+
+    set_parent_death_signal = 1
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGTERM)
+    if os.getppid() != parent:  # it ended before
+        os._exit(Interrupted.exit_code)
+
+
+def limit_memory(megabytes: int) -> None:
+    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 2**20, megabytes * 2**20))
+
+
+def _sendable(error: Exception) -> Exception:
+    return MisstepError(
+        f"internal error: {type(error).__name__}: {error}",
+        hint="please report it, with the output of the same command and --jobs 1 --debug",
+    )
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes that begin here inherit that Ctrl-C waits until they can handle it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+__all__ = ["Lost", "OutOfTime", "Outcome", "Processes", "ThisProcess", "Worker", "Workers"]
