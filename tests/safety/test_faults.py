@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -17,6 +18,7 @@ from misstep.safety import (
     analyse_all,
     fuzz,
 )
+from misstep.verdicts import Effort
 from support.safety import (
     KINDS,
     UNITS,
@@ -130,3 +132,21 @@ def test_knowledge_is_shared_over_paths() -> None:
     assert again.effort.evaluations == 0
     assert list(again.faults.values()) == [(0, 1)]
     assert again.share_with_fault == 1.0
+
+
+def test_what_is_known_of_a_state_is_not_decided_again() -> None:
+    run = run_of("U15")
+    first = analyse(Decider(lift(unit("U15"))), run)
+    known = {step.state: step for step in first.steps}
+    again = analyse(Decider(lift(unit("U15"))), run, known=known)
+    assert again == first
+    assert sum(step.effort.evaluations for step in first.steps) > 0
+    assert all(step.effort == Effort() for step in again.steps)
+    # Whoever stored it need not have kept the label: the run has it.
+    bare = {
+        step.state: replace(
+            step, label=-1, fault=None if step.fault is None else replace(step.fault, label=-1)
+        )
+        for step in first.steps
+    }
+    assert analyse(Decider(lift(unit("U15"))), run, known=bare) == first

@@ -14,8 +14,8 @@ with more deviations only. Reports say which of the two they mean.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Generic
 
 from misstep.safety.decider import Answer, Decider, effort_of
@@ -97,29 +97,23 @@ def analyse(
     radius: Radius = math.inf,
     *,
     largest: int | None = 2,
+    known: Mapping[StateT, StepReport[StateT, LabelT]] | None = None,
 ) -> PathReport[StateT, LabelT]:
     """The faults of an unsafe run, and the severity of its bugs: the least radius up to `largest` (None: not asked
-    for)."""
+    for). Of states in `known` the reports of earlier analyses with the same radius are taken, and cost nothing."""
     ids = [decider.system.id(state) for state in run.states]
-    known: dict[int, StepReport[StateT, LabelT]] = {}  # runs may pass a state more than once
+    found: dict[StateT, StepReport[StateT, LabelT]] = {}  # runs may pass a state more than once
     steps: list[StepReport[StateT, LabelT]] = []
     for i in reversed(range(len(run.labels))):
-        report = known.get(ids[i])
+        state, label = run.states[i], run.labels[i]
+        report = found.get(state) or (known or {}).get(state)
         if report is None:
-            report = _look_at(decider, run, ids, i, radius, largest)
-            known[ids[i]] = report
-        steps.append(
-            StepReport(
-                i,
-                report.state,
-                report.label,
-                report.safety,
-                report.is_fault,
-                report.fault,
-                report.smallest_radius,
-                report.effort if report.step == i else Effort(),
-            )
-        )
+            report = found[state] = _look_at(decider, run, ids, i, radius, largest)
+            steps.append(report)
+            continue
+        # The policy is a function of the state: whoever reported it before, the label is the same.
+        fault = None if report.fault is None else replace(report.fault, label=label)
+        steps.append(replace(report, step=i, label=label, fault=fault, effort=Effort()))
     return PathReport(run, radius, tuple(reversed(steps)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from misstep import _core
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.safety.system import System
-from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import JaniTask, State
 
 
 def jani_transitions(
@@ -21,7 +21,7 @@ def jani_transitions(
 
 def system_of(
     task: JaniTask, policy: LabelPolicy, engine: _core.JaniEngine | None = None
-) -> System:
+) -> System[State, str]:
     """The model under a policy that was loaded for it."""
     return System(jani_transitions(task, engine), policy.policy, inapplicable=policy.inapplicable)
 

@@ -204,4 +204,13 @@ def native_radius(radius: Radius | None) -> int | None:
     return min(int(radius), LARGEST)
 
 
-__all__ = ["AnyPolicy", "LabelT", "Model", "Radius", "StateT", "System", "native_radius"]
+__all__ = [
+    "INAPPLICABLE",
+    "AnyPolicy",
+    "LabelT",
+    "Model",
+    "Radius",
+    "StateT",
+    "System",
+    "native_radius",
+]

@@ -18,7 +18,6 @@ from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.pddl.text import Source
 from misstep.tasks.task import Task
 
-
 AnyTask = Task | JaniTask
 
 
