@@ -11,31 +11,14 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
-from misstep.cli import (
-    census,
-    check_policy,
-    doctor,
-    dominance,
-    explain,
-    generate,
-    listing,
-    plan,
-    records,
-    replay,
-    run,
-    select,
-    serve_policy,
-    test,
-    train,
-    train_qlearning,
-)
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
+from misstep.cli.verbs import VerbGroup, show_help
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -52,39 +35,30 @@ Exit codes: 0 done, 1 bugs found, 2 bad usage, 10-19 undecided, 20-29 a limit, 3
 
 app = typer.Typer(
     name="misstep",
+    cls=VerbGroup,
     help=HELP,
-    no_args_is_help=True,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # Typer 0.29 loads pydantic where the value of a flag is None, which these are unless they are given.
+        "default_map": dict.fromkeys(("help", "install_completion", "show_completion"), False),
+    },
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("test")(test.command)
-app.command("run")(run.run_command)
-app.command("check-policy")(check_policy.check_policy_command)
-app.command("plan")(plan.plan_command)
-app.command("census")(census.census_command)
-app.command("dominance")(dominance.dominance_command)
-app.add_typer(train.app, name="train")
-train.app.command("qlearning")(train_qlearning.qlearning_command)
-app.command("select")(select.select_command)
-app.command("records")(records.records_command)
-app.command("explain")(explain.explain_command)
-app.command("replay")(replay.replay_command)
-app.add_typer(generate.app, name="generate")
-app.command("serve-policy")(serve_policy.serve_policy_command)
-app.command("list")(listing.list_command)
-app.command("doctor")(doctor.doctor_command)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         import misstep
 
         typer.echo(f"misstep {misstep.__version__}")
         raise typer.Exit
+    show_help(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -109,6 +83,12 @@ def _run(arguments: list[str]) -> Any:
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
+
+
+def _path(problem: TyperException) -> str:
+    """The command that a usage error is about, such as `misstep train asnet`."""
+    context = getattr(problem, "ctx", None)
+    return "misstep" if context is None else str(context.command_path)
 
 
 def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
@@ -140,7 +120,9 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except TyperException as problem:
         if debug:
             raise
-        error = UsageError(problem.format_message().rstrip("."), hint="see misstep --help")
+        error = UsageError(
+            problem.format_message().rstrip("."), hint=f"see {_path(problem)} --help"
+        )
     except MisstepError as problem:
         if debug:
             raise
