@@ -183,7 +183,8 @@ def command(
         from misstep.cli.jani_test import test_model
 
         refuse_options(context, OF_TASKS, "a planning task")
-        subject = _required(policy) if again or not resume else ""
+        begins = bool(again) or not resume
+        subject = _required(policy) if begins else ""
 
         def chosen() -> SafetySettings:
             from misstep.campaigns.safety_settings import SafetySettings, parse_radius
@@ -203,7 +204,7 @@ def command(
 
         return test_model(
             task or [],
-            chosen if subject else None,
+            chosen if begins else None,
             out,
             property,
             constant,
