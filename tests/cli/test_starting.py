@@ -31,14 +31,14 @@ main()
 
 
 def start(
-    *arguments: str, code: int = 0, **environment: str
+    *arguments: str, code: int = 0, environment: dict[str, str] | None = None
 ) -> tuple[subprocess.CompletedProcess[str], set[str]]:
     """What the program prints, and the modules that it has loaded at its end."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *arguments],
         capture_output=True,
         text=True,
-        env={**os.environ, **environment},
+        env={**os.environ, **(environment or {})},
     )
     assert done.returncode == code, done.stderr
     return done, set(done.stderr.split())
@@ -53,7 +53,7 @@ def complete(words: str, shell: str = "bash") -> tuple[list[str], set[str]]:
         "_TYPER_COMPLETE_ARGS": words,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
-    done, loaded = start(**environment)
+    done, loaded = start(environment=environment)
     return done.stdout.splitlines(), loaded
 
 
@@ -108,8 +108,8 @@ def test_a_line_of_help_is_that_of_its_command(name: str, verb: Verb) -> None:
 
 
 def test_the_help_lists_every_verb_with_its_whole_line() -> None:
-    for arguments, verbs in ([[], VERBS], [["train"], TRAIN_VERBS]):
-        shown = misstep(*arguments, "--help").stdout
+    for group, verbs in {"": VERBS, "train": TRAIN_VERBS}.items():
+        shown = misstep(*group.split(), "--help").stdout
         listed = " ".join(shown[shown.index("Commands:") :].split())
         expected = " ".join(f"{name} {verb.help}" for name, verb in verbs.items())
         assert listed == f"Commands: {expected}"
@@ -133,6 +133,7 @@ OWNERS = {
     "DOMINANCE_STEPS": "misstep.oracles.dominance:DominanceSettings.steps",
     "EXACT_STATES": "misstep.faults.distances:SMALL",
     "EXPLAIN_EVALUATIONS": "misstep.faults.distances:DEFAULT_EVALUATIONS",
+    "SAFETY": "misstep.campaigns.safety_settings:SAFETY",
     "INAPPLICABLE": "misstep.safety.system:INAPPLICABLE",
     "LOOKAHEAD_CAP": "misstep.safety.fuzz:LOOKAHEAD_CAP",
     "SAFETY_EVALUATIONS": "misstep.campaigns.safety_settings:SafetySettings.evaluations",

@@ -1,4 +1,4 @@
-"""Defaults and names that options show in their help.
+"""Defaults and names that commands need before their work begins, mostly to show them in their help.
 
 The modules that own these values take long to load, and `--help` and completion must not wait for them. A test
 compares every value with that of its owner.
@@ -21,6 +21,7 @@ EXACT_STATES = 100_000
 EXPLAIN_EVALUATIONS = 2_000
 
 # Models
+SAFETY = "safety"  # what `campaign` says in the settings of their campaigns
 INAPPLICABLE = ("filter", "stop_safe", "error")
 LOOKAHEAD_CAP = 1_000
 SAFETY_EVALUATIONS = 1_000_000

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.create import DATABASE_NAME
 from misstep.campaigns.store import CampaignStore, begin_store, open_store
+from misstep.cli.defaults import SAFETY
 from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, remark
 from misstep.errors import Interrupted
@@ -28,8 +29,6 @@ def is_safety_campaign(folder: Path) -> bool:
 
 
 def is_safety(store: CampaignStore) -> bool:
-    from misstep.campaigns.safety_settings import SAFETY
-
     return store.config.get("campaign") == SAFETY
 
 
