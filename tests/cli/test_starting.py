@@ -224,7 +224,7 @@ import os, signal, sys
 class CtrlC:
     def find_spec(self, name, *_):
         if name == {module!r}:
-            os.kill(os.getpid(), signal.SIGINT)
+            exec("os.kill(os.getpid(), signal.SIGINT)\\nfor _ in range(99): pass")  # as in making a dataclass
 
 sys.meta_path.insert(0, CtrlC())
 {before}
@@ -233,19 +233,21 @@ main()
 """
 
 
-def interrupted(module: str, *arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
+def interrupted(
+    folder: Path, module: str, *arguments: str, before: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """The program, stopped where it imports a module. Run by `-m`: other ways of ending lose sight of the Ctrl-C."""
+    (folder / "starts.py").write_text(CTRL_C_AT_IMPORT.format(module=module, before=before))
     return subprocess.run(
-        [sys.executable, "-c", CTRL_C_AT_IMPORT.format(module=module, before=before), *arguments],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-m", "starts", *arguments], capture_output=True, text=True, cwd=folder
     )
 
 
 @pytest.mark.parametrize(
     "module", ["misstep.cli.main", "json", "typer", "misstep.cli.listing", "numpy"]
 )
-def test_ctrl_c_at_any_import_gives_one_line(module: str) -> None:
-    done = interrupted(module, "list", "--json")
+def test_ctrl_c_at_any_import_gives_one_line(tmp_path: Path, module: str) -> None:
+    done = interrupted(tmp_path, module, "list", "--json")
     assert done.stderr == "misstep: stopped by the user\n"
     assert done.returncode == Interrupted.exit_code
     assert json.loads(done.stdout) == Interrupted("stopped by the user").as_dict()
@@ -258,10 +260,12 @@ def test_what_the_program_says_while_it_loads_is_what_it_says_later() -> None:
     assert program.LINE.decode() == f"misstep: {stop}\n"
 
 
-def test_ctrl_c_with_debug_shows_where() -> None:
-    assert "KeyboardInterrupt" in interrupted("typer", "list", "--debug").stderr
+def test_ctrl_c_with_debug_shows_where(tmp_path: Path) -> None:
+    assert "KeyboardInterrupt" in interrupted(tmp_path, "typer", "list", "--debug").stderr
 
 
-def test_ctrl_c_that_was_ignored_from_the_start_stays_ignored() -> None:
-    done = interrupted("typer", "--version", before="signal.signal(signal.SIGINT, signal.SIG_IGN)")
+def test_ctrl_c_that_was_ignored_from_the_start_stays_ignored(tmp_path: Path) -> None:
+    done = interrupted(
+        tmp_path, "typer", "--version", before="signal.signal(signal.SIGINT, signal.SIG_IGN)"
+    )
     assert (done.returncode, done.stderr) == (0, "")

@@ -71,7 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(_guarded(lambda: _run(arguments), as_json=as_json, debug=debug))
+    code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+    if code == Interrupted.exit_code:
+        # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
+        # caught, and would end as if it had been killed. It forgets when it next runs such code.
+        exec("")
+    sys.exit(code)
 
 
 def _terminate(*_: object) -> None:
