@@ -179,11 +179,13 @@ def test_completion_of_options_and_of_further_verbs() -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_completion_shows_a_line_a_verb(shell: str) -> None:
+def test_completion_shows_a_line_an_answer(shell: str) -> None:
     found, loaded = complete("misstep re", shell)
     assert len(found) == 2
     assert "Replay every run" in found[1]
     assert not commands_in(loaded)
+    assert not loaded & HEAVY
+    assert len(complete("misstep census --inapp", shell)[0]) == 1  # its help is longer than a line
 
 
 def test_a_group_without_a_verb_shows_its_help() -> None:

@@ -7,10 +7,12 @@ errors go to standard error. Every error a user can cause is a `MisstepError` wi
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -84,10 +86,25 @@ def _terminate(*_: object) -> None:
 
 
 def _run(arguments: list[str]) -> Any:
+    if "_MISSTEP_COMPLETE" in os.environ:
+        _complete_plainly()
     code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
+
+
+def _complete_plainly() -> None:
+    """Have help lines handed to the shell as they are.
+
+    Typer would load rich to remove markup, of which we have none, and rich would break the lines, which fish takes for
+    further answers. Typer has no option for this; without the function below it does what it always does.
+    """
+    with suppress(ImportError):
+        from typer import _completion_classes as shells
+
+        if hasattr(shells, "_sanitize_help_text"):
+            shells._sanitize_help_text = lambda text: text
 
 
 def _path(problem: TyperException) -> str:
