@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 NAMES = (
+    "starting",
     "planner",
     "walks",
     "pairs",

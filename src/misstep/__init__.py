@@ -6,10 +6,12 @@ does not, and `misstep --help` should not wait for it.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# Not that of `typing`, which takes longer to load than the rest of a start: until `__main__` runs, Ctrl-C is noisy.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from misstep.errors import MisstepError
     from misstep.planning import PlanResult, make_heuristic, plan
     from misstep.policies.conformance import check_policy
@@ -70,6 +72,8 @@ def __getattr__(name: str) -> Any:
         return metadata.version("misstep")
     if name not in _HOMES:
         raise AttributeError(f"module 'misstep' has no attribute {name!r}")
+    from importlib import import_module
+
     return getattr(import_module(_HOMES[name]), name)
 
 

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+
+# What `Interrupted("stopped by the user")` gives. It is written down here because an import may be under way.
+CODE = 23
+LINE = b"misstep: stopped by the user\n"
+OBJECT = (
+    b'{"error": "Interrupted", "what": "stopped by the user", "where": null, "expected": null, '
+    b'"hint": null, "exit_code": 23}\n'
+)
+
+
+def _stop(*_: object) -> None:
+    """End at once. Nothing has begun that would need cleaning up, and an exception could get lost in an import."""
+    try:
+        if "--json" in sys.argv:
+            os.write(1, OBJECT)
+        os.write(2, LINE)
+    finally:
+        os._exit(CODE)
 
 
 def main() -> None:
-    try:
-        from misstep.cli.main import main as command
-    except KeyboardInterrupt:
-        if "--debug" in sys.argv:
-            raise
-        from misstep.cli.failure import tell
-        from misstep.errors import Interrupted
+    # Who starts a program with Ctrl-C ignored (`nohup`, a job in the background) means it.
+    quiet = "--debug" not in sys.argv and (
+        signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    )
+    if quiet:
+        signal.signal(signal.SIGINT, _stop)
+    from misstep.cli.main import main as command
 
-        sys.exit(tell(Interrupted("stopped by the user"), as_json="--json" in sys.argv))
-    command()
+    try:
+        if quiet:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        command()
+    except KeyboardInterrupt:
+        if not quiet:
+            raise
+        _stop()
 
 
 if __name__ == "__main__":

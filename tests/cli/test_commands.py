@@ -14,7 +14,7 @@ import pytest
 
 from misstep.checking import read_plan, read_sas, validate_plan
 from misstep.cli.main import main
-from misstep.errors import InputFileError, Interrupted
+from misstep.errors import InputFileError
 from support.commands import misstep, result_of
 from support.tasks import CONDITIONAL, sas
 
@@ -99,32 +99,6 @@ def test_limits_have_their_exit_codes(tmp_path: Path) -> None:
     assert census.returncode == 22
     assert census.stderr.startswith("misstep: problem: the task is larger")
     assert result_of("census", folder, "--max-states", "10", code=22)["error"] == "BudgetLimitError"
-
-
-CTRL_C_AT_IMPORT = """
-import os, signal, sys
-
-class CtrlC:
-    def find_spec(self, name, *_):
-        if name == "typer":
-            os.kill(os.getpid(), signal.SIGINT)
-
-sys.meta_path.insert(0, CtrlC())
-from misstep.__main__ import main
-main()
-"""
-
-
-def test_ctrl_c_while_the_program_starts() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CTRL_C_AT_IMPORT, "list", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == Interrupted.exit_code
-    assert done.stderr == "misstep: stopped by the user\n"
-    assert json.loads(done.stdout)["exit_code"] == Interrupted.exit_code
 
 
 def test_ctrl_c_stops_cleanly(tmp_path: Path) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from misstep.cli.output import search_progress
 from misstep.errors import UsageError
-from misstep.tasks.pddl.load import load_planning_task
-from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.tasks.task import Task
 
 TaskPaths = Annotated[
     list[Path],
@@ -51,6 +52,8 @@ KeepUnimportant = Annotated[
 
 def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
     """Load the task of the command line, with progress while the translator works."""
+    from misstep.tasks.pddl.load import load_planning_task
+
     with search_progress("translating"):
         return load_planning_task(*paths, keep_unimportant=keep_unimportant)
 

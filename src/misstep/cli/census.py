@@ -15,7 +15,7 @@ from misstep.cli.arguments import (
     check_limits,
     read_task,
 )
-from misstep.cli.jani_census import jani_census
+from misstep.cli.defaults import CENSUS_STATES
 from misstep.cli.models import (
     MODEL_OPTIONS,
     Constants,
@@ -25,9 +25,6 @@ from misstep.cli.models import (
     refuse_options,
 )
 from misstep.cli.output import print_json, print_pairs, search_progress
-from misstep.faults.census import policy_census
-from misstep.policies.load import load_policy
-from misstep.tasks.census import DEFAULT_MAX_STATES, Census, state_space
 
 
 def census_command(
@@ -43,7 +40,7 @@ def census_command(
     ] = None,
     max_states: Annotated[
         int, typer.Option(metavar="N", help="Refuse tasks with more reachable states.")
-    ] = DEFAULT_MAX_STATES,
+    ] = CENSUS_STATES,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     property: Property = None,
@@ -59,6 +56,8 @@ def census_command(
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     if is_model(task):
+        from misstep.cli.jani_census import jani_census
+
         refuse_options(context, ["keep_unimportant"], "a planning task")
         return jani_census(
             task,
@@ -73,6 +72,8 @@ def census_command(
         )
     refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
     loaded = read_task(task, keep_unimportant)
+    from misstep.tasks.census import Census, state_space
+
     with search_progress("enumerating") as progress:
         space = state_space(
             loaded,
@@ -84,6 +85,9 @@ def census_command(
     counts: dict[str, Any] = {"task": loaded.name, **Census.of(space).as_dict()}
     bugs = 0
     if policy is not None:
+        from misstep.faults.census import policy_census
+        from misstep.policies.load import load_policy
+
         tested = load_policy(policy, loaded)
         try:
             with search_progress("running the policy") as progress:

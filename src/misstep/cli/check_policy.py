@@ -16,8 +16,6 @@ from misstep.cli.arguments import (
     read_task,
 )
 from misstep.cli.output import print_json, search_progress
-from misstep.policies.conformance import check_policy
-from misstep.policies.load import load_policy
 
 
 def check_policy_command(
@@ -34,6 +32,9 @@ def check_policy_command(
     """
     check_limits(states=states)
     loaded = read_task(task, keep_unimportant)
+    from misstep.policies.conformance import check_policy
+    from misstep.policies.load import load_policy
+
     with search_progress("asking the policy"):
         asked, findings = check_policy(
             lambda: load_policy(policy, loaded), states=states, seed=seed

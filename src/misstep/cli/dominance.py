@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from misstep.cli.arguments import AsJson, KeepUnimportant, TaskPaths, check_limits, read_task
+from misstep.cli.defaults import DOMINANCE_STATES, DOMINANCE_STEPS, DOMINANCE_TRANSITIONS
 from misstep.cli.output import print_json, print_pairs, remark, search_progress
 from misstep.errors import UsageError
-from misstep.oracles.dominance import DominanceFunction, DominanceSettings, FactorInfo
-from misstep.oracles.dominance.pairs import count_pairs
-from misstep.tasks.task import Task
 
-_DEFAULTS = DominanceSettings()
+if TYPE_CHECKING:
+    from misstep.oracles.dominance import DominanceFunction, DominanceSettings, FactorInfo
+    from misstep.tasks.task import Task
 
 
 def dominance_command(
@@ -35,16 +35,16 @@ def dominance_command(
     ] = False,
     limit_transitions: Annotated[
         int, typer.Option(metavar="N", help="Merge no factors to more transitions than this.")
-    ] = _DEFAULTS.limit_transitions,
+    ] = DOMINANCE_TRANSITIONS,
     limit_states: Annotated[
         int, typer.Option(metavar="N", help="Merge no factors to more states than this.")
-    ] = _DEFAULTS.limit_states,
+    ] = DOMINANCE_STATES,
     keep_unreachable: Annotated[
         bool, typer.Option("--keep-unreachable", help="Compare unreachable states as well.")
     ] = False,
     steps: Annotated[
         int, typer.Option(metavar="N", help="Budget of a factor, in table entries read.")
-    ] = _DEFAULTS.steps,
+    ] = DOMINANCE_STEPS,
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Use what is there after so many seconds."),
@@ -72,6 +72,9 @@ def dominance_command(
     )
     if atomic and (simplify or both):
         raise UsageError("--atomic goes with neither --simplify nor --both")
+    loaded = read_task(task, keep_unimportant)
+    from misstep.oracles.dominance.settings import DominanceSettings
+
     settings = DominanceSettings(
         atomic=atomic or both,
         merged=not atomic,
@@ -84,7 +87,6 @@ def dominance_command(
         seconds=time_limit,
         threads=threads,
     )
-    loaded = read_task(task, keep_unimportant)
     function = _compute(loaded, settings)
     for text in function.remarks:
         remark(text)
@@ -98,6 +100,8 @@ def dominance_command(
         "table_bytes": function.bytes,
     }
     if pairs:
+        from misstep.oracles.dominance.pairs import count_pairs
+
         result |= asdict(count_pairs(function))
     if save is not None:
         function.save(save)
@@ -110,6 +114,8 @@ def dominance_command(
 
 
 def _compute(task: Task, settings: DominanceSettings) -> DominanceFunction:
+    from misstep.oracles.dominance import DominanceFunction
+
     with search_progress("comparing states", unit="table entries read") as update:
         return DominanceFunction.compute(
             task, settings, lambda _, steps, seconds: update(steps, 0, 0, 0, seconds)

@@ -4,28 +4,26 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
-from misstep.campaigns.blame import BlamedDecision, blame, explain_bug, find_bug
-from misstep.campaigns.policy import policy_of
-from misstep.campaigns.records import TestedState
-from misstep.campaigns.store import CampaignStore, open_store
 from misstep.cli.arguments import AsJson, check_limits
-from misstep.cli.jani_records import explain_safety
-from misstep.cli.jani_test import is_safety
+from misstep.cli.defaults import EXACT_STATES, EXPLAIN_EVALUATIONS
 from misstep.cli.output import print_json, remark, search_progress
 from misstep.errors import UsageError
-from misstep.faults.diff import Segment
-from misstep.faults.distances import DEFAULT_EVALUATIONS, SMALL, Distances, distances
-from misstep.faults.explain import Explanation, Misstep, operator_text
-from misstep.faults.regret import Value
-from misstep.faults.repair import Repair
-from misstep.tasks.task import State, Task
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from misstep.campaigns.blame import BlamedDecision
+    from misstep.campaigns.records import TestedState
+    from misstep.campaigns.store import CampaignStore
+    from misstep.faults.distances import Distances
+    from misstep.faults.explain import Explanation, Misstep
+    from misstep.faults.regret import Value
+    from misstep.faults.repair import Repair
+    from misstep.tasks.task import Task
 
 
 def explain_command(
@@ -40,10 +38,10 @@ def explain_command(
     ] = None,
     max_states: Annotated[
         int, typer.Option(metavar="N", help="Exact distances on tasks up to this size; 0: never.")
-    ] = SMALL,
+    ] = EXACT_STATES,
     evaluations: Annotated[
         int, typer.Option(metavar="N", help="Of the search from each state on larger tasks.")
-    ] = DEFAULT_EVALUATIONS,
+    ] = EXPLAIN_EVALUATIONS,
     top: Annotated[int, typer.Option(metavar="N", help="How many missteps to print.")] = 20,
     shield: Annotated[
         Path | None,
@@ -60,16 +58,26 @@ def explain_command(
     if max_states < 0:
         raise UsageError(f"--max-states is {max_states}", expected="0 or more")
     check_limits(evaluations=evaluations, top=top)
+    from misstep.campaigns.store import open_store
 
     def distances_of(task: Task) -> Distances:
+        from misstep.faults.distances import distances
+
         return distances(task, max_states=max_states, evaluations=evaluations)
 
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
+        from misstep.cli.jani_test import is_safety
+
         if is_safety(store):
+            from misstep.cli.jani_records import explain_safety
+
             explain_safety(store, bug, top, shield, as_json)
             return 0
+        from misstep.campaigns.blame import blame, explain_bug, find_bug
+        from misstep.campaigns.policy import policy_of
+
         if bug is None:
             with _progress() as bar:
                 row = bar.add_task("", total=None)
@@ -108,6 +116,10 @@ def explain_command(
 
 
 def _progress() -> Bar:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
     return Bar(
         TextColumn("{task.description}: blaming"),
         BarColumn(),
@@ -119,6 +131,8 @@ def _progress() -> Bar:
 
 
 def _print_blamed(blamed: list[BlamedDecision], top: int) -> None:
+    from misstep.faults.explain import operator_text
+
     if not blamed:
         print("no missteps proven")
         return
@@ -173,6 +187,8 @@ def _print(store: CampaignStore, bug: TestedState, explanation: Explanation) -> 
 
 
 def _print_side_by_side(explanation: Explanation) -> None:
+    from misstep.faults.diff import Segment
+
     task = explanation.task
     blamed = {misstep.regret.step: misstep for misstep in explanation.missteps}
     names = [f"({name})" for name in task.operator_names]
@@ -199,6 +215,8 @@ def _print_side_by_side(explanation: Explanation) -> None:
 
 def _print_derivation(task: Task, bug: TestedState) -> None:
     """A proof without a plan, step by step."""
+    from misstep.tasks.task import State
+
     print()
     print(f"No plan is at hand, but one of cost {bug.upper_bound} at most exists:")
     operators: list[str] = []
@@ -237,6 +255,8 @@ def _variable(task: Task, variable: int) -> str:
 
 
 def _misstep(task: Task, misstep: Misstep) -> str:
+    from misstep.faults.explain import operator_text
+
     regret = misstep.regret
     text = f"step {regret.step}: {_decision(task, regret.operator)}"
     if misstep.better is not None:
@@ -251,6 +271,8 @@ def _misstep(task: Task, misstep: Misstep) -> str:
 
 
 def _print_repair(task: Task, title: str, repair: Repair) -> None:
+    from misstep.faults.explain import operator_text
+
     count = len(repair.deviations)
     if repair.status == "impossible":
         print(f"No repair {title}.")
@@ -269,6 +291,8 @@ def _print_repair(task: Task, title: str, repair: Repair) -> None:
 
 
 def _decision(task: Task, operator: int | None) -> str:
+    from misstep.faults.explain import operator_text
+
     return operator_text(task, operator) or "nothing"
 
 

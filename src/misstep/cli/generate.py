@@ -14,16 +14,14 @@ import typer
 
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
+from misstep.cli.verbs import VERBS, show_help
 from misstep.tasks.domains import DOMAINS, BuiltinDomain, generate
 from misstep.tasks.domains.write import write_instance
 from misstep.tasks.models import MODELS, STARTS, BuiltinModel, generate_model, write_model
 from misstep.tasks.parameters import AnyParameter, Flag, Text
 
-app = typer.Typer(
-    help="Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+app = typer.Typer(help=VERBS["generate"].help, add_completion=False, rich_markup_mode=None)
+app.callback(invoke_without_command=True)(show_help)
 
 Folder = Annotated[
     Path | None,

@@ -7,8 +7,6 @@ from typing import Any
 
 from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, search_progress
-from misstep.policies.load import load_policy
-from misstep.safety.census import safety_census
 
 DEFAULT_POLICY = "first"
 
@@ -27,6 +25,9 @@ def jani_census(
 ) -> int:
     """Exit code 1 says that the policy, if one is given, has bugs."""
     task = read_model(paths, property, constants)
+    from misstep.policies.load import load_policy
+    from misstep.safety.census import safety_census
+
     handle = load_policy(policy or DEFAULT_POLICY, task, inapplicable=inapplicable)
     try:
         with search_progress("enumerating") as progress:

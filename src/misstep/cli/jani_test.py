@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from misstep.campaigns.campaign import Progress
 from misstep.campaigns.create import DATABASE_NAME
-from misstep.campaigns.safety import SafetyCampaign, SafetySummary
-from misstep.campaigns.safety_settings import SAFETY, SafetySettings
-from misstep.campaigns.safety_store import SafetyStore
 from misstep.campaigns.store import CampaignStore, begin_store, open_store
+from misstep.cli.defaults import SAFETY
 from misstep.cli.models import read_model
 from misstep.cli.output import print_json, print_pairs, remark
 from misstep.errors import Interrupted
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Progress
+    from misstep.campaigns.safety import SafetySummary
+    from misstep.campaigns.safety_settings import SafetySettings
 
 
 def is_safety_campaign(folder: Path) -> bool:
@@ -31,7 +34,7 @@ def is_safety(store: CampaignStore) -> bool:
 
 def test_model(
     paths: list[Path],
-    settings: SafetySettings | None,
+    chosen: Callable[[], SafetySettings] | None,
     out: Path,
     property: str | None,
     constants: list[str] | None,
@@ -42,15 +45,24 @@ def test_model(
 ) -> int:
     """Begin a campaign, or go on with the one in `out`, whatever its settings are if none are given."""
     began = monotonic()
-    known = settings is None
-    if settings is None:
+    if chosen is None:
         with open_store(out, readonly=True) as store:
+            from misstep.campaigns.safety_settings import SafetySettings
+            from misstep.campaigns.safety_store import SafetyStore
+
             settings = SafetySettings.from_dict(store.config, str(store.path))
             task = SafetyStore(store).model()
     else:
         task = read_model(paths, property, constants)
+        settings = chosen()
+    from misstep.campaigns.safety import SafetyCampaign
+
     with SafetyCampaign(task, settings) as campaign:
-        store = open_store(out) if known else begin_store(out, settings.as_dict(), resume=resume)
+        store = (
+            open_store(out)
+            if chosen is None
+            else begin_store(out, settings.as_dict(), resume=resume)
+        )
         try:
             with store, progress as report:
                 summary = campaign.run(store, report)

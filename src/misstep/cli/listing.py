@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
-from misstep.fuzzing.settings import BIASES, PRESETS
-from misstep.oracles.registry import BUILTIN as ORACLES
-from misstep.oracles.registry import known_oracles
-from misstep.planning import SEARCHES
-from misstep.policies.labels.load import BUILTIN as LABEL_POLICIES
-from misstep.policies.load import BUILTIN, third_party
-from misstep.policies.shipped import shipped, shipped_names
-from misstep.tasks.domains import DOMAINS
-from misstep.tasks.models import MODELS
-from misstep.tasks.parameters import AnyParameter, Flag
+
+if TYPE_CHECKING:
+    from misstep.tasks.parameters import AnyParameter
 
 
 def list_command(as_json: AsJson = False) -> int:
     """List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers."""
+    from misstep.fuzzing.settings import BIASES, PRESETS
+    from misstep.oracles.registry import BUILTIN as ORACLES
+    from misstep.oracles.registry import known_oracles
+    from misstep.planning import SEARCHES
+    from misstep.policies.load import BUILTIN, third_party
+    from misstep.policies.shipped import shipped_names
+    from misstep.policies.labels.load import BUILTIN as LABEL_POLICIES
+    from misstep.tasks.domains import DOMAINS
+    from misstep.tasks.models import MODELS
+
     sections = {
         "domains": {
             name: domain.summary
@@ -79,6 +84,8 @@ def list_command(as_json: AsJson = False) -> int:
 
 
 def _figures(name: str) -> str:
+    from misstep.policies.shipped import shipped
+
     card = shipped("asnets", name).card
     held = card["held_out"]
     states = f"{held['bugs']} of {held['processed']} states are bugs"
@@ -86,6 +93,8 @@ def _figures(name: str) -> str:
 
 
 def _safety_figures(name: str) -> str:
+    from misstep.policies.shipped import shipped
+
     card = shipped("safety", name).card
     test = card["test"]
     model = card["commands"][0].removeprefix("misstep generate ").partition(" -o ")[0]
@@ -93,5 +102,7 @@ def _safety_figures(name: str) -> str:
 
 
 def _option(parameter: AnyParameter) -> str:
+    from misstep.tasks.parameters import Flag
+
     option = "--" + parameter.name.replace("_", "-")
     return option if isinstance(parameter, Flag) else f"{option} {parameter.default}".rstrip()

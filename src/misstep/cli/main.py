@@ -7,35 +7,20 @@ errors go to standard error. Every error a user can cause is a `MisstepError` wi
 from __future__ import annotations
 
 import errno
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 from typer.exceptions import TyperException
 
-from misstep.cli import (
-    census,
-    check_policy,
-    doctor,
-    dominance,
-    explain,
-    generate,
-    listing,
-    plan,
-    records,
-    replay,
-    run,
-    select,
-    serve_policy,
-    test,
-    train,
-    train_qlearning,
-)
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
+from misstep.cli.verbs import VerbGroup, show_help
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -52,39 +37,30 @@ Exit codes: 0 done, 1 bugs found, 2 bad usage, 10-19 undecided, 20-29 a limit, 3
 
 app = typer.Typer(
     name="misstep",
+    cls=VerbGroup,
     help=HELP,
-    no_args_is_help=True,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        # Typer 0.29 loads pydantic where the value of a flag is None, which these are unless they are given.
+        "default_map": dict.fromkeys(("help", "install_completion", "show_completion"), False),
+    },
     add_completion=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("test")(test.command)
-app.command("run")(run.run_command)
-app.command("check-policy")(check_policy.check_policy_command)
-app.command("plan")(plan.plan_command)
-app.command("census")(census.census_command)
-app.command("dominance")(dominance.dominance_command)
-app.add_typer(train.app, name="train")
-train.app.command("qlearning")(train_qlearning.qlearning_command)
-app.command("select")(select.select_command)
-app.command("records")(records.records_command)
-app.command("explain")(explain.explain_command)
-app.command("replay")(replay.replay_command)
-app.add_typer(generate.app, name="generate")
-app.command("serve-policy")(serve_policy.serve_policy_command)
-app.command("list")(listing.list_command)
-app.command("doctor")(doctor.doctor_command)
 
 
 @app.callback(invoke_without_command=True)
 def _root(
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         import misstep
 
         typer.echo(f"misstep {misstep.__version__}")
         raise typer.Exit
+    show_help(context)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -97,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(_guarded(lambda: _run(arguments), as_json=as_json, debug=debug))
+    code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+    if code == Interrupted.exit_code:
+        # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
+        # caught, and would end as if it had been killed. It forgets when it next runs such code.
+        exec("")
+    sys.exit(code)
 
 
 def _terminate(*_: object) -> None:
@@ -105,10 +86,31 @@ def _terminate(*_: object) -> None:
 
 
 def _run(arguments: list[str]) -> Any:
+    if "_MISSTEP_COMPLETE" in os.environ:
+        _complete_plainly()
     code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
+
+
+def _complete_plainly() -> None:
+    """Have help lines handed to the shell as they are.
+
+    Typer would load rich to remove markup, of which we have none, and rich would break the lines, which fish takes for
+    further answers. Typer has no option for this; without the function below it does what it always does.
+    """
+    with suppress(ImportError):
+        from typer import _completion_classes as shells
+
+        if hasattr(shells, "_sanitize_help_text"):
+            shells._sanitize_help_text = lambda text: text
+
+
+def _path(problem: TyperException) -> str:
+    """The command that a usage error is about, such as `misstep train asnet`."""
+    context = getattr(problem, "ctx", None)
+    return "misstep" if context is None else str(context.command_path)
 
 
 def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
@@ -140,7 +142,9 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except TyperException as problem:
         if debug:
             raise
-        error = UsageError(problem.format_message().rstrip("."), hint="see misstep --help")
+        error = UsageError(
+            problem.format_message().rstrip("."), hint=f"see {_path(problem)} --help"
+        )
     except MisstepError as problem:
         if debug:
             raise

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from misstep.cli.arguments import typed
+from misstep.cli.defaults import INAPPLICABLE
 from misstep.errors import UsageError
-from misstep.policies.labels.policy import INAPPLICABLE
-from misstep.tasks.jani.load import load_jani
-from misstep.tasks.jani.task import JaniTask
+
+if TYPE_CHECKING:
+    from misstep.tasks.jani.task import JaniTask
 
 Property = Annotated[
     str | None,
@@ -56,6 +57,8 @@ def read_model(paths: list[Path], property: str | None, constants: list[str] | N
             f"{paths[1]} is one file too many",
             expected="one model, with its property in it or named by --property",
         )
+    from misstep.tasks.jani.load import load_jani
+
     return load_jani(paths[0], property, _parameters(constants or []))
 
 

@@ -7,19 +7,10 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    SpinnerColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 T = TypeVar("T")
 
@@ -45,6 +36,9 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
     """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right."""
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="")
     for k, title in enumerate(titles):
         table.add_column(title, justify="left" if k < left else "right", no_wrap=k >= left)
@@ -54,60 +48,87 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
 
 
+class _Bar:
+    """A line of progress on standard error. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal."""
+
+    def __init__(self, title: str, total: int | None, columns: Callable[[], list[ProgressColumn]]):
+        self._title = title
+        self._total = total
+        self._columns = columns
+        self._began = monotonic()
+        self._progress: Progress | None = None
+        self._wanted = True
+
+    @property
+    def seconds(self) -> float:
+        return monotonic() - self._began
+
+    def update(self, completed: int, **fields: Any) -> None:
+        if self._progress is None:
+            if not self._wanted or self.seconds < QUIET_SECONDS:
+                return
+            self._start(completed, fields)
+        if self._progress is not None:
+            self._progress.update(self._progress.task_ids[0], completed=completed, **fields)
+
+    def _start(self, completed: int, fields: dict[str, Any]) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        console = Console(stderr=True)
+        self._wanted = console.is_terminal
+        if not self._wanted:
+            return
+        self._progress = Progress(*self._columns(), console=console, transient=True)
+        self._progress.add_task(self._title, total=self._total, completed=completed, **fields)
+        self._progress.tasks[0].start_time = self._began
+        self._progress.start()
+
+    def stop(self) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
 def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
     """The items, with a bar on standard error once they have taken a moment."""
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    row = bar.add_task(title, total=total)
-    began = monotonic()
+
+    def columns() -> list[ProgressColumn]:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+        text = TextColumn("{task.description}")
+        return [text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+
+    bar = _Bar(title, total, columns)
     try:
-        for item in items:
-            waited = monotonic() - began > QUIET_SECONDS
-            if waited and bar.console.is_terminal and not bar.live.is_started:
-                bar.start()
-            bar.advance(row)
+        for done, item in enumerate(items, 1):
+            bar.update(done)
             yield item
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        bar.stop()
 
 
 @contextmanager
 def search_progress(title: str, unit: str = "states expanded") -> Iterator[Callable[..., None]]:
     """A progress line on standard error for native work of unknown length; yields its callback."""
-    console = Console(stderr=True)
-    started = monotonic()
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TextColumn("{task.fields[detail]}"),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-    )
-    row = bar.add_task(title, total=None, detail="")
+
+    def columns() -> list[ProgressColumn]:
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        texts = [TextColumn("{task.description}"), TextColumn("{task.fields[detail]}")]
+        return [SpinnerColumn(), *texts, TimeElapsedColumn()]
+
+    bar = _Bar(title, None, columns)
 
     def update(expansions: int, evaluations: int, _: int, used: int, __: float) -> None:
-        if not bar.live.is_started:
-            if not console.is_terminal or monotonic() - started < QUIET_SECONDS:
-                return
-            bar.start()
-        rate = expansions / max(monotonic() - started, 1e-9)
+        rate = expansions / max(bar.seconds, 1e-9)
         detail = f"{expansions:,} {unit}, {rate:,.0f}/s"
         if used:
             detail += f", {used / 2**20:,.0f} MB"
         if evaluations:
             detail += f", {evaluations:,} evaluated"
-        bar.update(row, detail=detail)
+        bar.update(0, detail=detail)
 
     try:
         yield update
     finally:
-        if bar.live.is_started:
-            bar.stop()
+        bar.stop()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.campaigns.records import VERDICTS, TestedState
-from misstep.campaigns.store import open_store
-from misstep.cli.jani_records import print_safety_records
-from misstep.cli.jani_test import is_safety
 from misstep.cli.output import print_json, print_table, remark
 from misstep.errors import UsageError
+
+if TYPE_CHECKING:
+    from misstep.campaigns.records import TestedState
 
 
 def records_command(
@@ -34,11 +33,18 @@ def records_command(
     ] = False,
 ) -> int:
     """Print the tested states of a campaign, by task and in the order of the pool; also while it is running."""
+    from misstep.campaigns.records import VERDICTS
+    from misstep.campaigns.store import open_store
+
     wanted = verdict and verdict.upper()
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
+        from misstep.cli.jani_test import is_safety
+
         if is_safety(store):
+            from misstep.cli.jani_records import print_safety_records
+
             print_safety_records(store, wanted, as_json)
             return 0
         if wanted and wanted not in VERDICTS:

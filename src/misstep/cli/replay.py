@@ -7,11 +7,7 @@ from typing import Annotated
 
 import typer
 
-from misstep.campaigns.replay import replay, rerun
-from misstep.campaigns.safety_replay import replay_safety
-from misstep.campaigns.store import open_store
 from misstep.cli.arguments import AsJson
-from misstep.cli.jani_test import is_safety
 from misstep.cli.output import print_json, remark, tracked
 from misstep.errors import InputFormatError
 
@@ -27,15 +23,23 @@ def replay_command(
     as_json: AsJson = False,
 ) -> int:
     """Replay every run and every witness of a campaign with the independent checker."""
+    from misstep.campaigns.store import open_store
+
     with open_store(folder, readonly=True) as store:
         for text in store.remarks:
             remark(text)
+        from misstep.cli.jani_test import is_safety
+
         if is_safety(store):
+            from misstep.campaigns.safety_replay import replay_safety
+
             total = store.rows("SELECT (SELECT count(*) FROM paths) + count(*) FROM decided")
             found = replay_safety(store, with_policy=with_policy)
             results = list(tracked(found, "checking", int(total[0][0])))
             checked = len(results)
         else:
+            from misstep.campaigns.replay import replay, rerun
+
             count = sum(store.last_unit(name).tested for name in store.task_names())
             results = list(tracked(replay(store), "checking", count))
             checked = len(results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,11 +15,12 @@ from misstep.cli.arguments import (
     check_limits,
     read_task,
 )
+from misstep.cli.defaults import MAX_STEPS, REVISIT
 from misstep.cli.output import print_json, remark, search_progress
-from misstep.policies.load import load_policy
-from misstep.runs.runner import DEFAULT_MAX_STEPS, Trace
-from misstep.runs.single import REVISIT, run_once
-from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.runs.runner import Trace
+    from misstep.tasks.task import Task
 
 
 def run_command(
@@ -36,15 +37,16 @@ def run_command(
             help="At a state seen before: stop, or never go there (for policies that rank operators).",
         ),
     ] = "stop",
-    max_steps: Annotated[
-        int, typer.Option(metavar="N", help="Cut the run here.")
-    ] = DEFAULT_MAX_STEPS,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut the run here.")] = MAX_STEPS,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
     """Run a policy once and print the operators it chooses. How it ends is said on standard error."""
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)
+    from misstep.policies.load import load_policy
+    from misstep.runs.single import run_once
+
     start = loaded.initial_state if state is None else loaded.parse_state(state)
     began = monotonic()
     subject = load_policy(policy, loaded)

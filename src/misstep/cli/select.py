@@ -7,20 +7,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from misstep.cli.arguments import AsJson, check_limits, read_problems
+from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
 from misstep.cli.output import print_json, remark
-from misstep.runs.runner import DEFAULT_MAX_STEPS
-from misstep.training.comparison import Interval
-from misstep.training.selection import Progress as Report
-from misstep.training.selection import Selection, select_policies
-from misstep.training.testing import POOL_SIZE, TEST_ORACLE, TestSettings
+
+if TYPE_CHECKING:
+    from misstep.training.comparison import Interval
+    from misstep.training.selection import Progress as Report
+    from misstep.training.selection import Selection
 
 
 def select_command(
@@ -38,13 +36,13 @@ def select_command(
             metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
         ),
     ],
-    pool: Annotated[int, typer.Option(metavar="N", help="Test states a task.")] = POOL_SIZE,
+    pool: Annotated[int, typer.Option(metavar="N", help="Test states a task.")] = TEST_POOL,
     oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = TEST_ORACLE,
     budget: Annotated[
         int | None, typer.Option(metavar="N", help="Expansions and policy calls a task and policy.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same pools.")] = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = DEFAULT_MAX_STEPS,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = MAX_STEPS,
     as_json: AsJson = False,
 ) -> int:
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
@@ -53,8 +51,11 @@ def select_command(
     task, and the comparison says when a difference may well be chance.
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
-    settings = TestSettings(pool, seed, oracle, budget, max_steps)
     loaded = read_problems(tasks)
+    from misstep.training.selection import select_policies
+    from misstep.training.testing import TestSettings
+
+    settings = TestSettings(pool, seed, oracle, budget, max_steps)
     began = monotonic()
     with _progress() as report:
         selection = select_policies(loaded, policies, settings, report)
@@ -66,6 +67,9 @@ def select_command(
 
 
 def _print(selection: Selection) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, header_style="bold")
     for title in ("policy", "score", "coverage", "solved", "bugs", "mean gap"):
         table.add_column(title, no_wrap=True)
@@ -107,6 +111,9 @@ def _percent(value: Interval) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
     console = Console(stderr=True)
     if not console.is_terminal:
         yield lambda *_: None

@@ -6,15 +6,16 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from misstep.cli.arguments import AsJson, KeepUnimportant, TaskPaths, read_task
 from misstep.cli.output import print_json
 from misstep.errors import UsageError
-from misstep.policies.policy import Policy
-from misstep.policies.remote import require_grpc
+
+if TYPE_CHECKING:
+    from misstep.policies.policy import Policy
 
 
 def serve_policy_command(
@@ -34,10 +35,11 @@ def serve_policy_command(
     as_json: AsJson = False,
 ) -> int:
     """Serve a policy to other programs until Ctrl-C, without encryption or passwords."""
-    from misstep.policies.load import load_policy
-
     if unix is not None and port is not None:
         raise UsageError("--port and --unix exclude each other")
+    from misstep.policies.load import load_policy
+    from misstep.policies.remote import require_grpc
+
     require_grpc()
     loaded = load_policy(policy, read_task(task, keep_unimportant))
     try:

@@ -7,26 +7,12 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
 
-from misstep.campaigns.campaign import Campaign, Progress, Summary, resume_store, start_store
-from misstep.campaigns.configuration import CampaignSettings
-from misstep.campaigns.safety_settings import SafetySettings, parse_radius
-from misstep.campaigns.store import CampaignStore
 from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits, read_task, typed
-from misstep.cli.jani_test import is_safety_campaign, stopped, test_model
+from misstep.cli.defaults import LOOKAHEAD_CAP, MAX_STEPS, ORACLE, SAFETY_EVALUATIONS
 from misstep.cli.models import (
     MODEL_OPTIONS,
     Constants,
@@ -38,10 +24,12 @@ from misstep.cli.models import (
 from misstep.cli.output import QUIET_SECONDS, print_json, print_table, remark
 from misstep.errors import InputFileError, UndecidedError, UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS, preset
-from misstep.oracles.grammar import DEFAULT_ORACLE
-from misstep.runs.runner import DEFAULT_MAX_STEPS
-from misstep.safety.fuzz import LOOKAHEAD_CAP
-from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Progress, Summary
+    from misstep.campaigns.safety_settings import SafetySettings
+    from misstep.campaigns.store import CampaignStore
+    from misstep.tasks.task import Task
 
 TaskPaths = Annotated[
     list[Path] | None,
@@ -106,7 +94,7 @@ def command(
         str | None,
         typer.Option(
             metavar="SPEC",
-            help=f"Oracles; default {DEFAULT_ORACLE}, for a model localfix "
+            help=f"Oracles; default {ORACLE}, for a model localfix "
             "(or tarjan, lrtdp, lao, vi, ipi).",
             show_default=False,
         ),
@@ -116,7 +104,7 @@ def command(
     ] = "cost",
     pool: Annotated[int | None, typer.Option(metavar="N", help="States to test.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same records.")] = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = DEFAULT_MAX_STEPS,
+    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = MAX_STEPS,
     min_weight: Annotated[
         float | None,
         typer.Option(metavar="P", help="Smooth the bias with P once fuzzing is stuck."),
@@ -159,7 +147,7 @@ def command(
     ] = LOOKAHEAD_CAP,
     evaluations: Annotated[
         int, typer.Option(metavar="N", help="Of a model: effort for one question to the oracle.")
-    ] = SafetySettings.evaluations,
+    ] = SAFETY_EVALUATIONS,
     radius: Annotated[
         str,
         typer.Option(metavar="R", help="Of a model: deviations that may repair a bug; inf: any."),
@@ -191,12 +179,18 @@ def command(
             f"{again[0]} with --resume",
             expected="--resume and --out alone, or the whole command again",
         )
-    if is_model(task) if task else resume and is_safety_campaign(out):
+    if is_model(task) if task else resume and _is_safety_campaign(out):
+        from misstep.cli.jani_test import test_model
+
         refuse_options(context, OF_TASKS, "a planning task")
-        chosen = None
-        if again or not resume:
-            chosen = SafetySettings(
-                _required(policy),
+        begins = bool(again) or not resume
+        subject = _required(policy) if begins else ""
+
+        def chosen() -> SafetySettings:
+            from misstep.campaigns.safety_settings import SafetySettings, parse_radius
+
+            return SafetySettings(
+                subject,
                 bias or "greedy-inf",
                 runs,
                 max_steps,
@@ -207,8 +201,16 @@ def command(
                 lookahead_cap=lookahead_cap,
                 inapplicable=inapplicable,
             )
+
         return test_model(
-            task or [], chosen, out, property, constant, _progress(), as_json, resume=resume
+            task or [],
+            chosen if begins else None,
+            out,
+            property,
+            constant,
+            _progress(),
+            as_json,
+            resume=resume,
         )
     refuse_options(context, OF_MODELS, "MODEL.jani as the task")
     if again or not resume:
@@ -226,19 +228,28 @@ def command(
             "time_limit": fuzz_time,
         }
         fuzzing = preset(paper, **{name: v for name, v in changes.items() if v is not None})
+        subject = _required(policy)
+        tasks = _read_tasks(task, suite, keep_unimportant)
+        from misstep.campaigns.campaign import start_store
+        from misstep.campaigns.configuration import CampaignSettings
+
         settings = CampaignSettings(
-            _required(policy),
-            oracle or DEFAULT_ORACLE,
+            subject,
+            oracle or ORACLE,
             objective,
             seed,
             max_steps,
             require_solved=require_solved,
             fuzzing=fuzzing,
         )
-        tasks = _read_tasks(task, suite, keep_unimportant)
         store = start_store(out, settings, resume=resume)
     else:
+        from misstep.campaigns.campaign import resume_store
+
         store, settings, tasks = resume_store(out)
+    from misstep.campaigns.campaign import Campaign
+    from misstep.cli.jani_test import stopped
+
     try:
         with store, _progress() as progress:
             summary = Campaign(
@@ -252,6 +263,12 @@ def command(
         return 1
     # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
     return UndecidedError.exit_code if summary.errors == summary.tested > 0 else 0
+
+
+def _is_safety_campaign(folder: Path) -> bool:
+    from misstep.cli.jani_test import is_safety_campaign
+
+    return is_safety_campaign(folder)
 
 
 def _required(policy: str | None) -> str:
@@ -289,6 +306,17 @@ def _read_tasks(paths: list[Path] | None, suite: Path | None, keep_unimportant: 
 @contextmanager
 def _progress() -> Iterator[Progress]:
     """A bar on standard error, once the work has taken a moment."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TaskID,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar
+
     bar = Bar(
         TextColumn("{task.description}"),
         BarColumn(),

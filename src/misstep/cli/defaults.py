@@ -1,0 +1,37 @@
+"""Defaults and names that commands need before their work begins, mostly to show them in their help.
+
+The modules that own these values take long to load, and `--help` and completion must not wait for them. A test
+compares every value with that of its owner.
+"""
+
+from __future__ import annotations
+
+MAX_STEPS = 1000
+ORACLE = "lmcut, bmo(100)+aras/ehc"
+REVISIT = ("stop", "avoid")
+CENSUS_STATES = 10_000_000
+
+# Dominance functions
+DOMINANCE_STATES = 50_000
+DOMINANCE_TRANSITIONS = 10_000
+DOMINANCE_STEPS = 2_000_000_000
+
+# Explanations
+EXACT_STATES = 100_000
+EXPLAIN_EVALUATIONS = 2_000
+
+# Models
+SAFETY = "safety"  # what `campaign` says in the settings of their campaigns
+INAPPLICABLE = ("filter", "stop_safe", "error")
+LOOKAHEAD_CAP = 1_000
+SAFETY_EVALUATIONS = 1_000_000
+
+# Tests of checkpoints, and training
+TEST_POOL = 50
+TEST_ORACLE = "bmo(100)"
+ALGORITHMS = ("original", "line", "line-pitest", "tree", "tree-pitest", "start")
+CRITERIA = ("early-train", "loss-train", "solved-val", "pi-test-val", "solved-test")
+INITS = 4
+START_EPOCHS = 5
+TEACHER_STATES = 20_000
+TEACHER_EXPANSIONS = 100_000

@@ -1,0 +1,250 @@
+"""`misstep train asnet`: train a policy, test every checkpoint, keep all of them, pick one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from misstep.cli.arguments import AsJson, read_problems
+from misstep.cli.defaults import (
+    ALGORITHMS,
+    CRITERIA,
+    INITS,
+    START_EPOCHS,
+    TEACHER_EXPANSIONS,
+    TEACHER_STATES,
+    TEST_ORACLE,
+    TEST_POOL,
+)
+from misstep.cli.output import print_json, remark
+from misstep.cli.train import require_device
+from misstep.errors import UsageError
+
+if TYPE_CHECKING:
+    from misstep.training.trainer import Report
+    from misstep.training.tree import Node
+
+SHOWN = 20  # rows of the live table
+
+
+def asnet_command(
+    domain: Annotated[Path, typer.Argument(metavar="DOMAIN.pddl", help="The domain.")],
+    train: Annotated[
+        list[Path], typer.Argument(metavar="TRAIN...", help="Training problems, small ones.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")],
+    validate: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="VAL...", help="Validation problems: every checkpoint is tested on them."
+        ),
+    ] = None,
+    config: Annotated[
+        str, typer.Option(metavar="NAME", help="Algorithm: " + ", ".join(ALGORITHMS) + ".")
+    ] = "original",
+    epochs: Annotated[int, typer.Option(help="Budget of epochs, over all lines.")] = 60,
+    inits: Annotated[int, typer.Option(help="Random initialisations (all but original).")] = INITS,
+    start: Annotated[
+        int, typer.Option(help="Epochs of each before the main phase (tree, line-pitest, start).")
+    ] = START_EPOCHS,
+    select: Annotated[
+        str,
+        typer.Option(
+            metavar="CRITERION",
+            help="Which checkpoint to keep as the best: "
+            + ", ".join(CRITERIA[:-1])
+            + "; auto: by tests if there are any.",
+        ),
+    ] = "auto",
+    steps: Annotated[int, typer.Option(help="Minibatches of an epoch.")] = 700,
+    batch_size: Annotated[int, typer.Option(help="States of a minibatch.")] = 64,
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3,
+    dropout: Annotated[float, typer.Option(help="Share of features left out.")] = 0.1,
+    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 2e-4,
+    clip: Annotated[float, typer.Option(help="Largest norm of a gradient.")] = 5.0,
+    hidden: Annotated[int, typer.Option(help="Features of a module.")] = 16,
+    layers: Annotated[int, typer.Option(help="Proposition layers.")] = 2,
+    teacher: Annotated[
+        str,
+        typer.Option(
+            metavar="SPEC", help="auto, exhaustive, astar or 'command:PROGRAM {sas} {plan}'."
+        ),
+    ] = "auto",
+    exhaustive_states: Annotated[
+        int, typer.Option(help="Tasks up to this size are enumerated by the auto teacher.")
+    ] = TEACHER_STATES,
+    teacher_expansions: Annotated[int, typer.Option(help="Of A*, a state.")] = TEACHER_EXPANSIONS,
+    unit_costs: Annotated[bool, typer.Option("--unit-costs", help="Teach shortest plans.")] = False,
+    all_states: Annotated[
+        bool, typer.Option("--all-states", help="Begin with all states of enumerated tasks.")
+    ] = False,
+    walks: Annotated[int, typer.Option(help="Random walks from each rollout.")] = 0,
+    from_bugs: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also learn from the faults of this campaign."),
+    ] = None,
+    pool: Annotated[
+        int, typer.Option(metavar="N", help="Test states a validation task.")
+    ] = TEST_POOL,
+    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracle of the tests.")] = TEST_ORACLE,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same models, on one machine.")] = 0,
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the training in DIR.")
+    ] = False,
+    keep: Annotated[
+        int | None, typer.Option(metavar="N", help="With --resume: go on after the first N models.")
+    ] = None,
+    as_json: AsJson = False,
+) -> int:
+    """Train an ASNet on small tasks of a domain.
+
+    Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
+    (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
+    """
+    if keep is not None and not resume:
+        raise UsageError("--keep is for --resume")
+    require_device(device)
+    from misstep.training.explore import Exploration
+    from misstep.training.settings import LearnerSettings, TrainingSettings
+    from misstep.training.testing import TestSettings
+    from misstep.training.trainer import resume as go_on
+    from misstep.training.trainer import train as begin
+
+    settings = TrainingSettings(
+        config=config,
+        epochs=epochs,
+        n_init=inits,
+        n_start=start,
+        seed=seed,
+        hidden=hidden,
+        layers=layers,
+        teacher=teacher,
+        exhaustive_states=exhaustive_states,
+        teacher_expansions=teacher_expansions,
+        unit_costs=unit_costs,
+        all_states=all_states,
+        criterion=select,
+        learner=LearnerSettings(steps, batch_size, learning_rate, dropout, weight_decay, clip),
+        exploration=Exploration(walks=walks),
+        test=TestSettings(pool_size=pool, seed=seed, oracle=oracle),
+    )
+    tasks = read_problems(train, domain)
+    validation = read_problems(validate or [], domain)
+    faults = _read_faults(from_bugs)
+    began = monotonic()
+    with _live(as_json) as report:
+        if resume:
+            summary = go_on(
+                tasks,
+                validation,
+                out,
+                asked=settings,
+                keep=keep,
+                faults=faults,
+                report=report,
+                device=device,
+            )
+        else:
+            summary = begin(
+                tasks, validation, out, settings, faults=faults, report=report, device=device
+            )
+    summary.seconds["total"] = round(monotonic() - began, 3)
+    for text in summary.remarks:
+        remark(f"note: {text}")
+    if as_json:
+        print_json(asdict(summary))
+    else:
+        _print(asdict(summary), out)
+    return 0
+
+
+def _read_faults(folder: Path | None) -> list[Any]:
+    if folder is None:
+        return []
+    from misstep.training.bugs import read_faults
+
+    faults = read_faults(folder)
+    samples = sum(len(own.samples) for own in faults)
+    bugs = sum(own.bugs for own in faults)
+    remark(f"{samples} proven faults behind {bugs} bugs of {folder}")
+    if not samples:
+        raise UsageError(
+            "the campaign has no proven fault to learn from",
+            where=str(folder),
+            hint="leave out --from-bugs",
+        )
+    return [own for own in faults if own.samples]
+
+
+def _print(summary: dict[str, Any], out: Path) -> None:
+    from misstep.training.folder import TrainingFolder
+
+    with TrainingFolder.open_folder(out) as folder:
+        print(folder.tree.draw(summary["chosen"]))
+    test = summary["test"]
+    print(
+        f"\nchosen    model {summary['chosen']} of {summary['models']}, by {summary['criterion']}"
+    )
+    print(f"train     {summary['success']:.0%} of the tasks solved")
+    if test:
+        states = f"{test['solved']} of {test['processed']} states solved, {test['bugs']} bugs"
+        print(f"validate  {test['coverage']} of {test['tasks']} tasks; {states}")
+    print(f"policy    asnet:{summary['best']}")
+
+
+@contextmanager
+def _live(quiet: bool) -> Iterator[Report]:
+    """A table that grows with the models on a terminal; a line a model elsewhere."""
+    from rich.console import Console
+    from rich.live import Live
+    from rich.table import Table
+
+    console = Console(stderr=True)
+    rows: list[list[str]] = []
+    if quiet or not console.is_terminal:
+
+        def line(node: Node) -> None:
+            remark(
+                "  ".join(f"{name} {text}" for name, text in zip(COLUMNS, _row(node), strict=True))
+            )
+
+        yield line
+        return
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+
+        def update(node: Node) -> None:
+            rows.append(_row(node))
+            table = Table(*COLUMNS, box=None, header_style="bold")
+            for row in rows[-SHOWN:]:
+                table.add_row(*row)
+            live.update(table)
+
+        yield update
+
+
+COLUMNS = ("model", "from", "loss", "train", "validation", "states", "bugs", "samples", "seconds")
+
+
+def _row(node: Node) -> list[str]:
+    from misstep.training.testing import summarise
+
+    test = summarise(node.results) if node.results else None
+    share = max(1, test["processed"]) if test else 1
+    return [
+        str(node.id),
+        "-" if node.parent is None else str(node.parent),
+        "-" if node.loss is None else f"{node.loss:.4f}",
+        f"{node.success:.0%}",
+        f"{test['coverage']}/{test['tasks']}" if test else "-",
+        f"{test['solved'] / share:.0%}" if test else "-",
+        f"{test['bugs'] / share:.0%}" if test else "-",
+        str(node.samples),
+        f"{sum(node.seconds.values()):.1f}",
+    ]

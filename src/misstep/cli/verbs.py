@@ -1,0 +1,133 @@
+"""The verbs of the `misstep` command: their help lines, and where their commands are.
+
+A command is imported when its verb is used and not before: `misstep --help`, `misstep --version` and the completion of
+a verb's name need the lines below and no more. A test compares each line with the docstring of its command.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+
+class Verb(NamedTuple):
+    help: str  # the first sentence of the command's help
+    command: str  # module:name of a function, or of a `typer.Typer` with further verbs
+
+
+VERBS = {
+    "test": Verb(
+        "Test a policy: fuzz states, run the policy from them, let oracles judge, check every witness, keep all of it.",
+        "misstep.cli.test:command",
+    ),
+    "run": Verb(
+        "Run a policy once and print the operators it chooses.", "misstep.cli.run:run_command"
+    ),
+    "check-policy": Verb(
+        "Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload.",
+        "misstep.cli.check_policy:check_policy_command",
+    ),
+    "plan": Verb(
+        "Find a plan and print it in the format of the planning competitions.",
+        "misstep.cli.plan:plan_command",
+    ),
+    "census": Verb(
+        "Enumerate the reachable states of a small task and count them, with exact distances to the goal.",
+        "misstep.cli.census:census_command",
+    ),
+    "dominance": Verb(
+        "Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).",
+        "misstep.cli.dominance:dominance_command",
+    ),
+    "train": Verb("Train a policy and test it while it learns.", "misstep.cli.train:app"),
+    "select": Verb(
+        "Test several policies on the same states and rank them by coverage, solved states and bugs.",
+        "misstep.cli.select:select_command",
+    ),
+    "records": Verb(
+        "Print the tested states of a campaign, by task and in the order of the pool; also while it is running.",
+        "misstep.cli.records:records_command",
+    ),
+    "explain": Verb(
+        "Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.",
+        "misstep.cli.explain:explain_command",
+    ),
+    "replay": Verb(
+        "Replay every run and every witness of a campaign with the independent checker.",
+        "misstep.cli.replay:replay_command",
+    ),
+    "generate": Verb(
+        "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
+        "misstep.cli.generate:app",
+    ),
+    "serve-policy": Verb(
+        "Serve a policy to other programs until Ctrl-C, without encryption or passwords.",
+        "misstep.cli.serve_policy:serve_policy_command",
+    ),
+    "list": Verb(
+        "List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers.",
+        "misstep.cli.listing:list_command",
+    ),
+    "doctor": Verb(
+        "Show versions, check that the core and the translator work, name what is missing and how to get it.",
+        "misstep.cli.doctor:doctor_command",
+    ),
+}
+
+TRAIN_VERBS = {
+    "asnet": Verb(
+        "Train an ASNet on small tasks of a domain.", "misstep.cli.train_asnet:asnet_command"
+    ),
+    "qlearning": Verb(
+        "Train a network on a JANI model by deep Q-learning.",
+        "misstep.cli.train_qlearning:qlearning_command",
+    ),
+}
+
+
+def load_command(name: str, verb: Verb) -> Any:
+    """Import the command of a verb, as typer's parser wants it."""
+    module, _, attribute = verb.command.partition(":")
+    target = getattr(import_module(module), attribute)
+    if not isinstance(target, typer.Typer):
+        function, target = target, typer.Typer(add_completion=False, rich_markup_mode=None)
+        target.command(name)(function)
+    command = get_command(target)
+    command.name = name
+    return command
+
+
+class VerbGroup(TyperGroup):
+    """A command of verbs. It lists names and help lines, and loads the one verb that is called."""
+
+    verbs: ClassVar[dict[str, Verb]] = VERBS
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for name, verb in self.verbs.items():
+            self.add_command(TyperCommand(name, help=verb.help))
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        # Typer would cut lines that are longer than the terminal is wide.
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.help) for name, verb in self.verbs.items()])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None:
+            command = load_command(name, self.verbs[name])
+        return name, command, rest
+
+
+class TrainGroup(VerbGroup):
+    verbs = TRAIN_VERBS
+
+
+def show_help(context: typer.Context) -> None:
+    """What a command of verbs does where no verb is given."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
