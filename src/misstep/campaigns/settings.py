@@ -25,7 +25,7 @@ from misstep.safety.system import INAPPLICABLE
 PLANNING, MODEL = "planning", "model"
 WORLDS = (PLANNING, MODEL)
 DEFAULT_DECIDER = "localfix"
-DEFAULT_FAULT_BUDGET = 2_000
+DEFAULT_FAULT_BUDGET = 200
 
 
 @dataclass(frozen=True)

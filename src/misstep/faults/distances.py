@@ -20,7 +20,7 @@ from misstep.runs.runner import Trace
 from misstep.tasks.census import state_space
 from misstep.tasks.task import State, Task
 
-SMALL = 100_000  # states; enumerating them takes a moment
+SMALL = 200_000  # states; enumerating them takes a moment
 DEFAULT_EVALUATIONS = 2_000  # of the search from one state
 
 
@@ -45,6 +45,9 @@ class Distances(ABC):
     def length(self, state: State) -> Value | None:  # noqa: ARG002
         """Steps of a shortest cheapest plan, where known."""
         return None
+
+    def allow(self, evaluations: int | None) -> None:
+        """What all searches from here on may take together; None: each one has its own limit only."""
 
     @abstractmethod
     def add_path(self, state: State, operators: Iterable[int]) -> None:
@@ -127,7 +130,6 @@ class BoundedDistances(Distances):
         self._left: int | None = None
 
     def allow(self, evaluations: int | None) -> None:
-        """What all searches from here on may take together; None: each one has its own limit only."""
         self._left = evaluations
 
     def add_path(self, state: State, operators: Iterable[int]) -> None:
@@ -171,16 +173,20 @@ class BoundedDistances(Distances):
             self._left -= evaluations
 
 
+def exact_distances(task: Task, max_states: int = SMALL) -> ExactDistances | None:
+    """From the whole state space; None if it has more states than that."""
+    try:
+        return ExactDistances(task, state_space(task, max_states=max_states))
+    except BudgetLimitError:
+        return None
+
+
 def distances(
     task: Task, *, max_states: int = SMALL, evaluations: int = DEFAULT_EVALUATIONS
 ) -> Distances:
     """Exact ones if the task has no more than `max_states` reachable states, bounds otherwise."""
-    if max_states > 0:
-        try:
-            return ExactDistances(task, state_space(task, max_states=max_states))
-        except BudgetLimitError:
-            pass
-    return BoundedDistances(task, evaluations)
+    exact = exact_distances(task, max_states) if max_states > 0 else None
+    return exact or BoundedDistances(task, evaluations)
 
 
-__all__ = ["BoundedDistances", "Distances", "ExactDistances", "distances"]
+__all__ = ["BoundedDistances", "Distances", "ExactDistances", "distances", "exact_distances"]

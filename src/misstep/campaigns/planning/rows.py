@@ -9,7 +9,6 @@ from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
 from misstep.oracles.verdict import Verdict
-from misstep.oracles.witness import derivation_steps
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
@@ -75,12 +74,16 @@ def _derivation(
     if verdict.derivation is None:
         return None
     assert dominance is not None
-    steps = derivation_steps(task, verdict.derivation)
+    steps: list[dict[str, Any]] = []
     state = verdict.state
-    for step, record in zip(verdict.derivation.steps, steps, strict=True):
-        if step.operator is None:
+    for step in verdict.derivation.steps:
+        if step.operator is not None:
+            steps.append({"operator": step.operator, "name": task.operator_name(step.operator)})
+        else:
             parts = dominance.by_factor(dominated=step.state, dominating=state)
-            record["factors"] = [{"variables": list(p.variables), "value": p.value} for p in parts]
+            factors = [{"variables": list(p.variables), "value": p.value} for p in parts]
+            values = list(step.state.values)
+            steps.append({"state": values, "value": step.value, "factors": factors})
         state = step.state
     return tuple(steps)
 

@@ -22,7 +22,7 @@ from misstep.campaigns.units import Result, Unit, Work
 from misstep.campaigns.view import rank
 from misstep.errors import MisstepError
 from misstep.faults.blame import find_faults
-from misstep.faults.distances import BoundedDistances
+from misstep.faults.distances import BoundedDistances, Distances, exact_distances
 from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.fuzzer import Fuzzer
 from misstep.fuzzing.pool import Pool, PoolEntry
@@ -104,6 +104,7 @@ class PlanningWork(Work):
         self._batch_size = batch_size
         self._policy: Policy | None = None
         self._fuzzer: Fuzzer | None = None
+        self._exact: Distances | str | None = None
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
 
     @cached_property
@@ -197,6 +198,7 @@ class PlanningWork(Work):
             self.own.fuzzing,
             self.settings.seed,
             pool=pool,
+            max_steps=self.settings.max_steps,
         )
         return self._fuzzer
 
@@ -389,9 +391,14 @@ class PlanningWork(Work):
                 faults.append(FaultRow(row.number, *fault))
         return (tuple(improved), tuple(faults)), (), ()
 
-    def _distances(self, known: Knowledge | None) -> BoundedDistances | None:
+    def _distances(self, known: Knowledge | None) -> Distances | None:
+        """Exact ones on small tasks, which is quicker than many searches; elsewhere bounds, beginning with what is known."""
         if self.settings.fault_budget is None:
             return None
+        if self._exact is None:
+            self._exact = exact_distances(self.task) or "too large"
+        if not isinstance(self._exact, str):
+            return self._exact
         distances = BoundedDistances(self.task)
         if known is not None:
             distances.store.add_knowledge(known)

@@ -1,0 +1,124 @@
+"""Checking a campaign again: every run and witness by the independent checker, and by asking the policy again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.rows import RunRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.tables import Content
+from misstep.checking.campaign import check_database
+from misstep.checking.report import CampaignReport
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.policy import Policy
+from misstep.runs.runner import PolicyRunner, Trace
+from misstep.safety.jani import system_of
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
+from misstep.tasks.task import State, Task
+
+PolicyOf = Callable[[AnyTask], Policy | LabelPolicy]
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What holds. `report` is the checker's; `changed` are runs that the policy would not make again."""
+
+    report: CampaignReport
+    rerun: int | None = None  # runs that were compared; None: the policy was not asked
+    changed: tuple[tuple[str, str], ...] = field(default=())  # what run, and how it differs
+
+    @property
+    def ok(self) -> bool:
+        return self.report.valid and not self.changed
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            **self.report.as_dict(),
+            "ok": self.ok,
+            "rerun": self.rerun,
+            "changed": [{"record": record, "problem": problem} for record, problem in self.changed],
+        }
+
+    def __str__(self) -> str:
+        lines = [str(self.report)]
+        lines += [f"{record}: {problem}" for record, problem in self.changed]
+        if self.rerun is not None:
+            lines.append(f"policy run again: {self.rerun} runs, {len(self.changed)} differ")
+        return "\n".join(lines)
+
+
+def replay(content: Content, settings: Settings, policy_of: PolicyOf | None) -> Replay:
+    report = check_database(content.store.connection)
+    if policy_of is None:
+        return Replay(report)
+    changed: list[tuple[str, str]] = []
+    count = 0
+    for name in content.task_names():
+        task = content.task(name)
+        policy = policy_of(task)
+        try:
+            differences = (
+                _model_differences(content, name, task, policy)
+                if isinstance(task, JaniTask)
+                else _planning_differences(content, name, task, policy, settings.max_steps)
+            )
+            for record, problem in differences:
+                count += 1
+                if problem is not None:
+                    changed.append((record, problem))
+        finally:
+            policy.close()
+    return Replay(report, count, tuple(changed))
+
+
+def _planning_differences(
+    content: Content, name: str, task: AnyTask, policy: Policy | LabelPolicy, max_steps: int
+) -> Iterator[tuple[str, str | None]]:
+    assert isinstance(task, Task)
+    assert isinstance(policy, Policy)
+    findings = content.findings(name)
+    runs = {run.number: run for run in findings.runs()}
+    runner = PolicyRunner(policy)
+    for row in findings.states():
+        if row.run in runs:
+            state = State(list(map(int, row.state)))
+            now = runner.trace(state, max_steps)
+            then = trace_of(task, state, runs[row.run])
+            yield f"{name}:{row.number}", _difference(task, now, then)
+
+
+def _difference(task: Task, now: Trace, then: Trace) -> str | None:
+    for step, (ours, theirs) in enumerate(zip(now.operators, then.operators, strict=False)):
+        if ours != theirs:
+            did, before = task.operator_name(ours), task.operator_name(theirs)
+            return f"the policy now does ({did}) at step {step}, not ({before})"
+    if now.outcome != then.outcome:
+        return f"the policy's run now ends with {now.outcome}, not {then.outcome}"
+    if len(now.operators) != len(then.operators):
+        return f"the policy's run now has {len(now.operators)} steps, not {len(then.operators)}"
+    return None
+
+
+def _model_differences(
+    content: Content, name: str, task: JaniTask, policy: Policy | LabelPolicy
+) -> Iterator[tuple[str, str | None]]:
+    assert isinstance(policy, LabelPolicy)
+    system = system_of(task, policy, policy.engine)
+    for run in content.findings(name).runs():
+        yield f"{name} run {run.number}", _changed_label(task, system.native, system.id, run)
+
+
+def _changed_label(task: JaniTask, native: Any, id_of: Any, run: RunRow) -> str | None:
+    for step, (state, label) in enumerate(zip(run.states or (), run.operators, strict=False)):
+        decision = native.decision(id_of(state))
+        if decision != label:
+            now = "nothing" if decision is None else task.labels[decision]
+            return f"the policy now does {now} at step {step}, not {task.labels[label]}"
+    return None
+
+
+__all__ = ["Replay", "replay"]

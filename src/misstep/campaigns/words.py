@@ -1,0 +1,238 @@
+"""Explanations in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from misstep.campaigns.explain import BlamedDecision, Explanation
+from misstep.campaigns.records import (
+    Decision,
+    Fault,
+    Record,
+    headline,
+    interval_text,
+)
+from misstep.faults.diff import Segment
+from misstep.faults.repair import Repair
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.task import State, Task
+
+
+def in_words(explanation: Explanation) -> str:
+    if isinstance(explanation.task, JaniTask):
+        return "\n".join(_of_model(explanation, explanation.task))
+    return "\n".join(_of_task(explanation, explanation.task))
+
+
+def blamed_in_words(blamed: BlamedDecision) -> str:
+    text = f"{len(blamed.bugs)} bug(s), such as {blamed.bugs[0]}: {_did(blamed.decision)}"
+    if blamed.better is not None:
+        text += f" instead of ({blamed.better.name})"
+    if blamed.outcome is None:
+        text += f", loses {interval_text(blamed.loss)}"
+    return f"{text}, in {', '.join(blamed.facts)}"
+
+
+# -- planning tasks -------------------------------------------------------------------------------
+
+
+def _of_task(explanation: Explanation, task: Task) -> Iterator[str]:
+    record = explanation.record
+    run = record.run
+    cost = str(run.cost) if run.outcome == "goal" else f"{run.outcome} after {run.cost}"
+    best = None if record.bounds is None else record.bounds[1]
+    found = f"found by {record.source}" if record.source else "known from other states"
+    yield f"{record.id}: {headline(record)}, {found}"
+    yield f"The policy: {cost}. Possible: {best}."
+    yield ""
+    yield from _side_by_side(explanation, task)
+    if record.witness.steps is not None:
+        yield from _derivation(record, task)
+    if explanation.diff is not None:
+        yield from _differences(explanation, task)
+    yield ""
+    yield from _faults(explanation)
+    for title, repair in (
+        ("to reach the goal", explanation.to_the_goal),
+        ("to be as cheap as the best plan known", explanation.to_the_best),
+    ):
+        if repair is not None:
+            yield from _repair(task, title, repair)
+    if explanation.problem is not None:
+        yield f"There is no repair: {explanation.problem}"
+
+
+def _side_by_side(explanation: Explanation, task: Task) -> Iterator[str]:
+    record = explanation.record
+    blamed = {fault.step for fault in explanation.faults}
+    names = [f"({name})" for name in task.operator_names]
+    run, plan = record.run.operators, record.witness.operators or ()
+    width = max([len("the policy"), *(len(names[op]) for op in run)])
+    title = "the plan" if explanation.diff is not None else ""
+    yield f"step  {'the policy':<{width}}    {title}".rstrip()
+    alone = Segment(False, 0, len(run), 0, 0, 0, 0)
+    for segment in (alone,) if explanation.diff is None else explanation.diff.segments:
+        left = list(range(segment.run_first, segment.run_last))
+        right = list(range(segment.plan_first, segment.plan_last))
+        for k in range(max(len(left), len(right))):
+            step = left[k] if k < len(left) else None
+            ours = "" if step is None else names[run[step]]
+            theirs = names[plan[right[k]]] if k < len(right) else ""
+            mark = "<" if step in blamed else " "
+            number = "" if step is None else str(step)
+            yield f"{number:>4}  {ours:<{width}} {mark}  {theirs}".rstrip()
+    end = record.run.outcome
+    if end != "goal":
+        mark = "<" if len(run) in blamed else ""
+        yield f"      {f'({end})':<{width}} {mark}".rstrip()
+
+
+def _derivation(record: Record, task: Task) -> Iterator[str]:
+    """A proof without a plan, step by step."""
+    witness = record.witness
+    yield ""
+    known = "No plan is at hand" if witness.cost is None else f"The plan costs {witness.cost}"
+    yield f"{known}, but one of cost {witness.bound} at most exists:"
+    operators: list[str] = []
+    for step in witness.steps or ():
+        if "operator" in step:
+            operators.append(f"({step['name']})")
+            continue
+        if operators:
+            yield f"  apply {', '.join(operators)}"
+            operators = []
+        value = step["value"]
+        worth = (
+            f"at least {value} more"
+            if value > 0
+            else f"at most {-value} less"
+            if value
+            else "no less"
+        )
+        yield f"  compare with {', '.join(task.facts(State(step['state'])))}:"
+        yield f"  a plan from there costs {worth} than one from here, because of"
+        for factor in step["factors"]:
+            if factor["value"]:
+                names = ", ".join(_variable(task, v) for v in factor["variables"])
+                yield f"    {factor['value']:+d} by {names}"
+    if operators:
+        yield f"  apply {', '.join(operators)}"
+    yield "  and the goal is reached there."
+
+
+def _variable(task: Task, variable: int) -> str:
+    """A variable by its first value, which says more than its number."""
+    return task.fact_names[variable][0].removeprefix("Atom ")
+
+
+def _differences(explanation: Explanation, task: Task) -> Iterator[str]:
+    assert explanation.diff is not None
+    divergence = explanation.diff.divergence
+    if divergence is not None:
+        ours, theirs = (
+            "nothing" if op is None else f"({task.operator_name(op)})"
+            for op in (divergence.run_operator, divergence.plan_operator)
+        )
+        yield ""
+        yield f"They part at step {divergence.step}: the policy does {ours}, the plan {theirs}."
+        yield f"  true only after the policy: {', '.join(divergence.run_facts) or '-'}"
+        yield f"  true only after the plan:   {', '.join(divergence.plan_facts) or '-'}"
+    again = [f"{fact} {times} times" for fact, times in explanation.diff.reachieved]
+    if again:
+        yield f"The policy makes true again and again: {', '.join(again[:6])}."
+
+
+def _faults(explanation: Explanation) -> Iterator[str]:
+    if explanation.record.faults is None:
+        yield "Faults were not looked for; --deeper looks for them."
+        return
+    proof = "exact" if explanation.exact else "proven by bounds"
+    if not explanation.faults:
+        yield f"No single decision is proven to be at fault ({proof}); --deeper looks further."
+        return
+    yield f"Decisions to blame ({proof}):"
+    for fault in explanation.faults:
+        yield f"  {_fault(fault)}"
+
+
+def _fault(fault: Fault) -> str:
+    text = f"step {fault.step}: {_did(fault.decision)}"
+    if fault.better is not None:
+        text += f" instead of ({fault.better.name})"
+    if fault.loss == (0, 0):
+        text += ", loses steps but no cost"
+    elif fault.outcome is None:
+        text += f", loses {interval_text(fault.loss)}"
+    if fault.share is not None:
+        text += f", {fault.share:.0%} of the gap"
+    return text + (", in every round of the loop" if fault.recurring else "")
+
+
+def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
+    count = len(repair.deviations)
+    if repair.status == "impossible":
+        yield f"No repair {title} exists."
+        return
+    if repair.status == "limit":
+        yield f"No repair {title} was found; at least {repair.lower_bound} decision(s) have to change."
+        return
+    proof = "" if repair.status == "minimal" else f" (at least {repair.lower_bound})"
+    yield f"Smallest repair {title}: {count} decision(s){proof}; then the policy gets there at {repair.cost}:"
+    for deviation in repair.deviations:
+        own = deviation.policy_operator
+        instead = "nothing" if own < 0 else f"({task.operator_name(own)})"
+        yield f"  step {deviation.step}: ({task.operator_name(deviation.operator)}) instead of {instead}"
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
+    """Within a finite radius a state that is not r-safe need not be lost."""
+    record = explanation.record
+    r = explanation.radius
+    safe = "safe" if r == "inf" else f"{r}-safe"
+    fault_word = "fault" if r == "inf" else f"{r}-fault"
+    run = record.run
+    assert run.states is not None
+    yield f"{record.id}: {safe}, but the policy gets unsafe (run {record.found.run}, step {record.found.step})"
+    if record.radius is not None:
+        yield f"Deviations from the policy that avoid it: {interval_text(record.radius)}."
+    yield ""
+    blamed = {fault.step for fault in explanation.faults}
+    last = explanation.last_safe_step
+    for k, state in enumerate(run.states):
+        # What lies between is safe or not; the run alone does not say, but it begins safe and ends unsafe.
+        mark = f"  <- {fault_word}" if k in blamed else ""
+        label = run.names[k] if k < len(run.names) else "(unsafe)"
+        yield f"{k:>4}  {_changed(task, run.states[k - 1] if k else None, state)}  {label}{mark}".rstrip()
+    yield ""
+    if last is not None:
+        yield f"The last {safe} state of the run is that of step {last}."
+    else:
+        yield f"No decision of the run is proven to be a {fault_word}."
+    for fault in explanation.faults:
+        lost = "" if fault.outcome is None else f", which may lead to {task.text(fault.outcome)}"
+        instead = "" if fault.better is None else f"; {fault.better.name} would have been {safe}"
+        did = "stopping" if fault.decision is None else fault.decision.name
+        yield f"{fault_word.capitalize()} at step {fault.step}: {did}{lost}{instead}."
+    if record.witness.size is not None:
+        yield f"A safe strategy from here names {record.witness.size} state(s)."
+
+
+def _changed(task: JaniTask, before: object, state: tuple[bool | int | float, ...]) -> str:
+    """A state by the values that have changed; the first one whole."""
+    text = task.text(state)
+    if before is None:
+        return text
+    assert isinstance(before, tuple)
+    parts = text.split(", ")
+    changed = [part for part, old, new in zip(parts, before, state, strict=True) if old != new]
+    return ", ".join(changed) or "(no change)"
+
+
+def _did(decision: Decision | None) -> str:
+    return "the policy stops" if decision is None else f"({decision.name})"
+
+
+__all__ = ["blamed_in_words", "in_words"]
