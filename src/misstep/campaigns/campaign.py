@@ -135,7 +135,9 @@ class Campaign:
         from misstep.campaigns.explain import explain_record
 
         record = self.record(bug)
-        explanation = explain_record(self._content.task(record.task), record, self.settings)
+        verdicts = {other.state: other.verdict for other in self.records if other.task == record.task}
+        task = self._content.task(record.task)
+        explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:
             from misstep.campaigns.deeper import look_deeper
 

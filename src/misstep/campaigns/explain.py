@@ -6,13 +6,13 @@ Everything here is read from a record, so an explanation is there at once. `miss
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.campaigns.records import Decision, Fault, Interval, Record
 from misstep.campaigns.rows import Values
-from misstep.campaigns.settings import MODEL, Settings
+from misstep.campaigns.settings import Settings
 from misstep.errors import UsageError
 from misstep.faults.diff import PlanDiff, diff
 from misstep.faults.repair import Repair
@@ -33,6 +33,8 @@ class Explanation:
     to_the_goal: Repair | None = None  # fewest deviations from the policy that reach the goal
     to_the_best: Repair | None = None  # and that reach it at the cost of the best plan known
     problem: str | None = None  # why there is no repair, where it was asked for
+    # Of a model: what is recorded of each state of the run, as far as it is; the last one is unsafe.
+    verdicts: tuple[str | None, ...] = ()
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -42,9 +44,9 @@ class Explanation:
 
     @property
     def last_safe_step(self) -> int | None:
-        """Of a model: the step of the last decision of the run that gave safety away."""
-        steps = [fault.step for fault in self.record.faults or ()]
-        return max(steps, default=None) if self.record.world == MODEL else None
+        """Of a model: the last step of the run from where the danger could still be avoided."""
+        safe = [step for step, verdict in enumerate(self.verdicts) if verdict == "BUG"]
+        return max(safe, default=None)
 
     def as_dict(self) -> dict[str, Any]:
         divergence = None if self.diff is None else self.diff.divergence
@@ -62,6 +64,7 @@ class Explanation:
             },
             "reachieved": {} if self.diff is None else dict(self.diff.reachieved),
             "last_safe_step": self.last_safe_step,
+            "verdicts_on_run": list(self.verdicts),
             "repair": _repair(names, self.to_the_goal),
             "cheapest_repair": _repair(names, self.to_the_best),
             "problem": self.problem,
@@ -78,15 +81,19 @@ class Explanation:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-def explain_record(task: AnyTask, record: Record, settings: Settings) -> Explanation:
-    """Explain a bug from its record alone."""
+def explain_record(
+    task: AnyTask, record: Record, settings: Settings, verdicts: Mapping[Values, str]
+) -> Explanation:
+    """Explain a bug from its record; `verdicts` are those on other states of the task."""
     if not record.is_bug:
         raise UsageError(
             f"{record.id} is no bug: {record.verdict}",
             hint="'misstep records DIR --verdict BUG' lists the bugs",
         )
     if isinstance(task, JaniTask):
-        return Explanation(record, task, settings.of_model.radius)
+        passed = (record.run.states or ())[:-1]
+        own = (*(verdicts.get(state) for state in passed), "UNSAFE")
+        return Explanation(record, task, settings.of_model.radius, verdicts=own)
     compared = None
     if record.witness.operators is not None:
         start = State(list(map(int, record.state)))

@@ -191,7 +191,9 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
     """Within a finite radius a state that is not r-safe need not be lost."""
     record = explanation.record
     r = explanation.radius
-    safe = "safe" if r == "inf" else f"{r}-safe"
+    safe, lost = ("safe", "lost") if r == "inf" else (f"{r}-safe", f"not {r}-safe")
+    words = {"BUG": safe, "NOT A BUG": lost, "UNKNOWN": "?"}
+    width = max(len(safe), len(lost))
     fault_word = "fault" if r == "inf" else f"{r}-fault"
     run = record.run
     assert run.states is not None
@@ -202,20 +204,21 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
     blamed = {fault.step for fault in explanation.faults}
     last = explanation.last_safe_step
     for k, state in enumerate(run.states):
-        # What lies between is safe or not; the run alone does not say, but it begins safe and ends unsafe.
         mark = f"  <- {fault_word}" if k in blamed else ""
         label = run.names[k] if k < len(run.names) else "(unsafe)"
-        yield f"{k:>4}  {_changed(task, run.states[k - 1] if k else None, state)}  {label}{mark}".rstrip()
+        word = words.get(explanation.verdicts[k] or "", "").ljust(width)
+        changed = _changed(task, run.states[k - 1] if k else None, state)
+        yield f"{k:>4}  {word}  {changed}  {label}{mark}".rstrip()
     yield ""
     if last is not None:
         yield f"The last {safe} state of the run is that of step {last}."
     else:
         yield f"No decision of the run is proven to be a {fault_word}."
     for fault in explanation.faults:
-        lost = "" if fault.outcome is None else f", which may lead to {task.text(fault.outcome)}"
+        bad = "" if fault.outcome is None else f", which may lead to {task.text(fault.outcome)}"
         instead = "" if fault.better is None else f"; {fault.better.name} would have been {safe}"
         did = "stopping" if fault.decision is None else fault.decision.name
-        yield f"{fault_word.capitalize()} at step {fault.step}: {did}{lost}{instead}."
+        yield f"{fault_word.capitalize()} at step {fault.step}: {did}{bad}{instead}."
     if record.witness.size is not None:
         yield f"A safe strategy from here names {record.witness.size} state(s)."
 
