@@ -17,6 +17,8 @@ from misstep.checking.jani.expressions import (
 from misstep.checking.jani.nodes import Node, member, optional, shown, text
 from misstep.checking.jani.operators import Scalar, Value
 
+PYTHON = {"bool": bool, "int": int, "real": float}
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
@@ -40,11 +42,10 @@ class Type:
         """A value out of a file, if it is one of this type."""
         if self.base == "real" and type(value) is int and abs(value) <= 2**63:
             value = float(value)
-        expected = {"bool": bool, "int": int, "real": float}[self.base]
-        if type(value) is not expected or value in (math.inf, -math.inf):
-            raise ModelError(f"{shown(value)} is no value of type {self.base}")
-        assert isinstance(value, (bool, int, float))
-        return self.store(value)
+        if isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]:
+            if self.base != "real" or math.isfinite(value):
+                return self.store(value)
+        raise ModelError(f"{shown(value)} is no value of type {self.base}")
 
 
 def read_type(node: Node, scope: Scope) -> Type:
