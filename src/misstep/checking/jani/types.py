@@ -42,10 +42,11 @@ class Type:
         """A value out of a file, if it is one of this type."""
         if self.base == "real" and type(value) is int and abs(value) <= 2**63:
             value = float(value)
-        if isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]:
-            if self.base != "real" or math.isfinite(value):
-                return self.store(value)
-        raise ModelError(f"{shown(value)} is no value of type {self.base}")
+        own = isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]
+        if not own or (isinstance(value, float) and not math.isfinite(value)):
+            raise ModelError(f"{shown(value)} is no value of type {self.base}")
+        assert isinstance(value, (bool, int, float))
+        return self.store(value)
 
 
 def read_type(node: Node, scope: Scope) -> Type:
