@@ -143,6 +143,21 @@ def test_a_campaign_that_is_being_written(folder: Path, tmp_path: Path) -> None:
         assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
 
 
+def test_a_folder_that_nobody_may_write_to(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There SQLite cannot share the database: it is read as it stands, or a copy of it with its log."""
+    monkeypatch.setattr("misstep.checking.campaign._shared", lambda _: None)
+    assert main([str(folder)]) == 0
+    copy = Path(shutil.copytree(folder, tmp_path / "busy"))
+    with closing(sqlite3.connect(copy / "run.db")) as connection:
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        connection.execute("UPDATE verdicts SET kind = 'fails' WHERE number = 1")
+        connection.commit()
+        assert main([str(copy)]) == 1
+    assert [path.name for path in copy.iterdir()] == ["run.db"]
+
+
 def test_a_campaign_is_checked_without_the_native_core(folder: Path) -> None:
     """In a process where it cannot be imported, nor anything else of misstep."""
     program = (

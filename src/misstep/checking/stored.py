@@ -106,9 +106,11 @@ class Store:
         for line in self._config.splitlines():
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"
-            found = re.fullmatch(rf'\s*{re.escape(key)}\s*=\s*"([^"\\]*)"\s*(#.*)?', line)
+            found = re.fullmatch(
+                rf'\s*{re.escape(key)}\s*=\s*(?:"([^"\\]*)"|\'([^\']*)\')\s*(#.*)?', line
+            )
             if inside and found:
-                return found[1]
+                return found[1] or found[2] or ""
         return None
 
     def tasks(self) -> list[StoredTask]:

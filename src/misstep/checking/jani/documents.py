@@ -7,11 +7,11 @@ stands in. Only files that were kept with the model are read, never the disk.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import NoReturn
 
-from misstep.checking.jani.errors import ModelError
+from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, optional
 
 MAX_INCLUDES = 10_000
@@ -28,43 +28,43 @@ class Documents:
 
     def read(self, path: str) -> Node:
         """A file with everything that it includes."""
+        if path not in self:
+            raise ModelError(f"the file {path} was not kept with the model")
         return self._read(PurePath(path), ())
 
     def _read(self, path: PurePath, trail: tuple[PurePath, ...]) -> Node:
-        if path in trail:
-            raise ModelError(f"the file {path} includes itself")
-        if str(path) not in self._files:
-            raise ModelError(f"the file {path} was not kept with the model")
         self._includes += 1
-        if self._includes > MAX_INCLUDES:
-            raise ModelError(f"more than {MAX_INCLUDES} files are included")
-        return self._resolved(parse(self._files[str(path)], str(path)), (*trail, path))
+        if path in trail or self._includes > MAX_INCLUDES:
+            raise ModelError(
+                f"{path} includes itself, or there are more than {MAX_INCLUDES} includes"
+            )
 
-    def _resolved(self, node: Node, trail: tuple[PurePath, ...]) -> Node:
-        if isinstance(node, list):
-            return [self._resolved(item, trail) for item in node]
-        if not isinstance(node, dict):
-            return node
-        if node.keys() - REMARKS == {"file"} and isinstance(node["file"], str):
-            return self._read(trail[-1].parent / node["file"], trail)
-        return {k: v if k in REMARKS else self._resolved(v, trail) for k, v in node.items()}
+        def members(pairs: list[tuple[str, Node]]) -> Node:
+            """An object, or what it stands for. Done while the text is read, since texts can be nested deeply."""
+            found = dict(pairs)
+            if len(found) != len(pairs):
+                raise ModelError("an object has a key twice", where=str(path))
+            if found.keys() - REMARKS == {"file"} and isinstance(found["file"], str):
+                target = path.parent / found["file"]
+                # Where a file was not kept nobody has needed it, as in a remark.
+                return self._read(target, (*trail, path)) if str(target) in self._files else found
+            return found
+
+        return _parsed(self._files[str(path)], str(path), members)
 
 
-def parse(content: bytes, name: str) -> Node:
+def _parsed(content: bytes, name: str, members: Callable[[list[tuple[str, Node]]], Node]) -> Node:
     def refused(text: str) -> NoReturn:
         raise ModelError(f"{text} is no number of JSON", where=name)
-
-    def members(pairs: list[tuple[str, Node]]) -> dict[str, Node]:
-        if len(dict(pairs)) != len(pairs):
-            raise ModelError("an object has a key twice", where=name)
-        return dict(pairs)
 
     try:
         text = content.decode("utf-8-sig")
         return json.loads(text, parse_constant=refused, object_pairs_hook=members)
     except ModelError:
         raise
-    except (ValueError, RecursionError) as error:
+    except RecursionError:
+        raise UnsupportedModelError("nested too deeply for the checker", where=name) from None
+    except ValueError as error:
         raise ModelError(f"not JSON: {error}", where=name) from None
 
 
@@ -94,4 +94,4 @@ def _name(node: Node) -> str:
     return str(optional(node, "name") or "")
 
 
-__all__ = ["Documents", "find_property", "parse"]
+__all__ = ["Documents", "find_property"]

@@ -59,10 +59,7 @@ class SafetyTask:
             if not isinstance(value, (bool, int, float)):
                 raise ModelError(f"the parameter {name!r} is {value!r}")
         documents = Documents(files)
-        try:
-            document = documents.read(path)
-        except RecursionError:
-            raise UnsupportedModelError("the model is nested too deeply for the checker") from None
+        document = documents.read(path)
         return cls(
             document,
             chosen,

@@ -17,6 +17,8 @@ from misstep.checking.jani.expressions import (
 from misstep.checking.jani.nodes import Node, member, optional, shown, text
 from misstep.checking.jani.operators import Scalar, Value
 
+PYTHON = {"bool": bool, "int": int, "real": float}
+
 
 @dataclass(frozen=True, slots=True)
 class Type:
@@ -40,8 +42,8 @@ class Type:
         """A value out of a file, if it is one of this type."""
         if self.base == "real" and type(value) is int and abs(value) <= 2**63:
             value = float(value)
-        expected = {"bool": bool, "int": int, "real": float}[self.base]
-        if type(value) is not expected or value in (math.inf, -math.inf):
+        own = isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]
+        if not own or (isinstance(value, float) and not math.isfinite(value)):
             raise ModelError(f"{shown(value)} is no value of type {self.base}")
         assert isinstance(value, (bool, int, float))
         return self.store(value)

@@ -1,0 +1,455 @@
+"""The checker's evaluator and the engine agree on every reachable state: built-in models, and one for each feature."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.checking.jani import ModelError, SafetyTask, State
+from misstep.errors import InputFormatError, UnsupportedError
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models import generate_model, write_model
+from support import jani
+from support.jani import bounded, destination, edge, op, pa, variable
+from support.models import VARIANTS, Choices, described
+
+MOST = 1000  # states that are compared
+
+
+def agrees(task: JaniTask, most: int = MOST) -> int:
+    """Compare everything that can be asked about reachable states; how many there are."""
+    plain = SafetyTask.from_source(task.source)
+    assert tuple(plain.labels) == task.labels
+    assert tuple(slot.name for slot in plain.model.slots) == task.variable_names
+    starts = task.initial_states()
+    assert all(plain.is_start(state) for state in starts)
+    states, known = list(starts), set(starts)
+    for state in states:  # grows
+        assert plain.read_state(list(state)) == state
+        assert plain.is_unsafe(state) == task.is_unsafe(state)
+        assert (plain.is_goal(state) and not plain.is_unsafe(state)) == task.is_goal(state)
+        assert plain.is_start(state) == (state in starts)
+        if task.is_unsafe(state) or task.is_goal(state):
+            continue
+        same_outcomes(task, plain, state)
+        assert plain.model.is_dead_end(state) == task.is_dead_end(state)
+        for label in task.applicable(state):
+            for outcome in task.outcomes(state, label):
+                if outcome not in known and len(states) < most:
+                    known.add(outcome)
+                    states.append(outcome)
+    return len(states)
+
+
+def same_outcomes(task: JaniTask, plain: SafetyTask, state: State) -> None:
+    for number in range(len(task.labels)):
+        outcomes = plain.model.outcomes_of(state, number)
+        expected = task.outcomes(state, number)
+        assert len(set(outcomes)) == len(outcomes)
+        # By text: 1, 1.0 and True are equal in Python.
+        assert sorted(map(repr, outcomes)) == sorted(map(repr, expected))
+        assert plain.model.is_applicable(state, number) == (number in task.applicable(state))
+
+
+@pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
+def test_built_in_models(name: str, choices: Choices, tmp_path: Path) -> None:
+    write_model(generate_model(name, starts=20, **choices), path := tmp_path / "model.jani")
+    assert agrees(load_jani(path, "sampled")) > 10
+
+
+def counter(name: str, low: int, high: int, initial: int | None = 0) -> Any:
+    return variable(name, bounded(low, high), initial)
+
+
+def cell(array: Any, *indices: Any) -> Any:
+    for index in indices:
+        array = {"op": "aa", "exp": array, "index": index}
+    return array
+
+
+def assigned(*pairs: tuple[Any, ...]) -> list[Any]:
+    return [dict(zip(("ref", "value", "index"), pair, strict=False)) for pair in pairs]
+
+
+def test_arrays() -> None:
+    """Cells by a computed index, nested ones, whole arrays, constructors, and literals of two types."""
+    grid = variable(
+        "grid",
+        {"kind": "array", "base": {"kind": "array", "base": bounded(0, 2)}},
+        {"op": "ac", "var": "i", "length": 2, "exp": {"op": "av", "elements": ["i", 0, 1]}},
+    )
+    row = variable("row", {"kind": "array", "base": "real"}, {"op": "av", "elements": [0, 0.5, 1]})
+    next_k = op("%", op("+", "k", 1), 2)
+    mixed = cell({"op": "av", "elements": [1, 2.5, "k"]}, "k")
+    edges = [
+        edge(
+            "a",
+            op("<", cell("grid", "k", 1), 2),
+            destination(
+                assigned(
+                    (cell("grid", "k", 1), op("+", cell("grid", "k", 1), 1)),
+                    ("k", next_k),
+                    (cell("row", "k"), mixed, 1),
+                )
+            ),
+        ),
+        edge("b", True, destination(assigned((cell("grid", 0), cell("grid", 1))))),
+        edge(
+            "b",
+            op("=", "k", 1),
+            destination(assigned(("row", {"op": "av", "elements": ["k", 2, 3]}))),
+        ),
+    ]
+    document = jani.model([grid, counter("k", 0, 1), row], edges)
+    assert agrees(jani.task(document)) > 20
+
+
+def test_arithmetic_with_types_that_mix() -> None:
+    """The integer branch of an ite becomes real; integers and reals compare as reals."""
+    half = op("ite", op("=", "x", 0), "x", 0.5)
+    large = op("+", 2**53, op("ite", op("=", "x", 1), 1, 2))
+    edges = [
+        edge(
+            "a",
+            True,
+            destination({"y": op("/", op("+", half, "x"), 3), "x": op("%", op("+", "x", 1), 4)}),
+        ),
+        edge("b", op("=", large, 2.0**53), destination({"y": op("*", half, -1)})),
+        edge(
+            "b",
+            op("≤", op("floor", "y"), op("sgn", op("-", "x", 2))),
+            destination({"y": op("pow", 2, "x")}),
+        ),
+        edge("b", op("⇒", op(">", "y", 1), op("≠", "b", True)), destination({"b": op("¬", "b")})),
+        edge("a", op("≥", "y", 4), destination({"y": op("log", op("max", "y", 2), 2)})),
+        edge("a", "b", destination({"y": op("-", op("abs", op("-", "x", "y")), op("trc", 0.7))})),
+    ]
+    variables = [counter("x", 0, 3), variable("y", "real", 0.0), variable("b", "bool", False)]
+    assert agrees(jani.task(jani.model(variables, edges)), 400) > 40
+
+
+def test_let_and_wrapped_expressions() -> None:
+    body = op("+", "twice", op("ite", op("<", "twice", 4), 1, op("-", 0, "twice")))
+    definitions = [
+        {"name": "one", "value": 1},
+        {"name": "twice", "value": op("*", "x", op("+", "one", 1))},
+    ]
+    let = {"op": "let", "variables": definitions, "expression": {"exp": body}}
+    edges = [
+        edge("a", {"expression": True}, destination({"x": let})),
+        edge("b", True, destination({"x": 0})),
+    ]
+    assert agrees(jani.task(jani.model([counter("x", 0, 9)], edges))) == 3
+
+
+def let_model(size: int) -> Any:
+    """Each definition uses the one before twice: the expression without names has 2^size leaves."""
+    definitions: list[Any] = [{"name": "v0", "value": "x"}]
+    for i in range(1, size):
+        doubled = op("+", f"v{i - 1}", f"v{i - 1}")
+        definitions.append({"name": f"v{i}", "value": op("%", doubled, 7)})
+    let = {"op": "let", "variables": definitions, "expression": f"v{size - 1}"}
+    edges = [edge("a", True, destination({"x": let})), edge("b", True, destination({"x": 3}))]
+    return jani.model([counter("x", 0, 9, 1)], edges)
+
+
+def test_definitions_are_computed_once() -> None:
+    assert agrees(jani.task(let_model(10))) == 2
+    assert len(SafetyTask(let_model(60)).outcomes((1,))["a"]) == 1
+
+
+def test_long_chains() -> None:
+    """Of conjunctions, sums and else-ifs: functions that call each other would fill Python's stack."""
+    size = 400
+    chain: Any = 0
+    for i in range(size):
+        chain = op("ite", op("=", "x", i), (i * 7) % 13, chain)
+    wide = op("%", op("+", *(["x"] * size), 5), 17)
+    both = op("∧", *[op("≤", "x", size + i) for i in range(size)])
+    edges = [edge("a", both, destination({"x": wide})), edge("b", True, destination({"x": chain}))]
+    assert agrees(jani.task(jani.model([counter("x", 0, size)], edges))) > 10
+
+
+def test_transient_variables() -> None:
+    locations = [
+        {"name": "l", "transient-values": [{"ref": "t", "value": op("+", "x", 1)}]},
+        {"name": "r"},
+    ]
+    automaton = {
+        "name": "m",
+        "locations": locations,
+        "initial-locations": ["r", "l"],
+        "variables": [variable("t", bounded(0, 9), 4, transient=True)],
+        "edges": [
+            edge(
+                "a", True, destination(assigned(("x", "t"), ("t", 5), ("y", "t", 1)), location="r")
+            ),
+            edge(
+                "b", op("<", "x", 5), destination(assigned(("y", "t")), location="l"), location="r"
+            ),
+        ],
+    }
+    document = jani.model([counter("x", 0, 9), counter("y", 0, 9)], [automaton])
+    assert agrees(jani.task(document)) > 3
+
+
+def composed(**system: Any) -> Any:
+    """Two automata with local variables of one name; the second one has two locations and a silent edge."""
+    first = jani.automaton(
+        "p",
+        [
+            edge(
+                "a",
+                op("<", "own", 3),
+                destination({"own": op("+", "own", 1)}, 0.25),
+                destination({"x": "own"}, 0.75),
+            )
+        ],
+        variables=[counter("own", 0, 3)],
+    )
+    second = jani.automaton(
+        "q",
+        [
+            edge("b", op("<", "own", 2), destination({"own": op("+", "own", 1)}, location="r")),
+            edge("b", True, destination(location="r"), location="l"),
+            edge(
+                "a",
+                True,
+                destination({"own": 0}, op("/", "x", 3)),
+                destination(None, op("-", 1, op("/", "x", 3)), "r"),
+                location="r",
+            ),
+            edge(None, op("=", "x", 2), destination(location="l"), location="r"),
+        ],
+        ("l", "r"),
+        variables=[counter("own", 0, 3)],
+        **{"initial-locations": ["l", "r"], "restrict-initial": {"exp": op("=", "own", 0)}},
+    )
+    document = jani.model(
+        [counter("x", 0, 3, None)],
+        [first, second],
+        actions="a b both c",
+        prop=pa(
+            op("∧", op("=", "p.own", 3), op("=", "q.own", 1)),
+            op("=", "x", 3),
+        ),
+    )
+    document["restrict-initial"] = {"exp": op("<", "x", 2)}
+    document["system"].update(system)
+    return document
+
+
+SYNCS = [
+    {"synchronise": ["a", "b"], "result": "both"},
+    {"synchronise": ["a", None], "result": "a"},
+    {"synchronise": ["a", "a"], "result": "both"},
+    {"synchronise": [None, "b"], "result": None},
+]
+
+
+def test_composition() -> None:
+    task = jani.task(composed(syncs=SYNCS), silent="as_action")
+    assert task.labels == ("a", "both", "τ")
+    assert agrees(task) > 20
+    task = jani.task(composed(syncs=SYNCS[:3]), silent="as_action", out_of_bounds="disable")
+    assert agrees(task) > 20
+
+
+def test_automata_without_vectors_move_silently_only() -> None:
+    assert agrees(jani.task(composed(), silent="as_action")) == 4
+
+
+def test_refused_silent_steps() -> None:
+    task = jani.task(composed(syncs=SYNCS[:3]))
+    plain = SafetyTask.from_source(task.source)
+    for state in product((0, 1), (0, 2), (0,), (0,)):
+        if state[:2] != (1, 2):
+            same_outcomes(task, plain, state)
+            continue
+        with pytest.raises(UnsupportedError):
+            task.outcomes(state, 0)
+        for ask in (plain.outcomes, plain.model.is_dead_end):
+            with pytest.raises(ModelError, match="silent"):
+                ask(state)
+
+
+def test_bounds_that_disable_or_fail() -> None:
+    edges = [
+        edge("a", True, destination({"x": op("+", "x", 1)}, 0.5), destination({"x": 0}, 0.5)),
+        edge("a", op("=", "x", 3), destination({"x": 1})),
+        edge("b", True, destination({"x": op("+", "x", 2)})),
+    ]
+    document = jani.model([counter("x", 0, 3)], edges)
+    assert agrees(jani.task(document, out_of_bounds="disable")) == 4
+    task = jani.task(document)
+    plain = SafetyTask.from_source(task.source)
+    for x in range(4):
+        for label in (0, 1):
+            try:
+                expected = task.outcomes((x,), label)
+            except InputFormatError:
+                with pytest.raises(ModelError):
+                    plain.model.outcomes_of((x,), label)
+            else:
+                assert plain.model.outcomes_of((x,), label) == expected
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        None,
+        {"op": "state-condition", "exp": op("<", "x", 2)},
+        {
+            "op": "state-condition",
+            "exp": op("=", "q.own", 1),
+            "locations": [{"automaton": "q", "location": "r"}],
+        },
+        op("=", "x", "p.own"),
+        {
+            "op": "states-values",
+            "values": [
+                {
+                    "variables": [
+                        {"var": "x", "value": 1},
+                        {"var": "own", "automaton": "q", "value": op("+", 1, 1)},
+                    ]
+                },
+                {
+                    "variables": [{"var": "x", "value": 2}],
+                    "locations": [{"automaton": "q", "location": "r"}],
+                },
+            ],
+        },
+    ],
+    ids=["initial", "condition", "locations", "expression", "listed"],
+)
+def test_start_states(start: Any) -> None:
+    document = composed(syncs=SYNCS[:2])
+    if start is not None:
+        document["properties"][0]["expression"]["start"] = start
+    assert agrees(jani.task(document, silent="as_action")) > 2
+
+
+def test_start_states_of_arrays() -> None:
+    array = variable(
+        "v", {"kind": "array", "base": bounded(0, 9)}, {"op": "av", "elements": [1, 2]}
+    )
+    start = {
+        "op": "states-values",
+        "values": [
+            {"variables": [{"var": "v", "value": [3, 4]}]},
+            {"variables": [{"var": "v", "index": 1, "value": 7}]},
+            {
+                "variables": [
+                    {"var": "v", "value": {"op": "ac", "var": "i", "length": 2, "exp": "i"}}
+                ]
+            },
+        ],
+    }
+    document = jani.model([array], [], prop=pa(start=start))
+    assert agrees(jani.task(document)) == 3
+
+
+def test_parameters_files_and_properties(tmp_path: Path) -> None:
+    document = jani.model(
+        [counter("x", 0, 5)],
+        [{"file": "parts/edge.jani", "comment": "elsewhere"}],
+        constants=[
+            {"name": "N", "type": bounded(0, 5)},
+            {"name": "M", "type": "real", "value": op("/", "N", 2)},
+        ],
+    )
+    (tmp_path / "parts").mkdir()
+    jani.write(edge("a", op("<", "x", "N"), {"file": "to.jani"}), "parts/edge.jani", tmp_path)
+    jani.write(destination({"x": op("+", "x", 1)}), "parts/to.jani", tmp_path)
+    other = pa(op("≥", "x", "M"), start={"op": "state-condition", "exp": op("≤", "x", 1)})
+    path = jani.write(document, folder=tmp_path)
+    prop = jani.write({**other, "name": "other"}, "other.jani", tmp_path)
+    for choice, size in ((None, 5), ("safety", 5), (str(prop), 3), (f"{prop}#other", 3)):
+        assert agrees(load_jani(path, choice, {"N": 4})) == size
+
+
+# Random expressions
+
+NUMBERS = ("+", "-", "*", "min", "max")
+
+
+def drawn(dice: random.Random, kind: str, depth: int) -> Any:
+    if depth == 0:
+        leaves = {
+            "bool": ["b", True, False],
+            "int": ["x", 0, 1, 7, -3],
+            "real": ["y", 0.5, -1.25, 3],
+        }
+        return dice.choice(leaves[kind])
+
+    def of(kind: str) -> Any:
+        return drawn(dice, kind, depth - 1)
+
+    number = dice.choice(("int", "real"))
+    if kind == "bool":
+        return dice.choice(
+            [
+                op(dice.choice("∧∨⇒"), of("bool"), of("bool")),  # noqa: RUF001
+                op("¬", of("bool")),
+                op(dice.choice("=≠<≤>≥"), of(number), of(dice.choice(("int", "real")))),
+                op("=", of("bool"), of("bool")),
+                op("ite", of("bool"), of("bool"), of("bool")),
+            ]
+        )
+    choices = [
+        op(dice.choice(NUMBERS), of(kind), of(kind)),
+        op("ite", of("bool"), of(kind), of("int")),
+        op("abs", of(kind)),
+        cell({"op": "av", "elements": [of(kind), of(kind)]}, op("%", of("int"), 2)),
+    ]
+    if kind == "int":
+        choices += [
+            op(dice.choice(("floor", "ceil", "trc", "sgn")), of(number)),
+            op("%", of("int"), 5),
+        ]
+    else:
+        choices += [
+            op("/", of(number), of(number)),
+            op("pow", of(number), 2),
+            op("cos", of(number)),
+        ]
+    return dice.choice(choices)
+
+
+@pytest.mark.parametrize("kind", ["bool", "int", "real"])
+def test_random_expressions(kind: str) -> None:
+    dice = random.Random(kind)
+    variables = [
+        variable("b", "bool", False),
+        variable("x", bounded(-10, 10), 0),
+        variable("y", bounded(-10, 10, "real"), 0),
+    ]
+    values = failures = 0
+    for _ in range(40):
+        task = jani.evaluator(variables, drawn(dice, kind, 4), kind)
+        plain = SafetyTask.from_source(task.source)
+        zero = {"bool": False, "int": 0, "real": 0.0}[kind]
+        for _ in range(15):
+            state = (
+                dice.random() < 0.5,
+                dice.randint(-10, 10),
+                dice.choice((0.0, dice.uniform(-10, 10))),
+                zero,
+            )
+            try:
+                expected = task.outcomes(state, 0)
+            except InputFormatError:
+                failures += 1
+                with pytest.raises(ModelError):
+                    plain.model.outcomes_of(state, 0)
+            else:
+                values += 1
+                assert repr(plain.model.outcomes_of(state, 0)) == repr(expected)
+    assert values > 400
+    assert kind != "real" or failures > 5
