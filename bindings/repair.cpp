@@ -68,7 +68,10 @@ void define_repair(nb::module_ &module) {
         .def(nb::init<PolicyGraphHandle &, const State &, std::optional<Cost>, std::uint64_t, std::uint32_t, nb::object>(),
              nb::arg("graph"), nb::arg("start"), nb::arg("bound").none(), nb::arg("max_expansions"), nb::arg("run_steps"),
              nb::arg("estimate").none(), nb::keep_alive<1, 2>())
-        .def("advance", [](RepairSearchHandle &self) { return to_numpy(std::vector<StateId>(self.search->advance())); },
+        .def("advance", [](RepairSearchHandle &self) {
+            const Limits limits = make_limits({}, {}, {}, {}, nb::none());  // none, but Ctrl-C is noticed
+            return to_numpy(std::vector<StateId>(self.search->advance(limits)));
+        },
              "States whose runs are needed; empty when the search is over.")
         .def_prop_ro("steps", [](const RepairSearchHandle &self) { return self.search->steps(); }, "How long these runs have to be.")
         .def("result", &result_of,

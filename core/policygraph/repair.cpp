@@ -81,7 +81,9 @@ bool RepairSearch::begin_layer() {
     return true;
 }
 
-const std::vector<StateId> &RepairSearch::advance() {
+const std::vector<StateId> &RepairSearch::advance(const Limits &limits) {
+    LimitWatch watch(limits);
+    Progress progress;
     pending_.clear();
     while (result_.status == Status::open) {
         if (layer_.empty()) {
@@ -99,7 +101,10 @@ const std::vector<StateId> &RepairSearch::advance() {
         } else if (generator_.is_goal(registry_[label.state])) {
             finish(Status::minimal, id, layers_ - 1);
         } else if (result_.expansions >= options_.max_expansions) {
-            finish(best_ == NO_LABEL ? Status::limit : Status::found, best_, layers_ - 1);
+            stop();
+        } else if (watch.check(progress, [&] { return registry_.bytes() + labels_.capacity() * sizeof(Label); }) !=
+                   Limit::none) {
+            stop();
         } else {
             const StateId state = in_graph(label.state);
             if (!graph_.is_decided(state)) {  // the run that led here was longer than `steps`

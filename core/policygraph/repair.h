@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/registry.h"
 #include "heuristics/heuristic.h"
 #include "policygraph/policy_graph.h"
@@ -35,12 +36,12 @@ class RepairSearch {
     RepairSearch(PolicyGraph &graph, const int *start, const Options &options);
 
     // Searches until it is over or needs decisions: those along the runs from these states of the policy graph, up to
-    // `steps` steps. Empty: it is over.
-    const std::vector<StateId> &advance();
+    // `steps` steps. Empty: it is over, also if one of `limits` has bitten.
+    const std::vector<StateId> &advance(const Limits &limits = {});
     std::uint32_t steps() const { return steps_; }
 
     // minimal: a plan that is proven to have the fewest deviations. found: a plan, before the expansions were used up.
-    // impossible: proven, there is no plan within the bound. limit: neither.
+    // impossible: proven, there is no plan within the bound. limit: no plan, and no proof.
     enum class Status { open, minimal, found, impossible, limit };
     struct Result {
         Status status = Status::open;
@@ -77,6 +78,7 @@ class RepairSearch {
     void push(LabelId id);
     bool begin_layer();
     void expand(LabelId id, OperatorId decision);
+    void stop() { finish(best_ == NO_LABEL ? Status::limit : Status::found, best_, layers_ - 1); }
     void finish(Status status, LabelId label, std::uint32_t lower_bound);
 
     PolicyGraph &graph_;
