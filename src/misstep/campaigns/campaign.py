@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.engine import Engine, Limits, Progress
 from misstep.campaigns.grow import grown_settings, prepare_growth
-from misstep.campaigns.options import make_settings, split_options
+from misstep.campaigns.options import make_settings
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
 from misstep.campaigns.store import Store, begin_store, memory_store, open_store
@@ -292,7 +292,7 @@ def test(
         policy = base.policy
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
-    settings = make_settings(world, spec, split_options(options), base)
+    settings = make_settings(world, spec, options, base)
     if out is None:
         store = memory_store(settings.as_dict())
     else:

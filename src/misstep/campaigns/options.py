@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.settings import (
     MODEL,
+    NONE,
     PLANNING,
     ModelSettings,
     PlanningSettings,
@@ -55,6 +56,8 @@ OF_MODELS = {
     name: Place("model", name)
     for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
 }
+# Settings that "none" takes away.
+OPTIONAL = {"fault_budget", "fuzz_time", "state_budget", "expansion_budget", "inapplicable"}
 PRESET = "preset"  # fuzzing as in a paper, to begin with
 
 
@@ -77,7 +80,7 @@ def make_settings(
                 hint=did_you_mean(option, known),
             )
         place = places[option]
-        changes[place.table][place.name] = value
+        changes[place.table][place.name] = None if value == NONE and option in OPTIONAL else value
     if base is not None and base.world != world:
         raise UsageError(
             f"the settings are of a {base.world} campaign", expected=f"settings of {world}"

@@ -34,7 +34,7 @@ class PlanningSettings:
 
     objective: str = Objective.COST.value
     # A chunk is the unit of judging. Chunks of one round do not see what the others find; later rounds do.
-    chunk: int = 10  # states
+    chunk: int = 25  # states
     round: int = 4  # chunks
     isolate: bool = False  # test each state on a bound store of its own
     require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
@@ -235,6 +235,7 @@ def _check_truth(name: str, value: object) -> None:
 __all__ = [
     "DEFAULT_DECIDER",
     "MODEL",
+    "NONE",
     "PLANNING",
     "ModelSettings",
     "PlanningSettings",

@@ -144,6 +144,7 @@ class Findings:
         self.store = store
         self.task = task
         self.name = name
+        self._dominance: bytes | str | None = None
 
     # -- units ------------------------------------------------------------------------------------
 
@@ -230,6 +231,11 @@ class Findings:
 
     def dominance(self) -> bytes | str | None:
         """The tables, or why there are none; None: nobody has tried."""
+        if self._dominance is None:
+            self._dominance = self._read_dominance()
+        return self._dominance
+
+    def _read_dominance(self) -> bytes | str | None:
         query = "SELECT tables, problem FROM dominance WHERE task = ?"
         found = self.store.rows(query, self.task)
         if not found:
