@@ -283,18 +283,17 @@ def test(
     """
     given = _tasks(tasks, pool_from)
     world = given[0].world
-    base = None if config is None else read_settings(config)
+    base = None if config is None else read_settings(config, world)
     _check_number("jobs", jobs)
     if batch_size is not None:
         _check_number("batch_size", batch_size)
     if policy is None:
-        if base is None:
+        if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, split_options(options), base)
-    source = policy if isinstance(policy, str) else policy
     if out is None:
         store = memory_store(settings.as_dict())
     else:
@@ -309,7 +308,7 @@ def test(
             from misstep.campaigns.grow import lend_pool
 
             lend_pool(content, settings, pool_from)
-        _work(content, settings, source, jobs, batch_size, limits, progress)
+        _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException:
         store.close()
         raise
@@ -327,16 +326,16 @@ def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
     return Campaign(open_store(folder, readonly=True), policy)
 
 
-def read_settings(config: StrPath | Mapping[str, Any]) -> Settings:
-    """From a file, or a tree of settings."""
+def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+    """From a file, or a tree of settings; `world` is meant where it does not say."""
     if isinstance(config, Mapping):
-        return Settings.from_dict(config, "the settings")
+        return Settings.from_dict(config, "the settings", world)
     where = str(config)
     try:
         text = read_bytes(Path(config), MAX_CONFIG_BYTES, "a file of settings").decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=where) from error
-    return Settings.from_dict(from_toml(text, where), where)
+    return Settings.from_dict(from_toml(text, where), where, world)
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
