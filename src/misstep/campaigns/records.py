@@ -16,10 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.campaigns.rows import Ids, Values
+from misstep.campaigns.rows import KINDS, VERDICTS, Ids, Values
 
-VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
-KINDS = ("fails", "costly", "unsafe", "unclassified")
 WITNESSES = ("plan", "derivation", "strategy", "none")
 Interval = tuple[int | None, int | None]
 
