@@ -30,6 +30,7 @@ from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
@@ -192,9 +193,10 @@ class Campaign:
         progress: Progress | None = None,
     ) -> Campaign:
         """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        before = self.settings
+        settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
-            settings = grown_settings(self.settings, pool=pool, runs=runs)
-            if settings != self.settings:
+            if settings != before:
                 prepare_growth(content, settings)
             _work(content, settings, self._policy, jobs, batch_size, limits, progress)
         return self
@@ -339,6 +341,11 @@ def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None)
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
+    if isinstance(policy, str) and policy.startswith(f"{IN_MEMORY} "):
+        raise UsageError(
+            f"the policy, {policy}, existed only in memory",
+            hint="give it to open_campaign(DIR, policy), or test a policy python:FILE.py:NAME",
+        )
     if isinstance(task, JaniTask):
         return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
     return load_policy(policy, task)

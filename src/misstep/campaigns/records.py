@@ -92,7 +92,7 @@ class Witness:
 class Effort:
     """What was spent."""
 
-    expansions: int = _is("States expanded.")
+    expansions: int = _is("States expanded; not counted of a model.")
     evaluations: int = _is("Heuristic values computed; of a model: nodes of the decider.")
 
 
