@@ -30,6 +30,7 @@ from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
@@ -193,9 +194,10 @@ class Campaign:
         progress: Progress | None = None,
     ) -> Campaign:
         """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        before = self.settings
+        settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
-            settings = grown_settings(self.settings, pool=pool, runs=runs)
-            if settings != self.settings:
+            if settings != before:
                 prepare_growth(content, settings)
             _work(content, settings, self._policy, jobs, batch_size, limits, progress)
         return self
@@ -282,12 +284,12 @@ def test(
     """
     given = _tasks(tasks, pool_from)
     world = given[0].world
-    base = None if config is None else read_settings(config)
+    base = None if config is None else read_settings(config, world)
     _check_number("jobs", jobs)
     if batch_size is not None:
         _check_number("batch_size", batch_size)
     if policy is None:
-        if base is None:
+        if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
     # First of all: a policy or setting that is wrong leaves nothing behind.
@@ -325,19 +327,24 @@ def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
     return Campaign(open_store(folder, readonly=True), policy)
 
 
-def read_settings(config: StrPath | Mapping[str, Any]) -> Settings:
-    """From a file, or a tree of settings."""
+def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+    """From a file, or a tree of settings; `world` is meant where it does not say."""
     if isinstance(config, Mapping):
-        return Settings.from_dict(config, "the settings")
+        return Settings.from_dict(config, "the settings", world)
     where = str(config)
     try:
         text = read_bytes(Path(config), MAX_CONFIG_BYTES, "a file of settings").decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=where) from error
-    return Settings.from_dict(from_toml(text, where), where)
+    return Settings.from_dict(from_toml(text, where), where, world)
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
+    if isinstance(policy, str) and policy.startswith(f"{IN_MEMORY} "):
+        raise UsageError(
+            f"the policy, {policy}, existed only in memory",
+            hint="give it to open_campaign(DIR, policy), or test a policy python:FILE.py:NAME",
+        )
     if isinstance(task, JaniTask):
         return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
     return load_policy(policy, task)

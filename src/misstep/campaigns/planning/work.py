@@ -363,7 +363,6 @@ class PlanningWork(Work):
             expansions=before.expansions,
             evaluations=before.evaluations,
             seconds=before.seconds,
-            at=before.at if decided else at,
         )
 
     def _check(
