@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.engine import Engine, Limits, Progress
-from misstep.campaigns.grow import grown_settings, prepare_growth
+from misstep.campaigns.grow import grown_settings, lend_pool, prepare_growth
 from misstep.campaigns.options import make_settings, split_options
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
@@ -281,7 +281,8 @@ def test(
     processes, `limits` what they may spend. All other settings are options by the names of `misstep test`, such as
     `pool=100, oracle="p24"`, or `runs=1000, radius=2` for models.
     """
-    given = _tasks(tasks, pool_from)
+    lender = None if pool_from is None else _campaign(pool_from)
+    given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
     world = given[0].world
     base = None if config is None else read_settings(config)
     _check_number("jobs", jobs)
@@ -294,7 +295,6 @@ def test(
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, split_options(options), base)
-    source = policy if isinstance(policy, str) else policy
     if out is None:
         store = memory_store(settings.as_dict())
     else:
@@ -305,11 +305,9 @@ def test(
         content = Content(store)
         settings = Settings.from_dict(store.config, store.path)
         _know(content, given)
-        if pool_from is not None:
-            from misstep.campaigns.grow import lend_pool
-
-            lend_pool(content, settings, pool_from)
-        _work(content, settings, source, jobs, batch_size, limits, progress)
+        if lender is not None:
+            lend_pool(content, settings, lender._content)
+        _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException:
         store.close()
         raise
@@ -375,10 +373,11 @@ def _with_size_of(settings: Settings, other: Settings) -> Settings:
     return replace(settings, model=replace(settings.of_model, runs=other.of_model.runs))
 
 
-def _tasks(tasks: Any, pool_from: StrPath | Campaign | None) -> list[AnyTask]:
-    if tasks is None and pool_from is not None:
-        source = pool_from if isinstance(pool_from, Campaign) else open_campaign(pool_from)
-        return source.tasks
+def _campaign(given: StrPath | Campaign) -> Campaign:
+    return given if isinstance(given, Campaign) else open_campaign(given)
+
+
+def _tasks(tasks: Any) -> list[AnyTask]:
     several = list(tasks) if isinstance(tasks, (list, tuple)) else [tasks]
     if not several:
         raise UsageError("no task to test on", expected="at least one")

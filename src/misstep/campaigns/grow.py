@@ -7,17 +7,12 @@ more states or runs, and the states of one campaign can be tested for another po
 from __future__ import annotations
 
 import dataclasses
-import os
-from typing import TYPE_CHECKING
 
 from misstep.campaigns.planning.stages import PoolStage, pool_key
 from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import Content
 from misstep.errors import UsageError
-
-if TYPE_CHECKING:
-    from misstep.campaigns.campaign import Campaign
 
 
 def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) -> Settings:
@@ -67,31 +62,25 @@ def prepare_growth(content: Content, settings: Settings) -> None:
             findings.forget_faults()
 
 
-def lend_pool(
-    content: Content, settings: Settings, source: str | os.PathLike[str] | Campaign
-) -> None:
+def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
     """Take the states of another campaign as the pools of this one."""
-    from misstep.campaigns.campaign import Campaign, open_campaign
-
     if settings.world != PLANNING:
         raise UsageError(
             "models have no pool to take over: their states come from the policy's own runs",
             hint="test the other policy with the same seed instead",
         )
-    lender = source if isinstance(source, Campaign) else open_campaign(source)
-    theirs = {task.name: task for task in lender.tasks}
+    theirs = lender.task_names()
     for name in content.task_names():
         findings = content.findings(name)
         if findings.state_count():
             continue  # resumed
-        task = theirs.get(name)
-        if task is None or task.digest != content.task(name).digest:
+        if name not in theirs or lender.task(name).digest != content.task(name).digest:
             raise UsageError(
                 f"the other campaign has not tested on {name}",
-                where=lender._store.where,
+                where=lender.store.where,
                 expected="a campaign on the same task",
             )
-        rows: list[StateRow] = lender._content.findings(name).states()
+        rows: list[StateRow] = lender.findings(name).states()
         with content.store.unit():
             findings.add_states(rows)
             size = settings.of_planning.fuzzing.max_states
