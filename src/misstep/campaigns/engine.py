@@ -100,11 +100,13 @@ class Engine:
         workers: Workers | None = None
         try:
             while left or active:
-                if workers is None or workers.idle:
-                    while left and len(active) < self.jobs:
-                        run = self._begin(left.popleft())
-                        if run.advance():
-                            active.append(run)
+                while left and len(active) < self.jobs:
+                    if self._time_is_up():
+                        self._leave(left)
+                        break
+                    run = self._begin(left.popleft())
+                    if run.advance():
+                        active.append(run)
                 if not active:
                     continue
                 workers = workers or self._workers()
@@ -120,13 +122,25 @@ class Engine:
             if workers is not None:
                 workers.close()
 
+    def _time_is_up(self) -> bool:
+        limit = self.limits.time
+        return limit is not None and perf_counter() - self._began >= limit
+
+    def _leave(self, left: deque[str]) -> None:
+        """Tasks that there is no time for."""
+        text = f"the time limit of {self.limits.time:g} seconds was reached before work on it began"
+        for task in left:
+            self.content.add_event(LIMIT, f"{text}; --resume goes on", task)
+        self.stopped += left
+        left.clear()
+
     def _begin(self, task: str) -> _TaskRun:
         findings = self.content.findings(task)
-        return _TaskRun(findings, self._rounds(task, findings), perf_counter())
+        return _TaskRun(findings, self._rounds(findings), perf_counter())
 
-    def _rounds(self, task: str, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+    def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
         make = planning_stages if self.settings.world == PLANNING else model_stages
-        for stage in make(self.content.task(task), findings, self.settings, self.oracles):
+        for stage in make(findings, self.settings, self.oracles):
             for units in stage.rounds():
                 yield stage, units
 
@@ -147,7 +161,10 @@ class Engine:
         now = perf_counter()
         left = [
             limit - (now - began)
-            for limit, began in ((self.limits.time, self._began), (self.limits.task_time, run.began))
+            for limit, began in (
+                (self.limits.time, self._began),
+                (self.limits.task_time, run.began),
+            )
             if limit is not None
         ]
         return min(left, default=None)
@@ -192,10 +209,8 @@ class Engine:
             return "there was too little memory" + (
                 "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
             )
-        limits = self.limits
-        spent = perf_counter() - self._began
-        whole = limits.time is not None and spent >= limits.time
-        return f"the time limit of {limits.time if whole else limits.task_time:g} seconds was reached"
+        limit = self.limits.time if self._time_is_up() else self.limits.task_time
+        return f"the time limit of {limit:g} seconds was reached"
 
     def _stop(self, run: _TaskRun, stage: Stage, why: str) -> bool:
         done, total = stage.progress()

@@ -46,6 +46,7 @@ class Distances(ABC):
         """Steps of a shortest cheapest plan, where known."""
         return None
 
+    @abstractmethod
     def allow(self, evaluations: int | None) -> None:
         """What all searches from here on may take together; None: each one has its own limit only."""
 
@@ -84,6 +85,9 @@ class ExactDistances(Distances):
         return float(self.h_star[self.space.find(state)])
 
     upper = lower
+
+    def allow(self, evaluations: int | None) -> None:
+        pass  # nothing is searched here
 
     def add_path(self, state: State, operators: Iterable[int]) -> None:
         pass  # nothing is new here
