@@ -56,7 +56,7 @@ IN_CAMPAIGNS = [
     ["planning", "models"],
     ["workers"],
     ["engine"],
-    ["explain", "words", "deeper", "replay", "summary", "grow", "metrics"],
+    ["explain", "words", "deeper", "replay", "summary", "grow", "metrics", "arguments"],
     ["campaign"],
 ]
 IN_CAMPAIGNS_RANK = {name: rank for rank, names in enumerate(IN_CAMPAIGNS) for name in names}

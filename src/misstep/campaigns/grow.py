@@ -7,12 +7,14 @@ more states or runs, and the states of one campaign can be tested for another po
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 from misstep.campaigns.planning.stages import PoolStage, pool_key
 from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import Content
 from misstep.errors import UsageError
+from misstep.tasks.load import AnyTask
 
 
 def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) -> Settings:
@@ -35,8 +37,8 @@ def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) ->
 
 
 def _check_larger(name: str, before: int, now: int) -> None:
-    if now < before:
-        raise UsageError(f"{name} is {now}", expected=f"{before} or more: a campaign only grows")
+    if isinstance(now, bool) or not isinstance(now, int) or now < before:
+        raise UsageError(f"{name} is {now!r}", expected=f"{before} or more: a campaign only grows")
 
 
 def prepare_growth(content: Content, settings: Settings) -> None:
@@ -62,24 +64,29 @@ def prepare_growth(content: Content, settings: Settings) -> None:
             findings.forget_faults()
 
 
+def check_lender(tasks: Sequence[AnyTask], lender: Content) -> None:
+    """An error if the other campaign has no states of these tasks."""
+    theirs = lender.task_names()
+    for task in tasks:
+        if task.world != PLANNING:
+            raise UsageError(
+                "models have no pool to take over: their states come from the policy's own runs",
+                hint="test the other policy with the same seed instead",
+            )
+        if task.name not in theirs or lender.task(task.name).digest != task.digest:
+            raise UsageError(
+                f"the other campaign has not tested on {task.name}",
+                where=lender.store.where,
+                expected="a campaign on the same task",
+            )
+
+
 def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
     """Take the states of another campaign as the pools of this one."""
-    if settings.world != PLANNING:
-        raise UsageError(
-            "models have no pool to take over: their states come from the policy's own runs",
-            hint="test the other policy with the same seed instead",
-        )
-    theirs = lender.task_names()
     for name in content.task_names():
         findings = content.findings(name)
         if findings.state_count():
             continue  # resumed
-        if name not in theirs or lender.task(name).digest != content.task(name).digest:
-            raise UsageError(
-                f"the other campaign has not tested on {name}",
-                where=lender.store.where,
-                expected="a campaign on the same task",
-            )
         rows: list[StateRow] = lender.findings(name).states()
         with content.store.unit():
             findings.add_states(rows)
@@ -87,4 +94,4 @@ def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
 
 
-__all__ = ["grown_settings", "lend_pool", "prepare_growth"]
+__all__ = ["check_lender", "grown_settings", "lend_pool", "prepare_growth"]
