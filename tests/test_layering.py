@@ -3,8 +3,8 @@
 task -> policy -> run -> pool (fuzzing) -> verdict (oracles, safety) -> fault -> record (campaign) -> comparison /
 report / selection / training
 
-Inside `campaigns/` there is an order as well, see below. Registries name modules to their right as text (the policy kind `shield` is in safety/): those are imported when a user
-asks for them, and nothing at its left depends on them.
+Inside `campaigns/` there is an order as well, see below. Registries name modules to their right as text (the policy
+kind `shield` is in safety/): those are imported when a user asks for them, and nothing at its left depends on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Checks of what a caller gives beside settings: numbers, paths, limits. Each error says what it got and what it takes."""
+"""Checks of what a caller gives beside settings: numbers, paths, limits.
+
+Each error says what it got and what it takes.
+"""
 
 from __future__ import annotations
 

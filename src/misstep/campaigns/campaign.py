@@ -307,10 +307,7 @@ def test(
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, split_options(options), base)
-    if folder is None:
-        store = memory_store(settings.as_dict())
-    else:
-        store = _begin(folder, settings, resume)
+    store = memory_store(settings.as_dict()) if folder is None else _begin(folder, settings, resume)
     try:
         content = Content(store)
         settings = Settings.from_dict(store.config, store.path)
