@@ -87,7 +87,7 @@ def make_settings(
         )
     if world == PLANNING:
         own = PlanningSettings() if base is None else base.of_planning
-        fuzzing = fuzzing_preset(options[PRESET]) if options.get(PRESET) else own.fuzzing
+        fuzzing = fuzzing_preset(options[PRESET]) if PRESET in options else own.fuzzing
         changes["planning"]["fuzzing"] = _changed(fuzzing, changes["fuzzing"])
         changes[""]["planning"] = _changed(own, changes["planning"])
     else:

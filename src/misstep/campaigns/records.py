@@ -192,6 +192,37 @@ class Record:
         plain: dict[str, Any] = _plain(dataclasses.asdict(self))
         return plain
 
+    def as_row(self) -> dict[str, Any]:
+        """One flat dictionary, for tables: without lists, and with counts in their place."""
+        gap = self.gap or (None, None)
+        radius = self.radius or (None, None)
+        lower, upper = self.bounds or (None, None)
+        return {
+            "id": self.id,
+            "world": self.world,
+            "task": self.task,
+            "number": self.number,
+            "state": ", ".join(self.facts),
+            "outcome": self.run.outcome,
+            "steps": len(self.run.operators),
+            "cost": self.run.cost,
+            "verdict": self.verdict,
+            "kind": self.kind,
+            "gap_low": gap[0],
+            "gap_high": gap[1],
+            "radius_low": radius[0],
+            "radius_high": radius[1],
+            "lower_bound": lower,
+            "upper_bound": upper,
+            "witness": self.witness.type,
+            "oracle": self.oracle,
+            "source": self.source,
+            "faults": None if self.faults is None else len(self.faults),
+            "expansions": self.effort.expansions,
+            "evaluations": self.effort.evaluations,
+            "seconds": self.times.judge,
+        }
+
     def __str__(self) -> str:
         return f"{self.id}: {headline(self)}"
 

@@ -41,7 +41,7 @@ class PlanningSettings:
     fuzzing: FuzzingSettings = field(default_factory=FuzzingSettings)
 
     def __post_init__(self) -> None:
-        if self.objective not in {objective.value for objective in Objective}:
+        if self.objective not in [objective.value for objective in Objective]:
             raise UsageError(f"no objective {self.objective!r}", expected="cost or goal")
         for name in ("chunk", "round"):
             _check_positive(name, getattr(self, name))
@@ -63,7 +63,7 @@ class ModelSettings:
     batch: int = 50  # runs that are fuzzed or judged together
 
     def __post_init__(self) -> None:
-        if self.fuzz not in CONFIGURATIONS:
+        if self.fuzz not in list(CONFIGURATIONS):
             raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(CONFIGURATIONS))
         parse_radius(self.radius)
         if self.inapplicable not in (None, *INAPPLICABLE):

@@ -270,7 +270,9 @@ class Store:
     def stream(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
         """What a query finds, row by row: for tables that may be large."""
         with self._translated():
-            yield from self.connection.execute(query, parameters)
+            # Not `yield from`: a reader who stops early would close the cursor, maybe after its connection.
+            for row in self.connection.execute(query, parameters):  # noqa: UP028
+                yield row
 
     def execute(self, statement: str, *parameters: Any) -> None:
         """A change of rows, as a unit of its own or as part of one."""
