@@ -15,7 +15,7 @@ cp build/sanitize/bindings/_core*.so "$package/"
 # Translations are made beforehand: the translator runs under a memory limit, which the sanitizer's shadow memory exceeds.
 export MISSTEP_TEST_FOLDER=$PWD/build/sanitize/tests MISSTEP_CACHE_DIR=$PWD/build/sanitize/cache
 mkdir -p "$MISSTEP_TEST_FOLDER"
-tests="tests/core tests/runs tests/fuzzing tests/oracles tests/safety tests/tasks/jani tests/soundness tests/policies/asnet
+tests="tests/core tests/runs tests/fuzzing tests/oracles tests/faults tests/safety tests/tasks/jani tests/soundness tests/policies/asnet
     tests/policies/test_load.py"
 "$bin/python" -m pytest -q -n "$(nproc)" -p no:cacheprovider $tests
 

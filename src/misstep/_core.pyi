@@ -354,6 +354,23 @@ class PolicyGraph:
         progress: _Progress | None = None,
     ) -> None: ...
 
+class RepairSearch:
+    def __init__(
+        self,
+        graph: PolicyGraph,
+        start: State,
+        bound: int | None,
+        max_expansions: int,
+        run_steps: int,
+        estimate: Heuristic | Callable[[State], int | float] | None,
+    ) -> None: ...
+    def advance(self) -> _Ids: ...
+    @property
+    def steps(self) -> int: ...
+    def result(
+        self,
+    ) -> tuple[str, list[int], int | None, list[tuple[int, State, int, int]], int, int]: ...
+
 class GreedyLookahead:
     def __init__(self, store: BoundStore, heuristic: Heuristic, state: State) -> None: ...
     def advance(self, expansions: int) -> _States: ...

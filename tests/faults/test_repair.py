@@ -12,6 +12,7 @@ from misstep.checking import parse_sas, validate_plan
 from misstep.faults.repair import Repair, smallest_repair
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State
+from support.repairs import naive_repair
 from support.worlds import COSTS, POLICIES, World, world
 
 NAMES = ["blocksworld-4", "ferry-3", "floortile-2x2", "spanner-3", "satellite-1", "conditional"]
@@ -82,6 +83,14 @@ def test_repairs_are_smallest(name: str, costs: tuple[int, ...], spec: str) -> N
                     max_expansions=10**6,
                     lower_bound=estimate,
                 )
+                twin = naive_repair(
+                    PolicyRunner(runner.policy),
+                    start,
+                    cost_bound=bound,
+                    max_expansions=10**6,
+                    lower_bound=estimate,
+                )
+                assert repair == twin
                 if not fewest:
                     assert (repair.status, repair.cost) == ("impossible", None)
                     continue
@@ -102,6 +111,9 @@ def test_a_small_budget_is_never_a_proof(name: str) -> None:
         for budget in (0, 1, 3, 10, 40):
             fresh = PolicyRunner(runner.policy)
             repair = smallest_repair(fresh, start, max_expansions=budget)
+            twin_runner = PolicyRunner(runner.policy)
+            assert repair == naive_repair(twin_runner, start, max_expansions=budget)
+            assert fresh.policy_calls == twin_runner.policy_calls
             assert repair.expansions <= budget
             assert repair.lower_bound <= fewest or repair.status == "impossible"
             if repair.status == "minimal":
@@ -122,3 +134,36 @@ def test_a_policy_that_solves_the_state_needs_no_repair() -> None:
     assert (repair.status, repair.deviations, repair.lower_bound) == ("minimal", (), 0)
     assert repair.cost == here.h_star(here.task.initial_state)
     assert smallest_repair(runner, here.task.initial_state, cost_bound=0).status == "impossible"
+
+
+def test_a_lower_bound_may_come_from_python() -> None:
+    here = world("ferry-3", (0, 1, 5))
+    hmax = HMax(here.task)
+    asked: list[State] = []
+
+    def estimate(state: State) -> float:
+        asked.append(state)
+        return hmax(state) - 0.5  # a cost of whole numbers rounds it up
+
+    start = here.task.initial_state
+    bound = int(here.h_star(start))
+    native = smallest_repair(here.runner("random:3"), start, cost_bound=bound, lower_bound=hmax)
+    own = smallest_repair(here.runner("random:3"), start, cost_bound=bound, lower_bound=estimate)
+    assert native == own
+    assert len(asked) == len(set(asked))  # each state once
+
+
+def test_a_lower_bound_that_fails_is_told() -> None:
+    here = world("ferry-3", ())
+    start = here.task.initial_state
+
+    def broken(state: State) -> float:
+        raise RuntimeError(f"no luck with {len(state)} values")
+
+    with pytest.raises(RuntimeError, match="no luck"):
+        smallest_repair(here.runner("first"), start, lower_bound=broken)
+    with pytest.raises(ValueError, match="not a number"):
+        smallest_repair(here.runner("first"), start, lower_bound=lambda _: math.nan)
+    other = HMax(world("blocksworld-4", ()).task)
+    with pytest.raises(ValueError, match="another task"):
+        smallest_repair(here.runner("first"), start, lower_bound=other)

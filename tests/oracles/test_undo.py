@@ -12,9 +12,9 @@ import pytest
 from misstep._core import CounterRandom, StateSpace
 from misstep.checking import SasTask, parse_sas, validate_plan
 from misstep.oracles.undo import Undoer, Undoing, Way, walk_states
-from misstep.tasks.preorder import value_preorder
 from misstep.tasks.task import State, Task
 from support.plans import bad_plan
+from support.preorder import StatePreorder
 from support.tasks import CONDITIONAL, SMALL, random_costs, rows, sas, small_task
 from support.undoing import NaiveUndoer
 
@@ -102,7 +102,7 @@ def test_undo_plans_are_plans(name: str, costs: tuple[int, ...]) -> None:
         if found is None:
             # With this budget it is a proof: no state at least as good as the start can be reached.
             reachable = StateSpace(task, [states[-1]]).states()
-            order = value_preorder(task)
+            order = StatePreorder(task)
             row = StateSpace(task, [start]).states()[:1]
             assert not order.at_least_batch(reachable, row).any()
             continue
@@ -132,7 +132,7 @@ def test_single_steps_are_enough_where_operators_are_invertible(name: str) -> No
 def test_the_search_finds_the_cheapest_way_to_a_state(name: str, costs: tuple[int, ...]) -> None:
     task, _, space = variant(name, costs)
     undoer = Undoer(task)
-    order = value_preorder(task)
+    order = StatePreorder(task)
     states = space.states()
     for seed in range(6):
         random = CounterRandom(seed, 2)
@@ -265,7 +265,7 @@ def test_conditions_of_effects_allow_no_exchange() -> None:
             ["0\n1\n0 0 -1 1\n1", "0\n2\n0 1 -1 1\n1 0 1 1 -1 0\n1", "1\n1 1\n1\n0 2 -1 1\n1"],
         ).encode()
     )
-    order = value_preorder(task)
+    order = StatePreorder(task)
     assert not order.at_least(State([1, 0, 0]), State([0, 0, 0]))
     assert order.at_least(State([0, 1, 0]), State([0, 0, 0]))
     start = task.initial_state

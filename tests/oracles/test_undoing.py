@@ -47,6 +47,33 @@ def test_all_failures_are_decided_where_all_operators_can_be_undone(name: str, p
     assert failures or policy.startswith("noisy")
 
 
+def test_the_search_takes_longer_where_it_decides_everything() -> None:
+    task = small_task("transport-2")
+    pool = pool_of(task)
+    needed = workbench(task, "first")
+    entry = pool[-1]
+    walk = Walk(*whole_walk(pool.entries, entry))
+    effort = parse_oracle("undo", needed).test(entry.state, walk=walk).effort
+    few = effort.evaluations // 10 + 1
+    bench = workbench(task, "first")
+    verdict = parse_oracle(f"undo(evaluations={few})", bench).test(entry.state, walk=walk)
+    assert verdict.is_bug
+    assert verdict.effort.evaluations > few
+    assert not verdict.limits
+    fewer = workbench(task, "first")
+    verdict = parse_oracle("undo(evaluations=1)", fewer).test(entry.state, walk=walk)
+    assert verdict.limits == ("undo: evaluations",)
+
+
+def test_nothing_is_searched_where_there_is_no_way_back() -> None:
+    task, _ = variant("spanner-3", ())
+    start = task.initial_state
+    bench = workbench(task, "misbehaving")
+    op = task.applicable(start)[0]
+    verdict = parse_oracle("undo", bench).test(task.apply(start, op), walk=Walk(start, (op,)))
+    assert verdict.effort.evaluations == 0
+
+
 def test_without_a_search_only_the_policy_gives_plans() -> None:
     task = small_task("ferry-3")
     failures, bugs = decided(workbench(task, "first"), pool_of(task), "undo(evaluations=0)")
@@ -84,7 +111,7 @@ def test_the_initial_state_is_searched_once() -> None:
     oracle = parse_oracle("undo", bench)
     state = hopeless.initial_state
     efforts = [oracle.test(state, walk=Walk(state, ())).effort.evaluations for _ in range(2)]
-    assert efforts == [1, 0]
+    assert efforts == [2, 0]  # hill-climbing, and greedy search, see a dead end at once
 
 
 def test_whole_walks_lead_to_their_states() -> None:

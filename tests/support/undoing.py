@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from misstep._core import HMax
 from misstep.oracles.undo import DEFAULT_BUDGET, Undoing, Way
-from misstep.tasks.preorder import ValuePreorder
 from misstep.tasks.task import State, Task
+from support.preorder import StatePreorder
 
 _INFINITY = math.inf
 _States = NDArray[np.int32]
@@ -30,7 +30,7 @@ class NaiveUndoer:
 
     def __init__(self, task: Task) -> None:
         self.task = task
-        self.order = ValuePreorder(task)
+        self.order = StatePreorder(task)
         self._hmax = HMax(task)
 
     def undo(

@@ -13,8 +13,8 @@ from misstep.errors import UnsupportedError
 from misstep.tasks.invertibility import Inverse, Invertibility, invertibility
 from misstep.tasks.mutexes import MutexCompletion
 from misstep.tasks.pddl.load import load_planning_task
-from misstep.tasks.preorder import value_preorder
 from misstep.tasks.task import Task
+from support.preorder import StatePreorder
 from support.tasks import CONDITIONAL, SMALL, random_costs, sas, small_task
 
 COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (0,)]
@@ -83,7 +83,7 @@ def test_counts_of_benchmarks(problem: str, shared: Path) -> None:
 @pytest.mark.parametrize("name", SMALL)
 def test_inverses_undo_in_every_reachable_state(name: str, costs: tuple[int, ...]) -> None:
     task, space = variant(name, costs)
-    result, order = invertibility(task), value_preorder(task)
+    result, order = invertibility(task), StatePreorder(task)
     undone = 0
     for s in range(len(space)):
         before = space.state(s)
@@ -122,7 +122,7 @@ def test_completion_never_excludes_a_reachable_state(name: str) -> None:
 @pytest.mark.parametrize("name", [*SMALL, "conditional"])
 def test_the_preorder_never_contradicts_h_star(name: str, costs: tuple[int, ...]) -> None:
     task, space = variant(name, costs)
-    order = value_preorder(task)
+    order = StatePreorder(task)
     states, h_star = space.states(), space.h_star
     for first in range(0, len(states), 512):
         rows = slice(first, first + 512)
@@ -139,7 +139,7 @@ def test_the_preorder_never_contradicts_h_star(name: str, costs: tuple[int, ...]
 def test_the_preorder_says_something(name: str) -> None:
     task, space = variant(name, ())
     states = space.states()
-    assert np.count_nonzero(value_preorder(task).at_least_batch(states, states)) > len(states)
+    assert np.count_nonzero(StatePreorder(task).at_least_batch(states, states)) > len(states)
 
 
 def test_a_cheaper_inverse_is_preferred_and_dead_operators_are_found() -> None:

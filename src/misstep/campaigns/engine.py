@@ -100,11 +100,13 @@ class Engine:
         workers: Workers | None = None
         try:
             while left or active:
-                if workers is None or workers.idle:
-                    while left and len(active) < self.jobs:
-                        run = self._begin(left.popleft())
-                        if run.advance():
-                            active.append(run)
+                while left and len(active) < self.jobs:
+                    if self._time_is_up():
+                        self._leave(left)
+                        break
+                    run = self._begin(left.popleft())
+                    if run.advance():
+                        active.append(run)
                 if not active:
                     continue
                 workers = workers or self._workers()
@@ -119,6 +121,18 @@ class Engine:
         finally:
             if workers is not None:
                 workers.close()
+
+    def _time_is_up(self) -> bool:
+        limit = self.limits.time
+        return limit is not None and perf_counter() - self._began >= limit
+
+    def _leave(self, left: deque[str]) -> None:
+        """Tasks that there is no time for."""
+        text = f"the time limit of {self.limits.time:g} seconds was reached before work on it began"
+        for task in left:
+            self.content.add_event(LIMIT, f"{text}; --resume goes on", task)
+        self.stopped += left
+        left.clear()
 
     def _begin(self, task: str) -> _TaskRun:
         findings = self.content.findings(task)
@@ -192,10 +206,8 @@ class Engine:
             return "there was too little memory" + (
                 "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
             )
-        limits = self.limits
-        spent = perf_counter() - self._began
-        whole = limits.time is not None and spent >= limits.time
-        return f"the time limit of {limits.time if whole else limits.task_time:g} seconds was reached"
+        limit = self.limits.time if self._time_is_up() else self.limits.task_time
+        return f"the time limit of {limit:g} seconds was reached"
 
     def _stop(self, run: _TaskRun, stage: Stage, why: str) -> bool:
         done, total = stage.progress()

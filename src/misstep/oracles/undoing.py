@@ -6,15 +6,15 @@ does there. Here both are one, and need no such task: what counts is that this w
 a state with a plan. The plan found is the witness that UndoQual leaves out.
 
 The walk comes from the initial state. The plans are those that the bound store knows. If it knows none for any state of
-the walk, the policy's runs from these states may be plans; and if none reaches the goal, enforced hill-climbing
-looks for a plan of the initial state, once. Where every operator can be undone there are no dead ends, and one
-such plan decides every state where the policy fails. So if helpful operators were not enough there, the search goes on
-with all operators.
+the walk, the policy's runs from these states may be plans. If none reaches the goal either, but the walk can be undone,
+a search looks for a plan of the initial state, once: enforced hill-climbing, and greedy search where that has run into
+a dead end. Where every operator can be undone, this one plan decides every state where the policy fails, so the search
+may take longer.
 """
 
 from __future__ import annotations
 
-import math
+import time
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from misstep.oracles.workbench import Workbench
 from misstep.tasks.task import State
 
 DEFAULT_EVALUATIONS = 10_000  # of the search for a plan of the initial state
+LONGER = 10  # times as many where every operator can be undone
+_Search = _core.EnforcedHillClimbing | _core.GreedyBestFirst
 
 
 class Undo(Source):
@@ -51,53 +53,53 @@ class Undo(Source):
         states = walk_states(bench.task, walk.start, walk.operators)
         rows = np.array([state.values for state in states], dtype=np.int32)
         bench.run(rows[:1])
-        plans, spent = store.plan_costs(rows), Report()
+        plans = store.plan_costs(rows)
         if np.isinf(plans).all():
             bench.run(rows)
             plans = store.plan_costs(rows)
-        if np.isinf(plans).all():
-            spent = self._base_plan(bench, walk.start)
-            plans = store.plan_costs(rows)
+        has_plan = bool(np.isfinite(plans).any())
+        if not has_plan:
+            plans[0] = 0  # is there a way back to the start?
         # The policy's run is in the store, so what is not cheaper than this says nothing new.
         bound = store.plan_cost(question.state)
-        if math.isinf(plans.min()):
-            return spent
         found = bench.undoer.undo(rows, plans, bound, self.expansions, self.seconds)
-        if found.way is not None:
-            target = found.way.target
-            operators = [*found.way.operators, *(store.witness(states[target]) or ())]
-            store.add_plan(question.state, operators, found.way.cost + int(plans[target]))
-        expansions = spent.expansions + found.expansions
-        return Report(expansions, spent.evaluations, found.limit or spent.limit)
-
-    def _base_plan(self, bench: Workbench, state: State) -> Report:
-        """Look for a plan from where the walk begins, once."""
-        undoer = bench.undoer
-        if state in undoer.searched:
-            return Report()
-        undoer.searched.add(state)
-        spent = self._climb(bench, state, True, self.evaluations)
-        left = self.evaluations - spent.evaluations
-        if spent.limit is None and left > 0 and math.isinf(bench.bounds.plan_cost(state)):
-            if not undoer.all_undoable:
-                return spent
-            more = self._climb(bench, state, False, left)
-            spent = Report(
-                spent.expansions + more.expansions,
-                spent.evaluations + more.evaluations,
-                more.limit,
-            )
+        spent = Report(found.expansions, limit=found.limit)
+        if found.way is None:
+            return spent
+        target = states[found.way.target]
+        if not has_plan:
+            spent = self._plan_from(bench, target, spent)
+        plan = store.witness(target)
+        if plan is not None:
+            cost = found.way.cost + int(store.plan_cost(target))
+            store.add_plan(question.state, [*found.way.operators, *plan], cost)
         return spent
 
-    def _climb(self, bench: Workbench, state: State, helpful: bool, evaluations: int) -> Report:
-        search = _core.EnforcedHillClimbing(
-            bench.task, bench.heuristic("ff"), state, None, helpful=helpful
-        )
-        result = search.run(evaluations=evaluations, seconds=self.seconds)
+    def _plan_from(self, bench: Workbench, state: State, spent: Report) -> Report:
+        """Search for a plan, once for each state; returns what was spent in all."""
+        undoer = bench.undoer
+        if state in undoer.searched:
+            return spent
+        undoer.searched.add(state)
+        ends = time.perf_counter() + self.seconds
+
+        def run(search: _Search, evaluations: int) -> _core.SearchResult:
+            return search.run(evaluations=evaluations, seconds=max(0, ends - time.perf_counter()))
+
+        heuristic = bench.heuristic("ff")
+        climb = _core.EnforcedHillClimbing(bench.task, heuristic, state, None)
+        result = run(climb, self.evaluations)
+        if result.limit == "evaluations" and undoer.all_undoable:
+            result = run(climb, LONGER * self.evaluations)
+        effort = (result.expansions, result.evaluations)
+        if result.status == "exhausted" and result.evaluations < self.evaluations:
+            greedy = _core.GreedyBestFirst(bench.task, heuristic, state, None)
+            result = run(greedy, self.evaluations - result.evaluations)
+            effort = (effort[0] + result.expansions, effort[1] + result.evaluations)
         if result.cost is not None:
             bench.bounds.add_plan(state, result.plan, result.cost)
         limit = result.limit if result.status == "limit" else None
-        return Report(result.expansions, result.evaluations, limit)
+        return Report(spent.expansions + effort[0], effort[1], limit)
 
 
 __all__ = ["DEFAULT_EVALUATIONS", "Undo"]
