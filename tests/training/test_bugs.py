@@ -74,7 +74,9 @@ def test_campaign_without_faults() -> None:
     # None means the default to `test`, so the setting comes from a tree.
     config = {"policy": POLICY, "fault_budget": "none"}
     found = run_test(small_task("gripper-4"), None, config=config, pool=5)
-    with pytest.raises(UsageError, match="has not looked for faults; test again with a fault budget"):
+    with pytest.raises(
+        UsageError, match="has not looked for faults; test again with a fault budget"
+    ):
         read_faults(found)
 
 

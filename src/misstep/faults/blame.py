@@ -23,9 +23,7 @@ class FoundFault(NamedTuple):
     recurring: bool
 
 
-def find_faults(
-    trace: Trace, plan: Sequence[int] | None, known: Distances
-) -> Iterator[FoundFault]:
+def find_faults(trace: Trace, plan: Sequence[int] | None, known: Distances) -> Iterator[FoundFault]:
     """The proven faults of a run, in its order; `plan` is a better way from its start, if there is one."""
     if plan is not None:
         known.add_path(trace.states[0], plan)

@@ -49,7 +49,7 @@ class Distances(ABC):
         """Steps of a shortest cheapest plan, where known."""
         return None
 
-    def allow(self, evaluations: int | None) -> None:
+    def allow(self, evaluations: int | None) -> None:  # noqa: B027 (exact distances search nothing)
         """What all searches from here on may take together; None: each one has its own limit only."""
 
     @abstractmethod

@@ -133,7 +133,7 @@ class TestedTask:
         verdicts = [tested.verdict for tested in loop.settle()]
         solved = lost = 0
         for verdict in verdicts:
-            solved += verdict.policy_cost.reaches_goal
+            solved += bool(verdict.policy_cost.reaches_goal)
             if verdict.is_bug:
                 if check:
                     bench.check(verdict)
