@@ -35,7 +35,6 @@ from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask, load_task
-from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
@@ -135,7 +134,9 @@ class Campaign:
         from misstep.campaigns.explain import explain_record
 
         record = self.record(bug)
-        verdicts = {other.state: other.verdict for other in self.records if other.task == record.task}
+        verdicts = {
+            other.state: other.verdict for other in self.records if other.task == record.task
+        }
         task = self._content.task(record.task)
         explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:
@@ -222,8 +223,6 @@ class Campaign:
         progress: Progress | None = None,
     ) -> Campaign:
         """Add the verdicts of another oracle on the same states and runs."""
-        if not isinstance(oracle, str) or not oracle:
-            raise UsageError(f"the oracle is {oracle!r:.80}", expected="the spec of an oracle")
         settings = self.settings
         check_oracle(settings.world, oracle)
         with self._writing() as content:
@@ -307,7 +306,6 @@ def test(
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, split_options(options), base)
-    source = policy if isinstance(policy, str) else policy
     if out is None:
         store = memory_store(settings.as_dict())
     else:
@@ -322,7 +320,7 @@ def test(
             from misstep.campaigns.grow import lend_pool
 
             lend_pool(content, settings, pool_from)
-        _work(content, settings, source, jobs, batch_size, limits, progress)
+        _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException:
         store.close()
         raise
@@ -384,7 +382,9 @@ def _with_size_of(settings: Settings, other: Settings) -> Settings:
         return settings
     if settings.world == PLANNING:
         own, size = settings.of_planning, other.of_planning.fuzzing.max_states
-        return replace(settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size)))
+        return replace(
+            settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size))
+        )
     return replace(settings, model=replace(settings.of_model, runs=other.of_model.runs))
 
 

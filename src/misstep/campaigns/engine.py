@@ -136,11 +136,11 @@ class Engine:
 
     def _begin(self, task: str) -> _TaskRun:
         findings = self.content.findings(task)
-        return _TaskRun(findings, self._rounds(task, findings), perf_counter())
+        return _TaskRun(findings, self._rounds(findings), perf_counter())
 
-    def _rounds(self, task: str, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+    def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
         make = planning_stages if self.settings.world == PLANNING else model_stages
-        for stage in make(self.content.task(task), findings, self.settings, self.oracles):
+        for stage in make(findings, self.settings, self.oracles):
             for units in stage.rounds():
                 yield stage, units
 
@@ -161,7 +161,10 @@ class Engine:
         now = perf_counter()
         left = [
             limit - (now - began)
-            for limit, began in ((self.limits.time, self._began), (self.limits.task_time, run.began))
+            for limit, began in (
+                (self.limits.time, self._began),
+                (self.limits.task_time, run.began),
+            )
             if limit is not None
         ]
         return min(left, default=None)

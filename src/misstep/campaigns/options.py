@@ -95,7 +95,8 @@ def make_settings(
     root = Settings(policy, world) if base is None else dataclasses.replace(base, policy=policy)
     if changes[""].get("oracle", "given") in ("", None):
         raise UsageError("the oracle is empty", expected="the spec of an oracle")
-    return _changed(root, changes[""])
+    settings: Settings = _changed(root, changes[""])
+    return settings
 
 
 def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:

@@ -77,7 +77,9 @@ class Witness:
     """What proves the verdict."""
 
     type: str = _is("plan, derivation, strategy or none: the strongest proof at hand.")
-    operators: Ids | None = _is("The ids of a plan from the state; it may stand beside a derivation.")
+    operators: Ids | None = _is(
+        "The ids of a plan from the state; it may stand beside a derivation."
+    )
     names: tuple[str, ...] | None = _is("The names of its operators.")
     cost: int | None = _is("What the plan costs.")
     steps: tuple[dict[str, Any], ...] | None = _is(
@@ -200,7 +202,10 @@ class Record:
             ("record", self.id),
             ("verdict", headline(self)),
             ("state", ", ".join(self.facts)),
-            ("the policy", " ".join(f"({name})" for name in self.run.names) + f" {self.run.outcome}"),
+            (
+                "the policy",
+                " ".join(f"({name})" for name in self.run.names) + f" {self.run.outcome}",
+            ),
         ]
         if self.witness.names is not None:
             rows.append(("a better plan", " ".join(f"({name})" for name in self.witness.names)))
@@ -263,8 +268,8 @@ __all__ = [
     "Effort",
     "Fault",
     "Found",
-    "Opinion",
     "Operators",
+    "Opinion",
     "Record",
     "Run",
     "Times",

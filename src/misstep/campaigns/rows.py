@@ -124,14 +124,13 @@ class VerdictRow(NamedTuple):
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> VerdictRow:
-        *head, plan, derivation, strategy = row[:13]
-        return VerdictRow(
-            *head,
-            None if plan is None else ids_of(plan),
-            None if derivation is None else tuple(map(dict, _list(derivation))),
-            None if strategy is None else tuple((_values(s), int(own)) for s, own in _list(strategy)),
-            *row[13:],
-        )
+        plan, derivation, strategy = row[10:13]
+        read: list[Any] = list(row)
+        read[10] = None if plan is None else ids_of(plan)
+        read[11] = None if derivation is None else tuple(map(dict, _list(derivation)))
+        if strategy is not None:
+            read[12] = tuple((_values(state), int(label)) for state, label in _list(strategy))
+        return VerdictRow._make(read)
 
 
 class FaultRow(NamedTuple):
@@ -154,9 +153,11 @@ class FaultRow(NamedTuple):
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> FaultRow:
-        run, step, state, *middle, recurring, outcome = row
-        lost = None if outcome is None else values_of(outcome)
-        return FaultRow(run, step, values_of(state), *middle, bool(recurring), lost)
+        read: list[Any] = list(row)
+        read[2] = values_of(row[2])
+        read[8] = bool(row[8])
+        read[9] = None if row[9] is None else values_of(row[9])
+        return FaultRow._make(read)
 
 
 class Event(NamedTuple):

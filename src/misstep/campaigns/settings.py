@@ -157,8 +157,10 @@ class Settings:
         return settings
 
 
-def check_oracle(world: str, spec: str) -> None:
+def check_oracle(world: str, spec: object) -> None:
     """An error if the spec describes no oracle of that world."""
+    if not isinstance(spec, str) or not spec:
+        raise UsageError(f"the oracle is {spec!r:.80}", expected="the spec of an oracle")
     if world == PLANNING:
         read_oracle(spec)
     elif spec not in DECIDERS:
@@ -217,9 +219,7 @@ def _read(kind: type, values: Mapping[str, Any], where: str) -> Any:
     except UsageError as error:
         raise InputFormatError(error.what, where=where, expected=error.expected) from None
     except TypeError as error:
-        raise InputFormatError(
-            f"the settings are not as expected: {error}", where=where
-        ) from None
+        raise InputFormatError(f"the settings are not as expected: {error}", where=where) from None
 
 
 def _check_positive(name: str, value: object) -> None:

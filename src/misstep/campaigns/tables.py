@@ -256,7 +256,9 @@ class Findings:
         rows = self.store.rows(query + " ORDER BY part", self.task, oracle, round)
         return {part: Snapshot(compared, content) for part, compared, content in rows}
 
-    def forget_knowledge(self, oracle: str, *, before: int | None = None, parts: int | None = None) -> None:
+    def forget_knowledge(
+        self, oracle: str, *, before: int | None = None, parts: int | None = None
+    ) -> None:
         """Rounds before one, or the parts (not what was made of them) of one."""
         if before is not None:
             self.store.execute(
@@ -278,7 +280,11 @@ class Findings:
         """First run, number of runs and how they ended, batch by batch."""
         query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
         for first, runs, ends in self.store.rows(query, self.task):
-            yield first, runs, decoded(lambda row: dict(json.loads(row[0])), [ends], self.store.path)
+            yield (
+                first,
+                runs,
+                decoded(lambda row: dict(json.loads(row[0])), [ends], self.store.path),
+            )
 
 
 def _packed(source: dict[str, Any]) -> bytes:

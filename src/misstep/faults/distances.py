@@ -49,7 +49,8 @@ class Distances(ABC):
         """Steps of a shortest cheapest plan, where known."""
         return None
 
-    def allow(self, evaluations: int | None) -> None:  # noqa: B027 (exact distances search nothing)
+    @abstractmethod
+    def allow(self, evaluations: int | None) -> None:
         """What all searches from here on may take together; None: each one has its own limit only."""
 
     @abstractmethod
@@ -87,6 +88,9 @@ class ExactDistances(Distances):
         return float(self.h_star[self.space.find(state)])
 
     upper = lower
+
+    def allow(self, evaluations: int | None) -> None:
+        pass  # nothing is searched here
 
     def add_path(self, state: State, operators: Iterable[int]) -> None:
         pass  # nothing is new here

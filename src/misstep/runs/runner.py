@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 from misstep import _core
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.native import NativePolicy
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States, checked_states
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
 from misstep.runs.outcomes import OUTCOMES
 from misstep.tasks.task import State
 
