@@ -184,6 +184,19 @@ class Campaign:
         """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""
         return [record.as_row() for record in self.records]
 
+    def metrics(self, *, regions: bool = False) -> dict[str, Any]:
+        """The numbers of the papers, over all tasks and task by task, as plain data.
+
+        `sets` are the sizes of pool, solved and tested states and of each kind of bug; `recall` and `severity` are
+        those of P22, `oracles` the recall of each oracle that judged (P23), `coverage` bugs among all states (P24),
+        `unique_pairs` how varied the bugs are. `regions` also groups bugs that are neighbours, which takes longer.
+        """
+        from misstep.campaigns.metrics import all_metrics
+
+        tasks = self.tasks
+        pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
+        return all_metrics(tasks, self.records, pools, regions)
+
     # -- going on ---------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:
