@@ -235,6 +235,7 @@ def _check_truth(name: str, value: object) -> None:
 __all__ = [
     "DEFAULT_DECIDER",
     "MODEL",
+    "NONE",
     "PLANNING",
     "ModelSettings",
     "PlanningSettings",
