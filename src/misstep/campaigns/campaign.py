@@ -202,9 +202,10 @@ class Campaign:
         progress: Progress | None = None,
     ) -> Campaign:
         """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        before = self.settings
+        settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
-            settings = grown_settings(self.settings, pool=pool, runs=runs)
-            if settings != self.settings:
+            if settings != before:
                 prepare_growth(content, settings)
             _work(content, settings, self._policy, jobs, batch_size, limits, progress)
         return self

@@ -133,6 +133,7 @@ class Engine:
         for task in left:
             self.content.add_event(LIMIT, f"{text}; --resume goes on", task)
         self.stopped += left
+        self.limit = "time"
         left.clear()
 
     def _begin(self, task: str) -> _TaskRun:
