@@ -10,7 +10,7 @@ The commands are thin callers of what stands here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -24,6 +24,7 @@ from misstep.campaigns.arguments import (
     check_session,
     check_truth,
 )
+from misstep.campaigns.create import remove
 from misstep.campaigns.engine import Engine, Limits, Progress
 from misstep.campaigns.grow import check_lender, grown_settings, lend_pool, prepare_growth
 from misstep.campaigns.options import make_settings
@@ -35,7 +36,7 @@ from misstep.campaigns.tables import Content, PolicyIdentity
 from misstep.campaigns.toml import from_toml
 from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Worker
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
 from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
@@ -92,9 +93,9 @@ class Campaign:
     def summary(self) -> Summary:
         return summarise(self._content, self.settings)
 
-    def iter_records(self) -> Iterator[Record]:
-        """The records one by one, for campaigns that are too large for a list."""
-        for name in self._content.task_names():
+    def iter_records(self, task: str | None = None) -> Iterator[Record]:
+        """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
+        for name in self._content.task_names() if task is None else [task]:
             yield from read_records(self._content, name)
 
     @cached_property
@@ -155,16 +156,24 @@ class Campaign:
             return look_deeper(explanation, self._ask_again, time_limit)
         return explanation
 
-    def replay(self, policy: Any = None, *, rerun: bool = False) -> Replay:
+    def replay(
+        self,
+        policy: Any = None,
+        *,
+        rerun: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Replay:
         """Check every run and witness again with the independent checker, from what is stored alone.
 
         With a policy, or with `rerun`, which means that of the campaign, it is also run again and compared.
+        `progress` is told what is done, how much of it, and of how much.
         """
         from misstep.campaigns.replay import replay
 
         check_truth("rerun", rerun)
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
-        return replay(self._content, self.settings, again if rerun or policy is not None else None)
+        asked = again if rerun or policy is not None else None
+        return replay(self._content, self.settings, asked, progress)
 
     def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
         """The policy of the campaign, unless it has changed."""
@@ -177,6 +186,7 @@ class Campaign:
             raise InputFormatError(
                 f"the policy {identity.spec} has changed since the campaign",
                 where=self._store.where,
+                hint="a replay can be given the policy to compare with",
             )
         return policy
 
@@ -321,6 +331,7 @@ def test(
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, options, base)
+    is_new = folder is not None and not folder.exists()
     store = memory_store(settings.as_dict()) if folder is None else _begin(folder, settings, resume)
     try:
         content = Content(store)
@@ -329,8 +340,11 @@ def test(
         if lender is not None:
             lend_pool(content, settings, lender._content)
         _work(content, settings, policy, jobs, batch_size, limits, progress)
-    except BaseException:
+    except BaseException as error:
+        is_empty = is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
         store.close()
+        if is_empty and store.folder is not None:
+            remove(store.folder)
         raise
     memory = None if isinstance(policy, str) else policy
     if folder is None:
@@ -486,8 +500,7 @@ def _work(
         progress=progress,
     )
     engine.run(names)
-    if not engine.stopped:
-        content.store.set_meta("finished", "1")
+    content.store.set_meta("finished", engine.limit or "1")
 
 
 def _check_identity(

@@ -103,8 +103,14 @@ def make_settings(
 
 
 def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
+    """Where nothing is a value, it is called "none", as in files: None says that an option was not given."""
+    kinds = {option.name: str(option.type) for option in dataclasses.fields(settings)}
+    given = {
+        name: None if value == NONE and "None" in kinds[name] else value
+        for name, value in changes.items()
+    }
     try:
-        return dataclasses.replace(settings, **changes)
+        return dataclasses.replace(settings, **given)
     except UsageError as error:
         error.what = _in_users_words(error.what, settings)
         raise
