@@ -23,7 +23,9 @@ def planning(task: AnyTask | None = None, policy: Any = NOISY, **how: Any) -> li
         return told(found)
 
 
-def model(task: AnyTask | None = None, policy: Any = "random:3", **how: Any) -> list[dict[str, Any]]:
+def model(
+    task: AnyTask | None = None, policy: Any = "random:3", **how: Any
+) -> list[dict[str, Any]]:
     task = task or small_model("two-way-line")
     with run_campaign(task, policy, **{"runs": 60, "config": BATCHES, **how}) as found:
         return told(found)

@@ -341,7 +341,9 @@ def test(
             lend_pool(content, settings, lender._content)
         _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException as error:
-        is_empty = is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        is_empty = (
+            is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        )
         store.close()
         if is_empty and store.folder is not None:
             remove(store.folder)
