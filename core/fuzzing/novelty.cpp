@@ -58,12 +58,9 @@ bool NoveltyStore::is_novel(const int *values) const {
 void NoveltyStore::insert(const int *values) {
     for_each_tuple(values, [&](std::uint64_t tuple) {
         tuples_ += !contains(tuple);
-        if (!bits_.empty())
-            bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
-        else if (counting_)
-            ++counts_[tuple];
-        else
-            set_.insert(tuple);
+        if (!bits_.empty()) bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
+        else if (counting_) ++counts_[tuple];
+        else set_.insert(tuple);
         return true;
     });
 }
