@@ -131,9 +131,9 @@ class Content:
 
 
 class Snapshot(NamedTuple):
-    """Knowledge as it is stored: its bytes, and how many of its states are compared with each other."""
+    """Knowledge as it is stored: its bytes, and how many states it is about; the others it needs come after them."""
 
-    compared: int
+    given: int
     content: bytes
 
 
@@ -264,17 +264,19 @@ class Findings:
             ) from error
 
     def set_knowledge(self, oracle: str, round: int, part: int, own: Snapshot) -> None:
-        row = (self.task, oracle, round, part, own.compared, own.content)
+        row = (self.task, oracle, round, part, own.given, own.content)
         self.store.insert("knowledge", [row], "replace")
 
     def knowledge(self, oracle: str, round: int) -> dict[int, Snapshot]:
         """What a round has stored, by part."""
-        query = "SELECT part, compared, content FROM knowledge WHERE task = ? AND oracle = ? AND round = ?"
+        query = (
+            "SELECT part, given, content FROM knowledge WHERE task = ? AND oracle = ? AND round = ?"
+        )
         rows = self.store.rows(query + " ORDER BY part", self.task, oracle, round)
-        for _, compared, content in rows:
-            if type(compared) is not int or not isinstance(content, bytes):
+        for _, given, content in rows:
+            if type(given) is not int or not isinstance(content, bytes):
                 raise InputFormatError("a damaged row: no knowledge", where=self.store.path)
-        return {part: Snapshot(compared, content) for part, compared, content in rows}
+        return {part: Snapshot(given, content) for part, given, content in rows}
 
     def forget_knowledge(
         self, oracle: str, *, before: int | None = None, parts: int | None = None

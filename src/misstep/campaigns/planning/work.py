@@ -90,6 +90,16 @@ class BlamePayload(NamedTuple):
     blamed: frozenset[int]  # whose faults are known
 
 
+class _Base(NamedTuple):
+    """What earlier rounds have found, ready to start from."""
+
+    oracle: str
+    snapshot: Snapshot
+    known: Knowledge
+    states: list[State]  # that it is about
+    pool: ComparisonPool | None  # of these states, to be copied
+
+
 class PlanningWork(Work):
     """A planning task and its policy."""
 
@@ -105,6 +115,7 @@ class PlanningWork(Work):
         self._policy: Policy | None = None
         self._fuzzer: Fuzzer | None = None
         self._exact: Distances | str | None = None
+        self._base: _Base | None = None
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
 
     @cached_property
@@ -250,8 +261,10 @@ class PlanningWork(Work):
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
         dominance = _function(self._dominance_of(resources))
+        known: list[State] = []
         if not self.own.isolate:
-            self._take_in(bench.bounds, bench, chunk.oracle, resources.get("base"))
+            bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
+        before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
         began = perf_counter()
         items = [TestState(_state(m.state), self._walk(m.walk)) for m in members]
         bench.run(_rows([item.state for item in items]))
@@ -279,9 +292,15 @@ class PlanningWork(Work):
             limits += verdict.problems
         if self.own.isolate:
             return None
-        states = bench.pool.states if bench.pool is not None else []
-        passed = [s for item in items for s in bench.trace(item.state).states]
-        return _snapshot(bench.bounds, states, passed)
+        fresh = (
+            bench.pool.states[len(known) :]
+            if bench.pool is not None
+            else [s for item in items for s in bench.trace(item.state).states]
+        )
+        if before is not None:  # what is known of the others is handed on where it is better now
+            now = bench.bounds.graph.upper_bounds(_rows(known))
+            fresh += [known[row] for row in np.flatnonzero(now < before)]
+        return _snapshot(bench.bounds, dict.fromkeys(fresh))
 
     def _bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
@@ -295,49 +314,53 @@ class PlanningWork(Work):
         return None if operators is None else Walk(self.task.initial_state, operators)
 
     def _take_in(
-        self, bounds: BoundStore, bench: Workbench | None, spec: str, base: Snapshot | None
-    ) -> ComparisonPool | None:
-        """Start from what earlier rounds have found."""
-        if base is not None:
-            known = Knowledge.from_bytes(base.content, self.task.variable_count)
-            bounds.add_knowledge(known)
-        dominance = self._dominance[1]
-        if dominance is None or isinstance(dominance, str) or not needs_comparisons(spec):
-            return None
+        self, bounds: BoundStore, spec: str, base: Snapshot | None
+    ) -> tuple[ComparisonPool | None, list[State]]:
+        """Start from what earlier rounds have found; the states that it is about, and what compares them, if anything."""
+        dominance = _function(self._dominance[1])
+        compares = dominance is not None and needs_comparisons(spec)
+        if base is None:
+            return ComparisonPool(bounds, dominance) if compares and dominance else None, []
+        if self._base is None or self._base.snapshot is not base or self._base.oracle != spec:
+            self._base = self._read_base(spec, base, dominance if compares else None)
+        bounds.add_knowledge(self._base.known)
+        pool = self._base.pool
+        return None if pool is None else pool.copy(bounds), self._base.states
+
+    def _read_base(self, spec: str, base: Snapshot, dominance: Dominance | None) -> _Base:
+        """Read once for all units that start from it: comparing many states takes its time."""
+        known = Knowledge.from_bytes(base.content, self.task.variable_count)
+        rows = known.states[: base.given]
+        if dominance is None:
+            return _Base(spec, base, known, _states(rows), None)
+        bounds = BoundStore(self.task)
+        bounds.add_knowledge(known)
         pool = ComparisonPool(bounds, dominance)
-        if base is not None:
-            pool.seed(known.states[: base.compared])
-        if bench is not None:
-            bench.pool = pool
-        return pool
+        pool.seed(rows)
+        return _Base(spec, base, known, pool.states, pool)
 
     def _settle(self, payload: SettlePayload, resources: Mapping[str, Any]) -> Any:
         """Merge what the chunks of a round have found, and read verdicts again, without asking the policy."""
         began = perf_counter()
         dominance = self._dominance_of(resources)
         bounds = BoundStore(self.task)
-        pool = self._take_in(bounds, None, payload.oracle, resources.get("base"))
-        states: list[State] = list(pool.states) if pool is not None else []
-        others: list[State] = []
-        if pool is None and (base := resources.get("base")) is not None:
-            others = _states(Knowledge.from_bytes(base.content, self.task.variable_count).states)
+        pool, known_states = self._take_in(bounds, payload.oracle, resources.get("base"))
+        given = dict.fromkeys(known_states)
         for part in payload.parts:
             known = Knowledge.from_bytes(part.content, self.task.variable_count)
             bounds.add_knowledge(known)
-            compared = _states(known.states[: part.compared])
+            states = _states(known.states[: part.given])
+            given.update(dict.fromkeys(states))
             if pool is not None:
-                pool.add(compared)
-            others += _states(known.states[part.compared :])
+                pool.add(states)
         if pool is not None:
             pool.settle()
-            states = pool.states
         verdicts = []
         for row, run, before in payload.read:
             now = self._read_again(bounds, row, run, before, dominance, perf_counter() - began)
             if now is not None:
                 verdicts.append(now)
-        knowledge = _snapshot(bounds, states, others)
-        return Judged((), tuple(verdicts), knowledge), (), ()
+        return Judged((), tuple(verdicts), _snapshot(bounds, given)), (), ()
 
     def _read_again(
         self,
@@ -448,13 +471,12 @@ class PlanningWork(Work):
         )
 
 
-def _snapshot(bounds: BoundStore, compared: Sequence[State], others: Sequence[State]) -> Snapshot:
-    """What a store knows of these states, those first that are compared with each other."""
-    first = list(dict.fromkeys(compared))
-    states = list(dict.fromkeys([*first, *others]))
+def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
+    """What a store knows of these states."""
+    states = list(given)
     width = bounds.task.variable_count
     rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
-    return Snapshot(len(first), bounds.knowledge(rows).to_bytes())
+    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
 
 
 def _function(dominance: Dominance | str | None) -> Dominance | None:
