@@ -302,10 +302,9 @@ def test(
         if base is None:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
-    # First of all: a policy or setting that is wrong leaves nothing behind.
-    spec = _name_of(policy, given[0], options.get("inapplicable"))
-    settings = make_settings(world, spec, split_options(options), base)
-    source = policy if isinstance(policy, str) else policy
+    # First of all: a setting or policy that is wrong leaves nothing behind.
+    settings = make_settings(world, "", split_options(options), base)
+    settings = replace(settings, policy=_name_of(policy, given[0], settings))
     is_new = False
     if out is None:
         store = memory_store(settings.as_dict())
@@ -322,7 +321,7 @@ def test(
             from misstep.campaigns.grow import lend_pool
 
             lend_pool(content, settings, pool_from)
-        _work(content, settings, source, jobs, batch_size, limits, progress)
+        _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException as error:
         is_empty = is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
         store.close()
@@ -412,12 +411,9 @@ def _tasks(tasks: Any, pool_from: StrPath | Campaign | None) -> list[AnyTask]:
     return loaded
 
 
-def _name_of(policy: Any, task: AnyTask, inapplicable: str | None) -> str:
+def _name_of(policy: Any, task: AnyTask, settings: Settings) -> str:
     """What stands for the policy in the settings; an error if it cannot be loaded."""
-    if isinstance(task, JaniTask):
-        loaded: Policy | LabelPolicy = load_policy(policy, task, inapplicable=inapplicable)
-    else:
-        loaded = load_policy(policy, task)
+    loaded = load_again(policy, task, settings)
     if isinstance(policy, str):
         loaded.close()
         return policy
