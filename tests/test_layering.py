@@ -3,20 +3,28 @@
 task -> policy -> run -> pool (fuzzing) -> verdict (oracles, safety) -> fault -> record (campaign) -> comparison /
 report / selection / training
 
-Registries name modules to their right as text (the policy kind `shield` is in safety/): those are imported when a user
-asks for them, and nothing at its left depends on them.
+Inside `campaigns/` there is an order as well, see below. Registries name modules to their right as text (the policy
+kind `shield` is in safety/): those are imported when a user asks for them, and nothing at its left depends on them.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-SOURCE = ROOT / "src" / "misstep"
+from import_graph import (
+    ROOT,
+    SOURCE,
+    edges,
+    imported_names,
+    lines,
+    main,
+    part_of_path,
+    parts,
+    source_files,
+)
 
 # Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
 ORDER = [
@@ -38,8 +46,20 @@ ORDER = [
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 # The checker stands apart: it may know the errors only, and anybody may call it.
 APART = {"checking"}
-# The package itself and `python -m misstep` sit on top of everything.
-TOP = {"__init__", "__main__"}
+# The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
+IN_CAMPAIGNS = [
+    ["rows", "settings", "toml", "schema", "lock", "database"],
+    ["records", "options", "create"],
+    ["store"],
+    ["tables"],
+    ["units", "view"],
+    ["planning", "models"],
+    ["workers"],
+    ["engine"],
+    ["explain", "words", "deeper", "replay", "summary", "grow", "metrics", "arguments"],
+    ["campaign"],
+]
+IN_CAMPAIGNS_RANK = {name: rank for rank, names in enumerate(IN_CAMPAIGNS) for name in names}
 
 CORE_LIBRARIES = {
     "base": [],
@@ -59,54 +79,74 @@ CORE_LIBRARIES = {
 }
 
 
-def part_of(module: str) -> str:
-    return module.split(".")[1]
-
-
-def imports(path: Path) -> set[str]:
-    """The parts of misstep that a file imports, also inside functions."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"relative import in {path}"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {part_of(name) for name in found if name.startswith("misstep.")}
-
-
 def violations(part: str, imported: set[str]) -> list[str]:
     if part in APART:
         return sorted(imported - {part, "errors"})
     return sorted(other for other in imported if other not in APART and RANK[other] > RANK[part])
 
 
-def files() -> list[Path]:
+def violations_in_campaigns(part: str, imported: set[str]) -> list[str]:
+    """The two worlds of one rank do not know each other either."""
+    own = IN_CAMPAIGNS_RANK[part]
+    worlds = {"planning", "models"}
     return sorted(
-        p
-        for p in SOURCE.rglob("*.py")
-        if p.relative_to(SOURCE).parts[0].removesuffix(".py") not in TOP
+        other
+        for other in imported - {part}
+        if IN_CAMPAIGNS_RANK[other] > own or {part, other} == worlds
     )
 
 
 def test_every_part_has_a_rank() -> None:
-    parts = {p.relative_to(SOURCE).parts[0].removesuffix(".py") for p in files()}
-    assert parts <= set(RANK) | APART
+    assert {part_of_path(path) for path in source_files()} <= set(RANK) | APART
+    inside = {part_of_path(path, SOURCE / "campaigns") for path in source_files("campaigns")}
+    assert inside == set(IN_CAMPAIGNS_RANK)
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda p: str(p.relative_to(SOURCE)))
+@pytest.mark.parametrize("path", source_files(), ids=lambda p: str(p.relative_to(SOURCE)))
 def test_nothing_imports_to_its_right(path: Path) -> None:
-    part = path.relative_to(SOURCE).parts[0].removesuffix(".py")
-    assert violations(part, imports(path)) == []
+    assert violations(part_of_path(path), parts(imported_names(path))) == []
 
 
-def test_the_rule_notices_a_violation(tmp_path: Path) -> None:
+@pytest.mark.parametrize("part", IN_CAMPAIGNS_RANK)
+def test_nothing_imports_to_its_right_in_campaigns(part: str) -> None:
+    assert violations_in_campaigns(part, edges("campaigns")[part]) == []
+
+
+def test_records_know_nothing_of_tasks_policies_and_oracles() -> None:
+    folder = SOURCE / "campaigns"
+    assert parts(imported_names(folder / "records.py")) == {"campaigns"}
+    assert parts(imported_names(folder / "records.py"), "campaigns") == {"rows"}
+    assert parts(imported_names(folder / "rows.py")) <= {"errors"}
+
+
+def test_the_checker_knows_nothing_but_the_errors() -> None:
+    assert edges()["checking"] == {"errors"}
+
+
+def test_the_rules_notice_a_violation(tmp_path: Path) -> None:
     bad = tmp_path / "bad.py"
     bad.write_text(
         "def f():\n    from misstep.cli import main\n    import misstep.policies.policy\n"
+        "    from misstep.campaigns.models.work import ModelWork\n"
+        "    from misstep.campaigns import engine\n"
     )
-    assert violations("tasks", imports(bad)) == ["cli", "policies"]
-    assert violations("checking", imports(bad)) == ["cli", "policies"]
+    imported = parts(imported_names(bad))
+    assert violations("tasks", imported) == ["campaigns", "cli", "policies"]
+    assert violations("checking", imported) == ["campaigns", "cli", "policies"]
+    assert violations_in_campaigns("planning", parts(imported_names(bad), "campaigns")) == [
+        "engine",
+        "models",
+    ]
+
+
+def test_the_graph_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert re.search(r"(?m)^checking +errors$", capsys.readouterr().out)
+    assert main(["--inside", "campaigns"]) == 0
+    assert re.search(r"(?m)^engine .*planning.*workers$", capsys.readouterr().out)
+    assert main(["--inside", "nowhere"]) == main(["campaigns"]) == 2
+    assert "python tests/import_graph.py" in capsys.readouterr().err
+    assert any("work" in line.split()[1:] for line in lines("campaigns/planning"))
 
 
 def test_core_libraries_include_only_what_they_declare() -> None:

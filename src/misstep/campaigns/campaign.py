@@ -17,10 +17,17 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from misstep.campaigns.arguments import (
+    as_limits,
+    as_path,
+    check_seconds,
+    check_session,
+    check_truth,
+)
 from misstep.campaigns.create import remove
 from misstep.campaigns.engine import Engine, Limits, Progress
-from misstep.campaigns.grow import grown_settings, prepare_growth
-from misstep.campaigns.options import make_settings, split_options
+from misstep.campaigns.grow import check_lender, grown_settings, lend_pool, prepare_growth
+from misstep.campaigns.options import make_settings
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
 from misstep.campaigns.store import Store, begin_store, memory_store, open_store
@@ -31,12 +38,12 @@ from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask, load_task
-from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
@@ -135,8 +142,12 @@ class Campaign:
         """Why a state is a bug, from what is stored; `deeper` looks further, within a time limit in seconds."""
         from misstep.campaigns.explain import explain_record
 
+        check_truth("deeper", deeper)
+        check_seconds("time_limit", time_limit)
         record = self.record(bug)
-        verdicts = {other.state: other.verdict for other in self.records if other.task == record.task}
+        verdicts = {
+            other.state: other.verdict for other in self.records if other.task == record.task
+        }
         task = self._content.task(record.task)
         explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:
@@ -159,6 +170,7 @@ class Campaign:
         """
         from misstep.campaigns.replay import replay
 
+        check_truth("rerun", rerun)
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
         asked = again if rerun or policy is not None else None
         return replay(self._content, self.settings, asked, progress)
@@ -180,15 +192,26 @@ class Campaign:
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""
-        return [_flat(record) for record in self.records]
+        return [record.as_row() for record in self.records]
+
+    def metrics(self, *, regions: bool = False) -> dict[str, Any]:
+        """The numbers of the papers, over all tasks and task by task, as plain data.
+
+        `sets` are the sizes of pool, solved and tested states and of each kind of bug; `recall` and `severity` are
+        those of P22, `oracles` the recall of each oracle that judged (P23), `coverage` bugs among all states (P24),
+        `unique_pairs` how varied the bugs are. `regions` also groups bugs that are neighbours, which takes longer.
+        """
+        from misstep.campaigns.metrics import all_metrics
+
+        tasks = self.tasks
+        pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
+        return all_metrics(tasks, self.records, pools, regions)
 
     # -- going on ---------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:
         """Copy it into a new folder; returns the campaign there."""
-        if not isinstance(folder, (str, os.PathLike)):
-            raise UsageError(f"{folder!r:.80} is no folder", expected="a path")
-        self._store.save(Path(folder))
+        self._store.save(as_path("the folder", folder, "the path of a new folder"))
         return open_campaign(folder)
 
     def resume(
@@ -198,10 +221,11 @@ class Campaign:
         runs: int | None = None,
         jobs: int = 1,
         batch_size: int | None = None,
-        limits: Limits | None = None,
+        limits: Limits | Mapping[str, float] | None = None,
         progress: Progress | None = None,
     ) -> Campaign:
         """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        check_session(jobs, batch_size, limits, progress)
         before = self.settings
         settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
@@ -216,12 +240,11 @@ class Campaign:
         *,
         jobs: int = 1,
         batch_size: int | None = None,
-        limits: Limits | None = None,
+        limits: Limits | Mapping[str, float] | None = None,
         progress: Progress | None = None,
     ) -> Campaign:
         """Add the verdicts of another oracle on the same states and runs."""
-        if not isinstance(oracle, str) or not oracle:
-            raise UsageError(f"the oracle is {oracle!r:.80}", expected="the spec of an oracle")
+        check_session(jobs, batch_size, limits, progress)
         settings = self.settings
         check_oracle(settings.world, oracle)
         with self._writing() as content:
@@ -280,7 +303,7 @@ def test(
     pool_from: StrPath | Campaign | None = None,
     jobs: int = 1,
     batch_size: int | None = None,
-    limits: Limits | None = None,
+    limits: Limits | Mapping[str, float] | None = None,
     progress: Progress | None = None,
     **options: Any,
 ) -> Campaign:
@@ -292,69 +315,71 @@ def test(
     processes, `limits` what they may spend. All other settings are options by the names of `misstep test`, such as
     `pool=100, oracle="p24"`, or `runs=1000, radius=2` for models.
     """
-    given = _tasks(tasks, pool_from)
+    lender = None if pool_from is None else _campaign(pool_from)
+    given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
     world = given[0].world
-    base = None if config is None else read_settings(config)
-    _check_number("jobs", jobs)
-    if batch_size is not None:
-        _check_number("batch_size", batch_size)
+    base = None if config is None else read_settings(config, world)
+    if lender is not None:
+        check_lender(given, lender._content)
+    check_session(jobs, batch_size, limits, progress)
+    check_truth("resume", resume)
+    folder = None if out is None else as_path("out", out, "the path of a folder")
     if policy is None:
-        if base is None:
+        if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
     # First of all: a setting or policy that is wrong leaves nothing behind.
-    settings = make_settings(world, "", split_options(options), base)
+    settings = make_settings(world, "", options, base)
     settings = replace(settings, policy=_name_of(policy, given[0], settings))
-    is_new = False
-    if out is None:
-        store = memory_store(settings.as_dict())
-    else:
-        if not isinstance(out, (str, os.PathLike)):
-            raise UsageError(f"out is {out!r:.80}", expected="the path of a folder")
-        is_new = not Path(out).exists()
-        store = _begin(Path(out), settings, resume)
+    is_new = folder is not None and not folder.exists()
+    store = memory_store(settings.as_dict()) if folder is None else _begin(folder, settings, resume)
     try:
         content = Content(store)
         settings = Settings.from_dict(store.config, store.path)
         _know(content, given)
-        if pool_from is not None:
-            from misstep.campaigns.grow import lend_pool
-
-            lend_pool(content, settings, pool_from)
+        if lender is not None:
+            lend_pool(content, settings, lender._content)
         _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException as error:
-        is_empty = is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        is_empty = (
+            is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        )
         store.close()
         if is_empty and store.folder is not None:
             remove(store.folder)
         raise
     memory = None if isinstance(policy, str) else policy
-    if out is None:
+    if folder is None:
         return Campaign(store, memory)
     store.close()
-    return Campaign(open_store(out, readonly=True), memory)
+    return Campaign(open_store(folder, readonly=True), memory)
 
 
 def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
     """The campaign in a folder, to be read; `policy` is the policy itself if it had existed only in memory."""
-    if not isinstance(folder, (str, os.PathLike)):
-        raise UsageError(f"{folder!r:.80} is no folder", expected="the path of a campaign")
-    return Campaign(open_store(folder, readonly=True), policy)
+    place = as_path("the folder", folder, "the path of a campaign")
+    return Campaign(open_store(place, readonly=True), policy)
 
 
-def read_settings(config: StrPath | Mapping[str, Any]) -> Settings:
-    """From a file, or a tree of settings."""
+def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+    """From a file, or a tree of settings; `world` is meant where it does not say."""
     if isinstance(config, Mapping):
-        return Settings.from_dict(config, "the settings")
-    where = str(config)
+        return Settings.from_dict(config, "the settings", world)
+    path = as_path("config", config, "the path of a file of settings, or a dictionary of them")
+    where = str(path)
     try:
-        text = read_bytes(Path(config), MAX_CONFIG_BYTES, "a file of settings").decode()
+        text = read_bytes(path, MAX_CONFIG_BYTES, "a file of settings").decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=where) from error
-    return Settings.from_dict(from_toml(text, where), where)
+    return Settings.from_dict(from_toml(text, where), where, world)
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
+    if isinstance(policy, str) and policy.startswith(f"{IN_MEMORY} "):
+        raise UsageError(
+            f"the policy, {policy}, existed only in memory",
+            hint="give it to open_campaign(DIR, policy), or test a policy python:FILE.py:NAME",
+        )
     if isinstance(task, JaniTask):
         return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
     return load_policy(policy, task)
@@ -386,14 +411,17 @@ def _with_size_of(settings: Settings, other: Settings) -> Settings:
         return settings
     if settings.world == PLANNING:
         own, size = settings.of_planning, other.of_planning.fuzzing.max_states
-        return replace(settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size)))
+        return replace(
+            settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size))
+        )
     return replace(settings, model=replace(settings.of_model, runs=other.of_model.runs))
 
 
-def _tasks(tasks: Any, pool_from: StrPath | Campaign | None) -> list[AnyTask]:
-    if tasks is None and pool_from is not None:
-        source = pool_from if isinstance(pool_from, Campaign) else open_campaign(pool_from)
-        return source.tasks
+def _campaign(given: StrPath | Campaign) -> Campaign:
+    return given if isinstance(given, Campaign) else open_campaign(given)
+
+
+def _tasks(tasks: Any) -> list[AnyTask]:
     several = list(tasks) if isinstance(tasks, (list, tuple)) else [tasks]
     if not several:
         raise UsageError("no task to test on", expected="at least one")
@@ -439,7 +467,7 @@ def _work(
     policy: Any,
     jobs: int,
     batch_size: int | None,
-    limits: Limits | None,
+    limits: Limits | Mapping[str, float] | None,
     progress: Progress | None,
     oracle: str | None = None,
 ) -> None:
@@ -467,7 +495,7 @@ def _work(
         Worker(settings, source, batch_size),
         oracles=list(oracles),
         jobs=jobs,
-        limits=limits,
+        limits=as_limits(limits),
         progress=progress,
     )
     engine.run(names)
@@ -484,42 +512,6 @@ def _check_identity(
     finally:
         if isinstance(source, str):
             policy.close()
-
-
-def _check_number(name: str, value: object) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise UsageError(f"{name} is {value!r:.40}", expected="a positive number")
-
-
-def _flat(record: Record) -> dict[str, Any]:
-    gap = record.gap or (None, None)
-    radius = record.radius or (None, None)
-    lower, upper = record.bounds or (None, None)
-    return {
-        "id": record.id,
-        "world": record.world,
-        "task": record.task,
-        "number": record.number,
-        "state": ", ".join(record.facts),
-        "outcome": record.run.outcome,
-        "steps": len(record.run.operators),
-        "cost": record.run.cost,
-        "verdict": record.verdict,
-        "kind": record.kind,
-        "gap_low": gap[0],
-        "gap_high": gap[1],
-        "radius_low": radius[0],
-        "radius_high": radius[1],
-        "lower_bound": lower,
-        "upper_bound": upper,
-        "witness": record.witness.type,
-        "oracle": record.oracle,
-        "source": record.source,
-        "faults": None if record.faults is None else len(record.faults),
-        "expansions": record.effort.expansions,
-        "evaluations": record.effort.evaluations,
-        "seconds": record.times.judge,
-    }
 
 
 __all__ = ["Campaign", "Limits", "open_campaign", "read_settings", "test"]

@@ -25,6 +25,9 @@ from misstep.errors import MisstepError, UsageError
 Progress = Callable[[str, int, int | None, int], None]
 
 
+MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system
+
+
 @dataclass(frozen=True)
 class Limits:
     """What a session may spend. What a limit leaves undone can be done by another session."""
@@ -37,8 +40,9 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("time", "task_time", "memory", "task_memory"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and value > 0):
-                raise UsageError(f"{name} is {value!r}", expected="more than 0")
+            number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if value is not None and not (number and 0 < value <= MOST):
+                raise UsageError(f"{name} is {value!r}", expected=f"more than 0, at most {MOST}")
 
     def megabytes(self, jobs: int) -> int | None:
         """For one process."""
@@ -138,11 +142,11 @@ class Engine:
 
     def _begin(self, task: str) -> _TaskRun:
         findings = self.content.findings(task)
-        return _TaskRun(findings, self._rounds(task, findings), perf_counter())
+        return _TaskRun(findings, self._rounds(findings), perf_counter())
 
-    def _rounds(self, task: str, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+    def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
         make = planning_stages if self.settings.world == PLANNING else model_stages
-        for stage in make(self.content.task(task), findings, self.settings, self.oracles):
+        for stage in make(findings, self.settings, self.oracles):
             for units in stage.rounds():
                 yield stage, units
 
@@ -163,7 +167,10 @@ class Engine:
         now = perf_counter()
         left = [
             limit - (now - began)
-            for limit, began in ((self.limits.time, self._began), (self.limits.task_time, run.began))
+            for limit, began in (
+                (self.limits.time, self._began),
+                (self.limits.task_time, run.began),
+            )
             if limit is not None
         ]
         return min(left, default=None)

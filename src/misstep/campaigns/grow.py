@@ -7,17 +7,14 @@ more states or runs, and the states of one campaign can be tested for another po
 from __future__ import annotations
 
 import dataclasses
-import os
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from misstep.campaigns.planning.stages import PoolStage, pool_key
 from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import Content
 from misstep.errors import UsageError
-
-if TYPE_CHECKING:
-    from misstep.campaigns.campaign import Campaign
+from misstep.tasks.load import AnyTask
 
 
 def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) -> Settings:
@@ -40,8 +37,8 @@ def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) ->
 
 
 def _check_larger(name: str, before: int, now: int) -> None:
-    if now < before:
-        raise UsageError(f"{name} is {now}", expected=f"{before} or more: a campaign only grows")
+    if isinstance(now, bool) or not isinstance(now, int) or now < before:
+        raise UsageError(f"{name} is {now!r}", expected=f"{before} or more: a campaign only grows")
 
 
 def prepare_growth(content: Content, settings: Settings) -> None:
@@ -57,45 +54,43 @@ def prepare_growth(content: Content, settings: Settings) -> None:
         _check_larger("runs", before.of_model.runs, settings.of_model.runs)
     with content.store.unit():
         content.store.set_config(settings.as_dict())
-        if settings.world != PLANNING:
-            return
-        for name in content.task_names():
+        for name in content.task_names() if settings.world == PLANNING else ():
             findings = content.findings(name)
             for oracle in findings.oracles():
                 findings.forget_stage(f"blame {oracle}")
             findings.forget_stage("blamed")
             findings.forget_faults()
+    content.store.write_config()
 
 
-def lend_pool(
-    content: Content, settings: Settings, source: str | os.PathLike[str] | Campaign
-) -> None:
+def check_lender(tasks: Sequence[AnyTask], lender: Content) -> None:
+    """An error if the other campaign has no states of these tasks."""
+    theirs = lender.task_names()
+    for task in tasks:
+        if task.world != PLANNING:
+            raise UsageError(
+                "models have no pool to take over: their states come from the policy's own runs",
+                hint="test the other policy with the same seed instead",
+            )
+        if task.name not in theirs or lender.task(task.name).digest != task.digest:
+            raise UsageError(
+                f"the other campaign has not tested on {task.name}",
+                where=lender.store.where,
+                expected="a campaign on the same task",
+            )
+
+
+def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
     """Take the states of another campaign as the pools of this one."""
-    from misstep.campaigns.campaign import Campaign, open_campaign
-
-    if settings.world != PLANNING:
-        raise UsageError(
-            "models have no pool to take over: their states come from the policy's own runs",
-            hint="test the other policy with the same seed instead",
-        )
-    lender = source if isinstance(source, Campaign) else open_campaign(source)
-    theirs = {task.name: task for task in lender.tasks}
     for name in content.task_names():
         findings = content.findings(name)
         if findings.state_count():
             continue  # resumed
-        task = theirs.get(name)
-        if task is None or task.digest != content.task(name).digest:
-            raise UsageError(
-                f"the other campaign has not tested on {name}",
-                where=lender._store.where,
-                expected="a campaign on the same task",
-            )
-        rows: list[StateRow] = lender._content.findings(name).states()
+        rows: list[StateRow] = lender.findings(name).states()
         with content.store.unit():
             findings.add_states(rows)
             size = settings.of_planning.fuzzing.max_states
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
 
 
-__all__ = ["grown_settings", "lend_pool", "prepare_growth"]
+__all__ = ["check_lender", "grown_settings", "lend_pool", "prepare_growth"]

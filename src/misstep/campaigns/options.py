@@ -56,6 +56,8 @@ OF_MODELS = {
     name: Place("model", name)
     for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
 }
+# Settings that "none" takes away.
+OPTIONAL = {"fault_budget", "fuzz_time", "state_budget", "expansion_budget", "inapplicable"}
 PRESET = "preset"  # fuzzing as in a paper, to begin with
 
 
@@ -78,14 +80,14 @@ def make_settings(
                 hint=did_you_mean(option, known),
             )
         place = places[option]
-        changes[place.table][place.name] = value
+        changes[place.table][place.name] = None if value == NONE and option in OPTIONAL else value
     if base is not None and base.world != world:
         raise UsageError(
             f"the settings are of a {base.world} campaign", expected=f"settings of {world}"
         )
     if world == PLANNING:
         own = PlanningSettings() if base is None else base.of_planning
-        fuzzing = fuzzing_preset(options[PRESET]) if options.get(PRESET) else own.fuzzing
+        fuzzing = fuzzing_preset(options[PRESET]) if PRESET in options else own.fuzzing
         changes["planning"]["fuzzing"] = _changed(fuzzing, changes["fuzzing"])
         changes[""]["planning"] = _changed(own, changes["planning"])
     else:
@@ -96,18 +98,13 @@ def make_settings(
     root = Settings(policy, world) if base is None else dataclasses.replace(base, policy=policy)
     if changes[""].get("oracle", "given") in ("", None):
         raise UsageError("the oracle is empty", expected="the spec of an oracle")
-    return _changed(root, changes[""])
+    settings: Settings = _changed(root, changes[""])
+    return settings
 
 
 def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
-    """Where nothing is a value, it is called "none", as in files: None says that an option was not given."""
-    kinds = {option.name: str(option.type) for option in dataclasses.fields(settings)}
-    given = {
-        name: None if value == NONE and "None" in kinds[name] else value
-        for name, value in changes.items()
-    }
     try:
-        return dataclasses.replace(settings, **given)
+        return dataclasses.replace(settings, **changes)
     except UsageError as error:
         error.what = _in_users_words(error.what, settings)
         raise
@@ -122,11 +119,6 @@ def _in_users_words(text: str, settings: Any) -> str:
     return text
 
 
-def split_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Without those that were not given."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 WORLD_OPTIONS = {PLANNING: (*OF_PLANNING, PRESET), MODEL: tuple(OF_MODELS)}
 
-__all__ = ["COMMON", "OF_MODELS", "OF_PLANNING", "WORLD_OPTIONS", "make_settings", "split_options"]
+__all__ = ["COMMON", "OF_MODELS", "OF_PLANNING", "WORLD_OPTIONS", "make_settings"]

@@ -16,10 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.campaigns.rows import Ids, Values
+from misstep.campaigns.rows import KINDS, VERDICTS, Ids, Values
 
-VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
-KINDS = ("fails", "costly", "unsafe", "unclassified")
 WITNESSES = ("plan", "derivation", "strategy", "none")
 Interval = tuple[int | None, int | None]
 
@@ -77,7 +75,9 @@ class Witness:
     """What proves the verdict."""
 
     type: str = _is("plan, derivation, strategy or none: the strongest proof at hand.")
-    operators: Ids | None = _is("The ids of a plan from the state; it may stand beside a derivation.")
+    operators: Ids | None = _is(
+        "The ids of a plan from the state; it may stand beside a derivation."
+    )
     names: tuple[str, ...] | None = _is("The names of its operators.")
     cost: int | None = _is("What the plan costs.")
     steps: tuple[dict[str, Any], ...] | None = _is(
@@ -94,7 +94,7 @@ class Witness:
 class Effort:
     """What was spent."""
 
-    expansions: int = _is("States expanded.")
+    expansions: int = _is("States expanded; not counted of a model.")
     evaluations: int = _is("Heuristic values computed; of a model: nodes of the decider.")
 
 
@@ -192,6 +192,37 @@ class Record:
         plain: dict[str, Any] = _plain(dataclasses.asdict(self))
         return plain
 
+    def as_row(self) -> dict[str, Any]:
+        """One flat dictionary, for tables: without lists, and with counts in their place."""
+        gap = self.gap or (None, None)
+        radius = self.radius or (None, None)
+        lower, upper = self.bounds or (None, None)
+        return {
+            "id": self.id,
+            "world": self.world,
+            "task": self.task,
+            "number": self.number,
+            "state": ", ".join(self.facts),
+            "outcome": self.run.outcome,
+            "steps": len(self.run.operators),
+            "cost": self.run.cost,
+            "verdict": self.verdict,
+            "kind": self.kind,
+            "gap_low": gap[0],
+            "gap_high": gap[1],
+            "radius_low": radius[0],
+            "radius_high": radius[1],
+            "lower_bound": lower,
+            "upper_bound": upper,
+            "witness": self.witness.type,
+            "oracle": self.oracle,
+            "source": self.source,
+            "faults": None if self.faults is None else len(self.faults),
+            "expansions": self.effort.expansions,
+            "evaluations": self.effort.evaluations,
+            "seconds": self.times.judge,
+        }
+
     def __str__(self) -> str:
         return f"{self.id}: {headline(self)}"
 
@@ -200,7 +231,10 @@ class Record:
             ("record", self.id),
             ("verdict", headline(self)),
             ("state", ", ".join(self.facts)),
-            ("the policy", " ".join(f"({name})" for name in self.run.names) + f" {self.run.outcome}"),
+            (
+                "the policy",
+                " ".join(f"({name})" for name in self.run.names) + f" {self.run.outcome}",
+            ),
         ]
         if self.witness.names is not None:
             rows.append(("a better plan", " ".join(f"({name})" for name in self.witness.names)))
@@ -263,8 +297,8 @@ __all__ = [
     "Effort",
     "Fault",
     "Found",
-    "Opinion",
     "Operators",
+    "Opinion",
     "Record",
     "Run",
     "Times",

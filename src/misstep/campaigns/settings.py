@@ -34,14 +34,14 @@ class PlanningSettings:
 
     objective: str = Objective.COST.value
     # A chunk is the unit of judging. Chunks of one round do not see what the others find; later rounds do.
-    chunk: int = 10  # states
+    chunk: int = 25  # states
     round: int = 4  # chunks
     isolate: bool = False  # test each state on a bound store of its own
     require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
     fuzzing: FuzzingSettings = field(default_factory=FuzzingSettings)
 
     def __post_init__(self) -> None:
-        if self.objective not in {objective.value for objective in Objective}:
+        if self.objective not in [objective.value for objective in Objective]:
             raise UsageError(f"no objective {self.objective!r}", expected="cost or goal")
         for name in ("chunk", "round"):
             _check_positive(name, getattr(self, name))
@@ -63,7 +63,7 @@ class ModelSettings:
     batch: int = 50  # runs that are fuzzed or judged together
 
     def __post_init__(self) -> None:
-        if self.fuzz not in CONFIGURATIONS:
+        if self.fuzz not in list(CONFIGURATIONS):
             raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(CONFIGURATIONS))
         parse_radius(self.radius)
         if self.inapplicable not in (None, *INAPPLICABLE):
@@ -100,7 +100,7 @@ class ModelSettings:
 class Settings:
     """Which policy is tested, on what, and who judges."""
 
-    policy: str
+    policy: str = ""  # a file of settings need not name one
     world: str = PLANNING
     oracle: str = ""  # the default of the world
     seed: int = 0
@@ -115,6 +115,8 @@ class Settings:
         if self.world not in WORLDS:
             raise UsageError(f"no world {self.world!r}", expected=" or ".join(WORLDS))
         is_planning = self.world == PLANNING
+        if not isinstance(self.policy, str):
+            raise UsageError(f"the policy is {self.policy!r}", expected="the spec of a policy")
         if not isinstance(self.oracle, str):
             raise UsageError(f"the oracle is {self.oracle!r}", expected="the spec of an oracle")
         default = DEFAULT_ORACLE if is_planning else DEFAULT_DECIDER
@@ -151,14 +153,26 @@ class Settings:
         return _written(self)
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any], where: str) -> Settings:
-        """The settings of a file; what is absent there has its default."""
+    def from_dict(values: Mapping[str, Any], where: str, world: str | None = None) -> Settings:
+        """The settings of a file; what is absent there has its default, also the world."""
+        if "world" not in values:
+            only_model = MODEL in values and PLANNING not in values
+            values = {**values, "world": world or (MODEL if only_model else PLANNING)}
         settings: Settings = _read(Settings, values, where)
+        for other in WORLDS:
+            if other in values and other != settings.world:
+                raise InputFormatError(
+                    f"a table [{other}] among the settings of a {settings.world} campaign",
+                    where=where,
+                    expected=f"a table [{settings.world}]",
+                )
         return settings
 
 
-def check_oracle(world: str, spec: str) -> None:
+def check_oracle(world: str, spec: object) -> None:
     """An error if the spec describes no oracle of that world."""
+    if not isinstance(spec, str) or not spec:
+        raise UsageError(f"the oracle is {spec!r:.80}", expected="the spec of an oracle")
     if world == PLANNING:
         read_oracle(spec)
     elif spec not in DECIDERS:
@@ -217,9 +231,7 @@ def _read(kind: type, values: Mapping[str, Any], where: str) -> Any:
     except UsageError as error:
         raise InputFormatError(error.what, where=where, expected=error.expected) from None
     except TypeError as error:
-        raise InputFormatError(
-            f"the settings are not as expected: {error}", where=where
-        ) from None
+        raise InputFormatError(f"the settings are not as expected: {error}", where=where) from None
 
 
 def _check_positive(name: str, value: object) -> None:

@@ -92,7 +92,9 @@ def summarise(content: Content, settings: Settings) -> Summary:
             findings = content.findings(name)
             oracles.update(dict.fromkeys(findings.oracles()))
             counter.add(findings)
-        seconds = store.rows("SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage")
+        seconds = store.rows(
+            "SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage"
+        )
         events = content.events()
         identity = content.policy
         ended = dict(store.rows("SELECT key, value FROM meta WHERE key = 'finished'"))
@@ -179,9 +181,7 @@ class _Counter:
             self.runs += runs
             self.outcomes.update(ends)
         if starts:
-            self.remarks.append(
-                f"{findings.name}: {starts} runs were unsafe before the first step"
-            )
+            self.remarks.append(f"{findings.name}: {starts} runs were unsafe before the first step")
         if cut:
             self.remarks.append(
                 f"{findings.name}: {cut} lookaheads met as many states as they may with no closest one among them and "

@@ -1,7 +1,8 @@
 """Settings of a campaign as TOML: a small writer, and the standard reader.
 
 The standard library reads TOML (since Python 3.11) and does not write it. Settings are tables, lists, strings,
-numbers and truth values, which takes a page to write. TOML has no "nothing": whoever writes settings finds a word for it.
+numbers and truth values, which takes a page to write. TOML has no "nothing": whoever writes settings finds a word
+for it.
 """
 
 from __future__ import annotations

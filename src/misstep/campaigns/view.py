@@ -61,7 +61,7 @@ class View(ABC):
         self.faults: dict[int, list[FaultRow]] = {}
         for fault in findings.faults():
             self.faults.setdefault(fault.run, []).append(fault)
-        self.blamed = {int(key) for key in findings.done("blamed")}
+        self.blamed = findings.marked("blamed")
 
     def records(self) -> Iterator[Record]:
         for state in self.states:
@@ -95,7 +95,9 @@ class View(ABC):
             source=own.source,
             verdicts=opinions,
             faults=tuple(self.fault(row, state.step)) if blamed and own.is_bug else None,
-            effort=Effort(sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)),
+            effort=Effort(
+                sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)
+            ),
             times=Times(state.seconds, row.seconds, sum(v.seconds for v in verdicts)),
             at=own.at,
             fuzzing_bug=self.fuzzing_bug(state, best),

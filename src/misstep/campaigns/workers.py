@@ -65,6 +65,8 @@ class Worker:
 
     def do(self, unit: Unit, seconds: float | None = None) -> Outcome:
         """The result of a unit, or why there is none. Other errors are bugs of ours and are raised."""
+        if seconds is not None and seconds <= 0:
+            return Lost("time")  # also where no alarm can ring
         try:
             with alarm(seconds):
                 resources = self._resources.setdefault(unit.task, {})
@@ -164,8 +166,6 @@ class ThisProcess(Workers):
 class _Child(Protocol):
     """A process that works, however it was started."""
 
-    pid: int | None
-
     def poll(self) -> int | None:
         """Its exit code; None as long as it runs."""
 
@@ -207,7 +207,9 @@ class Processes(Workers):
         # One that knows the task already has less to do.
         chosen = next((own for own in free if unit.task in own.sent), free[0])
         known = chosen.sent.setdefault(unit.task, {})
-        new = {name: value for name, value in unit.resources.items() if known.get(name) is not value}
+        new = {
+            name: value for name, value in unit.resources.items() if known.get(name) is not value
+        }
         known.update(new)
         chosen.unit = unit
         try:
@@ -300,7 +302,6 @@ class _Fork:
 
     def __init__(self, process: BaseProcess) -> None:
         self.process = process
-        self.pid = process.pid
 
     def poll(self) -> int | None:
         return self.process.exitcode

@@ -184,7 +184,7 @@ def step_name(task: SasTask, step: Step) -> str:
 def operators_by_name(task: SasTask, plan: Sequence[str]) -> dict[str, list[Operator]]:
     # Only the names the plan uses: a plan is short and a task may have many operators.
     candidates: dict[str, list[Operator]] = {normalise(name): [] for name in plan}
-    for operator in task.operators:
+    for operator in task.operators if candidates else ():
         same_name = candidates.get(normalise(operator.name))
         if same_name is not None:
             same_name.append(operator)

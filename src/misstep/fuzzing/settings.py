@@ -89,7 +89,8 @@ class Settings:
         limit = self.time_limit
         if limit is not None and (_is_bool(limit) or not _is_number(limit) or not limit > 0):
             _wrong("time_limit", limit, "seconds, more than 0")
-        if not _is_number(self.min_weight) or not 0 <= self.min_weight <= 1:
+        weight = self.min_weight
+        if _is_bool(weight) or not _is_number(weight) or not 0 <= self.min_weight <= 1:
             _wrong("min_weight", self.min_weight, "0 to 1")
 
     @property

@@ -46,8 +46,8 @@ def check_witness(
     checked: lower bounds have no witness to be replayed.
     """
     twin = _twin(task.sas, task.name)
-    spent = _check_run(twin, task, run, verdict, named)
-    bound = _check_plan(twin, task, run, verdict)
+    spent = _check_run(twin, run, verdict, named)
+    bound = _check_plan(twin, run, verdict)
     if verdict.derivation is not None:
         derived = _check_derivation(twin, task, run, verdict, tables)
         _require(derived < bound, "the derivation proves no more than the plan", run, verdict)
@@ -57,11 +57,11 @@ def check_witness(
 
 
 def derivation_steps(task: Task, derivation: Derivation) -> list[dict[str, Any]]:
-    """As plain data, for records and the checker: operators by name, jumps with the state and the value."""
+    """As plain data, for records and the checker: operators by id and name, jumps with the state and the value."""
     return [
         {"state": list(step.state.values), "value": step.value}
         if step.operator is None
-        else {"operator": task.operator_name(step.operator)}
+        else {"operator": step.operator, "name": task.operator_name(step.operator)}
         for step in derivation.steps
     ]
 
@@ -75,15 +75,15 @@ def named_operator(runner: PolicyRunner, run: Trace) -> int | None:
 
 
 def _check_run(
-    twin: SasTask, task: Task, run: Trace, verdict: Verdict, named: int | None
+    twin: SasTask, run: Trace, verdict: Verdict, named: int | None
 ) -> tuple[int, bool, bool]:
     """What the run spent, whether it reached the goal, and whether it failed for good."""
     report = validate_run(
         twin,
         [state.values for state in run.states],
-        _names(task, run.operators),
+        run.operators,
         run.outcome,
-        None if named is None else task.operator_name(named),
+        named,
         claimed_cost=run.cost,
     )
     _require(report.valid, f"the run is not as claimed: {report.reason}", run, verdict, report)
@@ -91,13 +91,13 @@ def _check_run(
     return report.cost, run.outcome == "goal", run.outcome in PROVEN_FAILING
 
 
-def _check_plan(twin: SasTask, task: Task, run: Trace, verdict: Verdict) -> Cost:
+def _check_plan(twin: SasTask, run: Trace, verdict: Verdict) -> Cost:
     if verdict.witness is None:
         _require(math.isinf(verdict.witness_cost), "the cost of a plan without it", run, verdict)
         return math.inf
     report = validate_plan(
         twin,
-        _names(task, verdict.witness),
+        verdict.witness,
         state=verdict.state.values,
         claimed_cost=None if math.isinf(verdict.witness_cost) else int(verdict.witness_cost),
     )
@@ -149,10 +149,6 @@ def _require(fact: bool, what: str, run: Trace, verdict: Verdict, report: Any = 
     if not fact:
         checker = "" if report is None else f"; checker: {report}"
         raise MisstepError(f"internal error: {what}; run: {run}; verdict: {verdict}{checker}")
-
-
-def _names(task: Task, operators: list[int] | tuple[int, ...]) -> list[str]:
-    return [task.operator_name(op) for op in operators]
 
 
 @lru_cache(

@@ -20,17 +20,11 @@ from misstep.campaigns.rows import FaultRow, RunRow, StateRow, Values, VerdictRo
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
-from misstep.tasks.load import AnyTask
 
 ROUND = 4  # batches of a round of judging
 
 
-def model_stages(
-    task: AnyTask,  # noqa: ARG001
-    findings: Findings,
-    settings: Settings,
-    oracles: Sequence[str],
-) -> Iterator[Stage]:
+def model_stages(findings: Findings, settings: Settings, oracles: Sequence[str]) -> Iterator[Stage]:
     yield FuzzStage(findings, settings)
     for oracle in oracles:
         yield JudgeStage(findings, settings, oracle)
@@ -64,7 +58,7 @@ class FuzzStage(Stage):
     def keep(self, unit: Unit, result: Result) -> None:
         fuzzed: Fuzzed = result.content
         payload: FuzzPayload = unit.payload
-        self.findings.add_fuzzed(payload.first, payload.count, fuzzed.ends)
+        self.findings.add_fuzzed(payload.first, payload.runs, fuzzed.ends)
         fresh = []
         for run in fuzzed.runs:
             assert run.states is not None
@@ -72,7 +66,7 @@ class FuzzStage(Stage):
                 self._seen.add(run.states)
                 fresh.append(run)
         self.findings.add_runs(fresh)
-        self.runs += payload.count
+        self.runs += payload.runs
 
     def progress(self) -> tuple[int, int | None]:
         return self.runs, self.settings.runs
@@ -122,7 +116,7 @@ class JudgeStage(Stage):
         self._states = {row.state: row for row in self.findings.states()}
         self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
         self._remember(self.findings.faults())
-        self._unsure = {int(number) for number in self.findings.done(self._unsure_mark)}
+        self._unsure = self.findings.marked(self._unsure_mark)
 
     def _remember(self, faults: Sequence[FaultRow]) -> None:
         for fault in faults:

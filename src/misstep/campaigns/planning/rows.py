@@ -9,6 +9,7 @@ from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
 from misstep.oracles.verdict import Verdict
+from misstep.oracles.witness import derivation_steps
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
@@ -74,16 +75,12 @@ def _derivation(
     if verdict.derivation is None:
         return None
     assert dominance is not None
-    steps: list[dict[str, Any]] = []
+    steps = derivation_steps(task, verdict.derivation)
     state = verdict.state
-    for step in verdict.derivation.steps:
-        if step.operator is not None:
-            steps.append({"operator": step.operator, "name": task.operator_name(step.operator)})
-        else:
+    for step, plain in zip(verdict.derivation.steps, steps, strict=True):
+        if step.operator is None:
             parts = dominance.by_factor(dominated=step.state, dominating=state)
-            factors = [{"variables": list(p.variables), "value": p.value} for p in parts]
-            values = list(step.state.values)
-            steps.append({"state": values, "value": step.value, "factors": factors})
+            plain["factors"] = [{"variables": list(p.variables), "value": p.value} for p in parts]
         state = step.state
     return tuple(steps)
 

@@ -6,8 +6,8 @@ its siblings. Then one unit settles the round: it merges what the chunks have fo
 each other. The last settling reads every verdict again: what was found for one state may decide another. So
 knowledge flows over the whole pool, and nothing depends on who worked when.
 
-Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at once,
-but for the last one, which may have been shorter; it is judged again.
+Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at
+once, but for the last one, which may have been shorter; it is judged again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ from misstep.campaigns.tables import Findings, Snapshot
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.campaigns.view import whole_walk
 from misstep.oracles.grammar import needs_dominance
-from misstep.tasks.load import AnyTask
 
 POOL_UNIT = 25  # states at least; a larger pool is made in larger steps
 BLAME_UNIT = 10  # states
@@ -38,7 +37,7 @@ SETTLED = -1  # the part of a round that its settling stores
 
 
 def planning_stages(
-    task: AnyTask, findings: Findings, settings: Settings, oracles: Sequence[str]
+    findings: Findings, settings: Settings, oracles: Sequence[str]
 ) -> Iterator[Stage]:
     yield PoolStage(findings, settings)
     if "left alone" in findings.done(PoolStage.name):
@@ -65,7 +64,7 @@ class PoolStage(Stage):
         super().__init__(findings)
         self.settings = settings.of_planning
         self.wanted = self.settings.fuzzing.max_states
-        self.spent = 0.0
+        self.spent = findings.seconds(self.name)
         self.size = findings.state_count()
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
@@ -136,7 +135,9 @@ class JudgeStage(Stage):
             return
         chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
         resources: dict[str, object] = {"dominance": self.findings.dominance()}
-        runs = {run.number: run for run in self.findings.runs()}  # that another oracle has asked for
+        runs = {
+            run.number: run for run in self.findings.runs()
+        }  # that another oracle has asked for
         for number in count():
             members = states[number * width : (number + 1) * width]
             if not members:
@@ -198,15 +199,20 @@ class JudgeStage(Stage):
         judged: Judged = result.content
         began = findings.clock()
         findings.add_runs(judged.runs)
-        findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
         if unit.job == "judge":
             chunk: Chunk = unit.payload
+            findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
             self.tested += len(judged.verdicts)
             if judged.knowledge is not None:
                 findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)
             return
         settled: SettlePayload = unit.payload
         assert judged.knowledge is not None
+        # What was decided before is only told better now.
+        decided = {row.number: row.at for *_, row in settled.read if row.verdict != "UNKNOWN"}
+        findings.add_verdicts(
+            [row._replace(at=decided.get(row.number, began + row.at)) for row in judged.verdicts]
+        )
         findings.set_knowledge(self.oracle, settled.round, SETTLED, judged.knowledge)
         # The round before is kept: if the pool grows, this round may have to be judged again.
         findings.forget_knowledge(self.oracle, before=settled.round - 1, parts=settled.round)

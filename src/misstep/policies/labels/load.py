@@ -55,6 +55,8 @@ def load_label_policy(
     """As `misstep.policies.load.load_policy`, for models."""
     if inapplicable not in (None, *INAPPLICABLE):
         raise UsageError(f"inapplicable is {inapplicable!r}", expected=", ".join(INAPPLICABLE))
+    if not isinstance(engine, (JaniEngine, type(None))):
+        raise UsageError(f"engine is {engine!r:.80}", expected="an engine of the task")
     # An engine that has met no state yet is false.
     setting = Setting(task, task.engine if engine is None else engine, inapplicable)
     if isinstance(policy, str):

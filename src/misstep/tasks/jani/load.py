@@ -40,6 +40,10 @@ def load_jani(
     ):
         if chosen not in choices:
             raise UsageError(f"{option}={chosen!r}", expected=" or ".join(map(repr, choices)))
+    if not isinstance(parameters, (Mapping, type(None))):
+        raise UsageError(
+            f"the constants are {parameters!r:.80}", expected="a dictionary from names to values"
+        )
     for name, value in (parameters or {}).items():
         if not isinstance(value, (bool, int, float)):
             raise UsageError(f"the parameter {name} is {value!r}", expected="a Boolean or a number")

@@ -75,11 +75,15 @@ def translate_sources(
     `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
     An unsolvable task is a task like any other, also when the translator already notices.
     """
-    if not time_limit > 0:
-        raise UsageError(f"the time limit is {time_limit}", expected="a positive number of seconds")
-    if memory_limit_mb is not None and memory_limit_mb < 1:
+    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
         raise UsageError(
-            f"the memory limit is {memory_limit_mb} MB", expected="a positive number or none"
+            f"the time limit is {time_limit!r}", expected="a positive number of seconds"
+        )
+    if memory_limit_mb is not None and (
+        not isinstance(memory_limit_mb, int) or memory_limit_mb < 1
+    ):
+        raise UsageError(
+            f"the memory limit is {memory_limit_mb!r} MB", expected="a positive number or none"
         )
     version = translator_version()
     options = _options(keep_unimportant)

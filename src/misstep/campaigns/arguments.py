@@ -1,0 +1,70 @@
+"""Checks of what a caller gives beside settings: numbers, paths, limits.
+
+Each error says what it got and what it takes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from misstep.campaigns.engine import MOST, Limits
+from misstep.errors import UsageError
+from misstep.tasks.parameters import did_you_mean
+
+LIMITS = ("time", "task_time", "memory", "task_memory")
+
+
+def check_number(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise UsageError(f"{name} is {value!r:.40}", expected="a positive number")
+
+
+def check_truth(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise UsageError(f"{name} is {value!r:.40}", expected="True or False")
+
+
+def check_seconds(name: str, value: object) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= MOST:
+        raise UsageError(f"{name} is {value!r:.40}", expected=f"seconds, at most {MOST}")
+
+
+def as_path(name: str, value: object, expected: str) -> Path:
+    """Bytes are no path here: names of files are text everywhere."""
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
+        raise UsageError(f"{name} is {value!r:.80}", expected=expected)
+    return Path(value)
+
+
+def as_limits(limits: object) -> Limits:
+    """Limits, also as a dictionary such as `{"time": 60}`."""
+    if limits is None:
+        return Limits()
+    if isinstance(limits, Mapping):
+        for name in limits:
+            if name not in LIMITS:
+                hint = did_you_mean(str(name), LIMITS)
+                raise UsageError(
+                    f"no limit {name!r:.40}", expected="one of " + ", ".join(LIMITS), hint=hint
+                )
+        return Limits(**limits)
+    if not isinstance(limits, Limits):
+        raise UsageError(f"limits is {limits!r:.80}", expected='Limits, or such as {"time": 60}')
+    return limits
+
+
+def check_session(jobs: object, batch_size: object, limits: object, progress: object) -> None:
+    """What a session of work is given beside the settings of the campaign."""
+    check_number("jobs", jobs)
+    if batch_size is not None:
+        check_number("batch_size", batch_size)
+    as_limits(limits)
+    if progress is not None and not callable(progress):
+        raise UsageError(f"progress is {progress!r:.80}", expected="a function")
+
+
+__all__ = ["as_limits", "as_path", "check_seconds", "check_session", "check_truth"]
