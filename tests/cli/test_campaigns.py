@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import shutil
 import signal
 import sqlite3
@@ -292,6 +294,33 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(gripper: Path, tmp_path
     assert "stopped by the user; what is done is kept" in errors
     assert f"misstep test --resume --out {out} goes on" in errors
     assert errors.count("\n") == 1
+
+
+def test_progress_appears_on_a_terminal_before_the_first_work_is_done(
+    gripper: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "slow.py").write_text(SLOW.replace("0.02", "0.1"))
+    policy = f"python:{tmp_path}/slow.py:policy"
+    master, terminal = pty.openpty()
+    command = ["test", str(gripper), "--policy", policy, "-o", str(tmp_path / "out")]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "misstep", *command],
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "COLUMNS": "200"},
+    )
+    os.close(terminal)
+    shown = b""
+    while b"problem: fuzzing" not in shown:
+        shown += os.read(master, 4096)
+    process.send_signal(signal.SIGINT)
+    with contextlib.suppress(OSError):  # the end of a terminal
+        while piece := os.read(master, 4096):
+            shown += piece
+    os.close(master)
+    assert process.communicate(timeout=30)[0] == b""
+    assert process.returncode == 23
+    assert b"goes on" in shown
 
 
 # -- judge ----------------------------------------------------------------------------------------
