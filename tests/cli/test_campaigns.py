@@ -240,6 +240,21 @@ def test_a_campaign_grows_to_what_it_would_have_been(
         assert "a campaign only grows" in done.stderr
 
 
+def test_a_campaign_that_cannot_grow_stays_as_it_was(gripper: Path, tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.py", tmp_path / "out"
+    file.write_text("def policy(state):\n    return state.operators[0]\n")
+    command: list[str | Path] = ["test", gripper, "--policy", f"python:{file}:policy", "-o", out]
+    result_of(*command, "--pool", "4", code=1)
+    before, config = records(out), (out / "config.toml").read_text()
+    assert any(record["faults"] for record in before)
+    file.write_text("def policy(state):\n    return state.operators[-1]\n")
+    for again in (command, ["test", "-o", out]):
+        done = misstep(*again, "--resume", "--pool", "9")
+        assert done.returncode == 31
+        assert "has changed since the campaign began" in done.stderr
+        assert (records(out), (out / "config.toml").read_text()) == (before, config)
+
+
 def test_limits_end_the_work_with_their_exit_codes(
     gripper: Path, line: Path, tmp_path: Path
 ) -> None:
