@@ -178,10 +178,10 @@ def model() -> JaniTask:
         (lambda t: api.train([t, model()], "out"), "tasks and models together"),
         (lambda _: api.train(model(), "out", epochs=1), "no option 'epochs' of the training"),
         (
-            lambda t: api.train(model(), "out", hidden=5),
+            lambda _: api.train(model(), "out", hidden=5),
             "hidden is 5; expected a list of whole",
         ),
-        (lambda _: api.train(model(), "out", validate=t), "validate is an option of planning"),
+        (lambda t: api.train(model(), "out", validate=t), "validate is an option of planning"),
         (lambda _: api.train([model(), model()], "out"), "2 models; expected one model"),
     ],
 )
