@@ -96,7 +96,11 @@ def paints_itself_in(view: StateView, truth: PlanningTruth) -> Any:  # noqa: ARG
 
 def names_what_does_not_apply(view: StateView, truth: PlanningTruth) -> Any:  # noqa: ARG001
     """Drops a ball that it does not hold."""
-    return "drop ball1 room-b left" if count(view, "carry(ball2") and count(view, "carry") == 2 else PERFECT
+    return (
+        "drop ball1 room-b left"
+        if count(view, "carry(ball2") and count(view, "carry") == 2
+        else PERFECT
+    )
 
 
 def points_the_wrong_way(view: StateView, truth: PlanningTruth) -> Any:
@@ -201,4 +205,5 @@ def test_a_perfect_policy_has_no_bugs(name: str) -> None:
     for seed in range(2):
         campaign = run_test(small_task(name), "optimal", pool=15, seed=seed, patience=500)
         assert campaign.records
-        assert campaign.bugs == campaign.faults == []
+        assert not campaign.bugs
+        assert not campaign.faults

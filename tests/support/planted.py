@@ -5,7 +5,7 @@ The truth is that of the whole state space, so a planted decision is known to lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from misstep._core import StateSpace
 from misstep.policies.function import StateView
 from misstep.tasks.domains import generate
-from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.jani.task import State as Values
 from misstep.tasks.load import load_task
 from misstep.tasks.models import generate_model
@@ -114,39 +113,68 @@ class ModelTruth:
 
     def __init__(self, name: str, choices: dict[str, Any]) -> None:
         self.task = load_task(generate_model(name, **choices))
-        self.safe = self._safe_states(self.task.initial_states())
+        self._outcomes = self._explore()
+        self.safe = self._safe_states()
+        self._distances = self._goal_distances()
 
-    def _safe_states(self, starts: Iterable[Values]) -> set[Values]:
-        """The largest set of states that are not unsafe and can be kept within itself."""
-        outcomes: dict[Values, list[list[Values]]] = {}
-        left = list(starts)
+    def _explore(self) -> dict[Values, dict[str, list[Values]]]:
+        outcomes: dict[Values, dict[str, list[Values]]] = {}
+        left = self.task.initial_states()
         while left:
             state = left.pop()
             if state not in outcomes:
                 over = self.task.is_unsafe(state) or self.task.is_goal(state)
-                labels = [] if over else self.task.applicable(state)
-                outcomes[state] = [self.task.outcomes(state, label) for label in labels]
-                left += [other for reached in outcomes[state] for other in reached]
-        safe = {state for state in outcomes if not self.task.is_unsafe(state)}
+                labels = [] if over else [self.task.labels[x] for x in self.task.applicable(state)]
+                outcomes[state] = {label: self.task.outcomes(state, label) for label in labels}
+                left += [other for reached in outcomes[state].values() for other in reached]
+        return outcomes
+
+    def _safe_states(self) -> set[Values]:
+        """The largest set of states that are not unsafe and can be kept within itself."""
+        safe = {state for state in self._outcomes if not self.task.is_unsafe(state)}
         while True:
             lost = {
                 state
                 for state in safe
-                if outcomes[state]
-                and not any(all(other in safe for other in reached) for reached in outcomes[state])
+                if (labels := self._outcomes[state])
+                and not any(safe.issuperset(reached) for reached in labels.values())
             }
             if not lost:
                 return safe
             safe -= lost
 
-    def label(self, state: Values, avoid: str = "") -> str | None:
-        """A label that keeps safe, if there is one, other than that to be avoided if possible."""
-        names = [self.task.labels[label] for label in self.task.applicable(state)]
-        good = [name for name in names if self.is_safe(state, name)] or names
-        return next((name for name in good if name != avoid), good[0] if good else None)
+    def _goal_distances(self) -> dict[Values, int]:
+        """Steps to a goal by safe labels, with luck: what the policy goes by, so that it does not walk in circles."""
+        before: dict[Values, set[Values]] = {}
+        for state in self.safe:
+            for reached in self._outcomes[state].values():
+                if self.safe.issuperset(reached):
+                    for other in reached:
+                        before.setdefault(other, set()).add(state)
+        layer = {state for state in self.safe if self.task.is_goal(state)}
+        distances: dict[Values, int] = {}
+        while layer:
+            distances.update(dict.fromkeys(layer, len(distances) and max(distances.values()) + 1))
+            layer = {s for other in layer for s in before.get(other, ())} - distances.keys()
+        return distances
+
+    def labels(self, state: Values) -> dict[str, list[Values]]:
+        """The labels that apply, with their outcomes."""
+        return self._outcomes.get(state, {})
+
+    def best(self, state: Values) -> str | None:
+        """The safe label that seems closest to a goal; any, in states that are lost."""
+        labels = self.labels(state)
+        good = [label for label in labels if self.is_safe(state, label)] or list(labels)
+        far = len(self._outcomes)
+        return min(
+            good,
+            key=lambda label: min(self._distances.get(other, far) for other in labels[label]),
+            default=None,
+        )
 
     def is_safe(self, state: Values, label: str) -> bool:
-        return all(other in self.safe for other in self.task.outcomes(state, label))
+        return self.safe.issuperset(self._outcomes[state][label])
 
     def named(self, values: dict[str, Any]) -> Values:
         return tuple(values[name] for name in self.task.variable_names)
@@ -171,7 +199,7 @@ class ModelPlant:
     def policy(self, truth: ModelTruth) -> Callable[[dict[str, Any]], Any]:
         def planted(values: dict[str, Any]) -> Any:
             choice = self.wrong(values, truth)
-            return truth.label(truth.named(values)) if choice is PERFECT else choice
+            return truth.best(truth.named(values)) if choice is PERFECT else choice
 
         return planted
 
@@ -179,12 +207,11 @@ class ModelPlant:
         """The safe states where the planted label may lead to one that is not safe."""
         found = set()
         for state in truth.safe:
-            task: JaniTask = truth.task
-            if task.is_goal(state) or not task.applicable(state):
+            if not truth.labels(state):
                 continue
-            choice = self.wrong(dict(zip(task.variable_names, state, strict=True)), truth)
+            choice = self.wrong(dict(zip(truth.task.variable_names, state, strict=True)), truth)
             if choice is PERFECT:
-                assert truth.is_safe(state, str(truth.label(state)))
+                assert truth.is_safe(state, str(truth.best(state)))
             elif not truth.is_safe(state, choice):
                 found.add(state)
         return found
