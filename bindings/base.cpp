@@ -60,7 +60,8 @@ void define_base(nb::module_ &module) {
             raise("UnsupportedError", error.what(), nb::dict());
         } catch (const Contradiction &error) {
             nb::dict fields;
-            fields["hint"] = "compute saved dominance functions again; if that does not help, please report it with the task";
+            fields["hint"] =
+                "compute saved dominance functions again; if that does not help, please report it with the task";
             raise("MisstepError", std::string("internal error: ") + error.what(), fields);
         }
     });
@@ -70,10 +71,13 @@ void define_base(nb::module_ &module) {
         .def(nb::init<std::uint64_t, std::uint64_t, std::uint64_t>(), nb::arg("seed"), nb::arg("stream") = 0,
              nb::arg("counter") = 0)
         .def("next", &CounterRandom::next, "64 random bits.")
-        .def("below", [](CounterRandom &self, std::uint64_t bound) {
-            if (bound == 0) throw nb::value_error("below(0): there is no number below zero");
-            return self.below(bound);
-        }, nb::arg("bound"), "Uniform in [0, bound).")
+        .def(
+            "below",
+            [](CounterRandom &self, std::uint64_t bound) {
+                if (bound == 0) throw nb::value_error("below(0): there is no number below zero");
+                return self.below(bound);
+            },
+            nb::arg("bound"), "Uniform in [0, bound).")
         .def("real", &CounterRandom::real, "Uniform in [0, 1).")
         .def_prop_ro("counter", &CounterRandom::counter);
 }

@@ -86,9 +86,9 @@ nb::object cost_to_python(Cost cost);
 nb::object costs_to_numpy(const std::vector<Cost> &costs);
 
 // The arguments of Limits, as every engine takes them, and the annotations that go with them.
-#define MISSTEP_LIMIT_ARGUMENTS                                                                             \
-    nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(),                          \
-        nb::arg("expansions") = nb::none(), nb::arg("evaluations") = nb::none(), nb::arg("progress") = nb::none()
+#define MISSTEP_LIMIT_ARGUMENTS                                                                                        \
+    nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
+                   nb::arg("evaluations") = nb::none(), nb::arg("progress") = nb::none()
 
 // Limits whose poll callback lets Ctrl-C through (as KeyboardInterrupt) and reports progress. The search itself runs
 // without the interpreter lock.

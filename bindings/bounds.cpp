@@ -76,98 +76,137 @@ void give_knowledge(BoundStoreHandle &self, const StateBatch &states, const Numb
 }  // namespace
 
 void define_bounds(nb::module_ &module) {
-    nb::class_<BoundStoreHandle>(module, "BoundStore", "Bounds on the cheapest plan of every state seen, with their witnesses.")
+    nb::class_<BoundStoreHandle>(module, "BoundStore",
+                                 "Bounds on the cheapest plan of every state seen, with their witnesses.")
         .def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
         .def("__len__", [](const BoundStoreHandle &self) { return self.transitions().size(); })
-        .def_prop_ro("transition_count", [](const BoundStoreHandle &self) { return self.transitions().transition_count(); })
-        .def_prop_ro("complete", [](const BoundStoreHandle &self) { return self.complete(); },
-                     "Nothing is left to be expanded: all bounds are exact.")
+        .def_prop_ro("transition_count",
+                     [](const BoundStoreHandle &self) { return self.transitions().transition_count(); })
+        .def_prop_ro(
+            "complete", [](const BoundStoreHandle &self) { return self.complete(); },
+            "Nothing is left to be expanded: all bounds are exact.")
         .def_prop_ro("bytes", [](const BoundStoreHandle &self) { return self.bytes(); })
-        .def("states", [](const BoundStoreHandle &self) {
-            const std::size_t width = self.handle.task.variable_count();
-            std::vector<std::int32_t> values(self.transitions().size() * width);
-            for (StateId id = 0; id < self.transitions().size(); ++id)
-                self.transitions().values(id, values.data() + id * width);
-            const std::vector<std::size_t> shape{self.transitions().size(), width};
-            return to_numpy(std::move(values), shape);
-        }, "All states of the store, one a row.")
-        .def("plan_cost", [](BoundStoreHandle &self, const State &state) {
-            const StateId id = self.find(state);
-            return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
-        }, nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
-        .def("plan_costs", [](BoundStoreHandle &self, const StateBatch &states) {
-            check_batch(self.handle, states);
-            const GoalDistances &distances = self.distances();
-            std::vector<Cost> costs;
-            for (std::size_t i = 0; i < states.shape(0); ++i) {
-                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
-                costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
-            }
-            return costs_to_numpy(costs);
-        }, nb::arg("states"), "The same for many states, a row each.")
-        .def("upper_bounds", [](BoundStoreHandle &self, const StateBatch &states) {
-            check_batch(self.handle, states);
-            const DerivedBounds &bounds = self.upper_bounds();
-            std::vector<Cost> costs;
-            for (std::size_t i = 0; i < states.shape(0); ++i) {
-                const StateId id = self.transitions().find(states.data() + i * states.shape(1));
-                costs.push_back(id == NO_STATE ? INFINITE_COST : bounds.cost(id));
-            }
-            return costs_to_numpy(costs);
-        }, nb::arg("states"))
-        .def("witness", [](BoundStoreHandle &self, const State &state) -> std::optional<Plan> {
-            const StateId id = self.find(state);
-            if (id == NO_STATE || self.distances().cost(id) >= INFINITE_COST) return std::nullopt;
-            return self.distances().plan(id);
-        }, nb::arg("state"), "The cheapest known plan.")
-        .def("add_path", [](BoundStoreHandle &self, const State &state, const Plan &operators) {
-            self.handle.check(state);
-            check_path(self.handle.task, state, operators);
-            self.add_path(self.intern(state), operators);
-        }, nb::arg("state"), nb::arg("operators"), "Takes in the transitions along a path.")
-        .def("look_ahead", &look_ahead, nb::arg("state"), nb::arg("depth"), nb::arg("bound") = nb::none(), nb::kw_only(),
-             nb::arg("seconds") = nb::none(), nb::arg("expansions") = nb::none(),
+        .def(
+            "states",
+            [](const BoundStoreHandle &self) {
+                const std::size_t width = self.handle.task.variable_count();
+                std::vector<std::int32_t> values(self.transitions().size() * width);
+                for (StateId id = 0; id < self.transitions().size(); ++id)
+                    self.transitions().values(id, values.data() + id * width);
+                const std::vector<std::size_t> shape{self.transitions().size(), width};
+                return to_numpy(std::move(values), shape);
+            },
+            "All states of the store, one a row.")
+        .def(
+            "plan_cost",
+            [](BoundStoreHandle &self, const State &state) {
+                const StateId id = self.find(state);
+                return cost_to_python(id == NO_STATE ? INFINITE_COST : self.distances().cost(id));
+            },
+            nb::arg("state"), "The cost of the cheapest known plan; infinite if none is known.")
+        .def(
+            "plan_costs",
+            [](BoundStoreHandle &self, const StateBatch &states) {
+                check_batch(self.handle, states);
+                const GoalDistances &distances = self.distances();
+                std::vector<Cost> costs;
+                for (std::size_t i = 0; i < states.shape(0); ++i) {
+                    const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                    costs.push_back(id == NO_STATE ? INFINITE_COST : distances.cost(id));
+                }
+                return costs_to_numpy(costs);
+            },
+            nb::arg("states"), "The same for many states, a row each.")
+        .def(
+            "upper_bounds",
+            [](BoundStoreHandle &self, const StateBatch &states) {
+                check_batch(self.handle, states);
+                const DerivedBounds &bounds = self.upper_bounds();
+                std::vector<Cost> costs;
+                for (std::size_t i = 0; i < states.shape(0); ++i) {
+                    const StateId id = self.transitions().find(states.data() + i * states.shape(1));
+                    costs.push_back(id == NO_STATE ? INFINITE_COST : bounds.cost(id));
+                }
+                return costs_to_numpy(costs);
+            },
+            nb::arg("states"))
+        .def(
+            "witness",
+            [](BoundStoreHandle &self, const State &state) -> std::optional<Plan> {
+                const StateId id = self.find(state);
+                if (id == NO_STATE || self.distances().cost(id) >= INFINITE_COST) return std::nullopt;
+                return self.distances().plan(id);
+            },
+            nb::arg("state"), "The cheapest known plan.")
+        .def(
+            "add_path",
+            [](BoundStoreHandle &self, const State &state, const Plan &operators) {
+                self.handle.check(state);
+                check_path(self.handle.task, state, operators);
+                self.add_path(self.intern(state), operators);
+            },
+            nb::arg("state"), nb::arg("operators"), "Takes in the transitions along a path.")
+        .def("look_ahead", &look_ahead, nb::arg("state"), nb::arg("depth"), nb::arg("bound") = nb::none(),
+             nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("expansions") = nb::none(),
              "Leaves of a lookahead with their costs, expansions, and the limit that ended it.")
         .def("close", &close, nb::arg("state"), nb::kw_only(), nb::arg("seconds") = nb::none(),
              nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), nb::arg("progress") = nb::none(),
              "Expands all that can be reached, which makes all bounds of it exact.")
-        .def("raise_lower_bound", [](BoundStoreHandle &self, const State &state, std::optional<Cost> bound) {
-            self.raise_lower_bound(self.intern(state), bound.value_or(INFINITE_COST));
-        }, nb::arg("state"), nb::arg("bound").none(), "No plan is cheaper; None: there is no plan.")
-        .def("bounds", [](BoundStoreHandle &self, const State &state) {
-            const StateId id = self.intern(state);
-            return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)), cost_to_python(self.upper_bounds().cost(id)));
-        }, nb::arg("state"), "Lower and upper bound.")
-        .def("add_jump", [](BoundStoreHandle &self, const State &state, const State &source, Cost value) {
-            const StateId target = self.intern(source);  // before the other: interning may move what is there
-            self.add_jump(self.intern(state), target, value);
-        }, nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
+        .def(
+            "raise_lower_bound",
+            [](BoundStoreHandle &self, const State &state, std::optional<Cost> bound) {
+                self.raise_lower_bound(self.intern(state), bound.value_or(INFINITE_COST));
+            },
+            nb::arg("state"), nb::arg("bound").none(), "No plan is cheaper; None: there is no plan.")
+        .def(
+            "bounds",
+            [](BoundStoreHandle &self, const State &state) {
+                const StateId id = self.intern(state);
+                return nb::make_tuple(cost_to_python(self.lower_bounds().cost(id)),
+                                      cost_to_python(self.upper_bounds().cost(id)));
+            },
+            nb::arg("state"), "Lower and upper bound.")
+        .def(
+            "add_jump",
+            [](BoundStoreHandle &self, const State &state, const State &source, Cost value) {
+                const StateId target = self.intern(source);  // before the other: interning may move what is there
+                self.add_jump(self.intern(state), target, value);
+            },
+            nb::arg("state"), nb::arg("source"), nb::arg("value"), "Takes in that h*(state) <= h*(source) - value.")
         .def_prop_ro("jumps", [](BoundStoreHandle &self) { return self.upper_bounds().jumps(); })
-        .def("derivation", [](BoundStoreHandle &self, const State &state) -> std::optional<nb::list> {
-            const StateId id = self.intern(state);
-            const DerivedBounds &bounds = self.upper_bounds();
-            if (!bounds.is_derived(id)) return std::nullopt;
-            nb::list steps;
-            std::vector<int> values(self.handle.task.variable_count());
-            for (const DerivedBounds::Step &step : bounds.derivation(id)) {
-                self.transitions().values(step.target, values.data());
-                steps.append(nb::make_tuple(step.op, State(values), step.value));
-            }
-            return steps;
-        }, nb::arg("state"), "Steps (operator, next state, 0) and jumps (-1, source, value) that prove the upper bound, where "
-                             "no plan does; else None.")
-        .def("all_bounds", [](BoundStoreHandle &self) {
-            const DerivedBounds &upper_bounds = self.upper_bounds();
-            const LowerBounds &lower_bounds = self.lower_bounds();
-            std::vector<Cost> lower, upper;
-            for (StateId id = 0; id < self.transitions().size(); ++id) {
-                lower.push_back(lower_bounds.cost(id));
-                upper.push_back(upper_bounds.cost(id));
-            }
-            return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
-        }, "Lower and upper bounds of all states, in the order of `states`.")
+        .def(
+            "derivation",
+            [](BoundStoreHandle &self, const State &state) -> std::optional<nb::list> {
+                const StateId id = self.intern(state);
+                const DerivedBounds &bounds = self.upper_bounds();
+                if (!bounds.is_derived(id)) return std::nullopt;
+                nb::list steps;
+                std::vector<int> values(self.handle.task.variable_count());
+                for (const DerivedBounds::Step &step : bounds.derivation(id)) {
+                    self.transitions().values(step.target, values.data());
+                    steps.append(nb::make_tuple(step.op, State(values), step.value));
+                }
+                return steps;
+            },
+            nb::arg("state"),
+            "Steps (operator, next state, 0) and jumps (-1, source, value) that prove the upper bound, where "
+            "no plan does; else None.")
+        .def(
+            "all_bounds",
+            [](BoundStoreHandle &self) {
+                const DerivedBounds &upper_bounds = self.upper_bounds();
+                const LowerBounds &lower_bounds = self.lower_bounds();
+                std::vector<Cost> lower, upper;
+                for (StateId id = 0; id < self.transitions().size(); ++id) {
+                    lower.push_back(lower_bounds.cost(id));
+                    upper.push_back(upper_bounds.cost(id));
+                }
+                return nb::make_tuple(costs_to_numpy(lower), costs_to_numpy(upper));
+            },
+            "Lower and upper bounds of all states, in the order of `states`.")
         .def("knowledge", &take_knowledge, nb::arg("states"),
-             "What the bounds of these states stand on: states, lower bounds (-1: infinite), and edges (source, operator or "
+             "What the bounds of these states stand on: states, lower bounds (-1: infinite), and edges (source, "
+             "operator or "
              "-1, target, value of the jump).")
         .def("add_knowledge", &give_knowledge, nb::arg("states"), nb::arg("lower"), nb::arg("edges"),
              "Takes in what `knowledge` of another store has given.");

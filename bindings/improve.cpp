@@ -45,31 +45,36 @@ ArasResult run_aras(BoundStore &store, const TaskHandle &task, const State &stat
 }  // namespace
 
 // There is nothing to be evaluated here, so these are not MISSTEP_LIMIT_ARGUMENTS.
-#define MISSTEP_ARAS_ARGUMENTS                                                                              \
-    nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),        \
-        nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
-        nb::arg("progress") = nb::none()
+#define MISSTEP_ARAS_ARGUMENTS                                                                          \
+    nb::arg("growth") = 1000, nb::arg("iterations") = nb::none(), nb::arg("generated") = nb::none(),    \
+    nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(), nb::arg("expansions") = nb::none(), \
+    nb::arg("progress") = nb::none()
 
 void define_improve(nb::module_ &module) {
-    module.def("eliminate", [](const TaskHandle &task, const State &state, const Plan &plan, bool greedy,
-                               std::optional<double> seconds) {
-        return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
-            return eliminate(task.generator, start, plan, greedy ? Elimination::greedy : Elimination::first, limits);
-        });
-    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("greedy") = false, nb::kw_only(),
-               nb::arg("seconds") = nb::none(), "A subsequence of the plan that is a plan.");
-    module.def("best_elimination", [](const TaskHandle &task, const State &state, const Plan &plan,
-                                      std::optional<double> seconds) {
-        return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
-            return best_elimination(task.generator, start, plan, limits);
-        });
-    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::kw_only(), nb::arg("seconds") = nb::none(),
-               "The cheaper of plain and greedy elimination; for long plans plain alone.");
+    module.def(
+        "eliminate",
+        [](const TaskHandle &task, const State &state, const Plan &plan, bool greedy, std::optional<double> seconds) {
+            return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
+                return eliminate(task.generator, start, plan, greedy ? Elimination::greedy : Elimination::first,
+                                 limits);
+            });
+        },
+        nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("greedy") = false, nb::kw_only(),
+        nb::arg("seconds") = nb::none(), "A subsequence of the plan that is a plan.");
+    module.def(
+        "best_elimination",
+        [](const TaskHandle &task, const State &state, const Plan &plan, std::optional<double> seconds) {
+            return run_elimination(task, state, plan, seconds, [&](const int *start, const Limits &limits) {
+                return best_elimination(task.generator, start, plan, limits);
+            });
+        },
+        nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::kw_only(), nb::arg("seconds") = nb::none(),
+        "The cheaper of plain and greedy elimination; for long plans plain alone.");
 
     nb::class_<ArasResult>(module, "ArasResult")
         .def_prop_ro("status", [](const ArasResult &self) { return name(self.status); })
-        .def_prop_ro("closed", [](const ArasResult &self) { return self.status == ArasStatus::closed; },
-                     "No plan is cheaper.")
+        .def_prop_ro(
+            "closed", [](const ArasResult &self) { return self.status == ArasStatus::closed; }, "No plan is cheaper.")
         .def_prop_ro("limit", [](const ArasResult &self) { return name(self.limit); })
         .def_ro("plan", &ArasResult::plan)
         .def_ro("cost", &ArasResult::cost)
@@ -80,25 +85,29 @@ void define_improve(nb::module_ &module) {
         .def_prop_ro("bytes", [](const ArasResult &self) { return self.progress.bytes; });
 
     nb::borrow<nb::class_<BoundStoreHandle>>(module.attr("BoundStore"))
-        .def("improve", [](BoundStoreHandle &self, const State &state, const Plan &plan, std::optional<Cost> stop_below,
-                           bool eliminate, std::uint64_t growth, std::optional<std::uint64_t> iterations,
-                           std::optional<std::uint64_t> generated, std::optional<double> seconds,
-                           std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
-                           nb::object progress) {
-            return run_aras(self, self.handle, state, plan, {stop_below, growth, iterations, generated, eliminate},
+        .def(
+            "improve",
+            [](BoundStoreHandle &self, const State &state, const Plan &plan, std::optional<Cost> stop_below,
+               bool eliminate, std::uint64_t growth, std::optional<std::uint64_t> iterations,
+               std::optional<std::uint64_t> generated, std::optional<double> seconds, std::optional<std::size_t> bytes,
+               std::optional<std::uint64_t> expansions, nb::object progress) {
+                return run_aras(self, self.handle, state, plan, {stop_below, growth, iterations, generated, eliminate},
+                                make_limits(seconds, bytes, expansions, {}, progress));
+            },
+            nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+            nb::arg("eliminate") = false, MISSTEP_ARAS_ARGUMENTS, "Looks for a cheaper plan around the given one.");
+    module.def(
+        "aras",
+        [](TaskHandle &task, const State &state, const Plan &plan, std::optional<Cost> stop_below, std::uint64_t growth,
+           std::optional<std::uint64_t> iterations, std::optional<std::uint64_t> generated,
+           std::optional<double> seconds, std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
+           nb::object progress) {
+            BoundStore store(task.generator);
+            return run_aras(store, task, state, plan, {stop_below, growth, iterations, generated, true},
                             make_limits(seconds, bytes, expansions, {}, progress));
-        }, nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
-             nb::arg("eliminate") = false, MISSTEP_ARAS_ARGUMENTS, "Looks for a cheaper plan around the given one.");
-    module.def("aras", [](TaskHandle &task, const State &state, const Plan &plan, std::optional<Cost> stop_below,
-                          std::uint64_t growth, std::optional<std::uint64_t> iterations,
-                          std::optional<std::uint64_t> generated, std::optional<double> seconds,
-                          std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
-                          nb::object progress) {
-        BoundStore store(task.generator);
-        return run_aras(store, task, state, plan, {stop_below, growth, iterations, generated, true},
-                        make_limits(seconds, bytes, expansions, {}, progress));
-    }, nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
-               MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");
+        },
+        nb::arg("task"), nb::arg("state"), nb::arg("plan"), nb::arg("stop_below") = nb::none(), nb::kw_only(),
+        MISSTEP_ARAS_ARGUMENTS, "Elimination and plan neighbourhood graph search by turns.");
 }
 
 }  // namespace misstep::bindings

@@ -20,7 +20,8 @@ nb::object evaluate(Network &network, const Rows &batch) {
         throw nb::value_error("the rows do not have as many numbers as the network has inputs");
     std::vector<double> outputs(batch.shape(0) * static_cast<std::size_t>(network.outputs()));
     network.evaluate(batch.data(), static_cast<int>(batch.shape(0)), outputs.data());
-    return to_numpy(std::move(outputs), std::vector<std::size_t>{batch.shape(0), static_cast<std::size_t>(network.outputs())});
+    return to_numpy(std::move(outputs),
+                    std::vector<std::size_t>{batch.shape(0), static_cast<std::size_t>(network.outputs())});
 }
 
 std::vector<std::int32_t> choose(const Rows &outputs, const Mask &allowed) {
@@ -61,35 +62,44 @@ void define_nets(nb::module_ &module) {
         .def("evaluate", &evaluate, nb::arg("batch"));
 
     nb::class_<Mlp, Network>(module, "Mlp", "A fully connected network with rectified linear units.")
-        .def("__init__", [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
-                            double output_mean, double output_range, const std::string &kernels) {
-            new (self) Mlp(sizes, {weights.data(), weights.size()},
-                           {to_vector(mean), to_vector(range), output_mean, output_range}, kernels);
-        }, nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
-             nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "")
+        .def(
+            "__init__",
+            [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
+               double output_mean, double output_range, const std::string &kernels) {
+                new (self) Mlp(sizes, {weights.data(), weights.size()},
+                               {to_vector(mean), to_vector(range), output_mean, output_range}, kernels);
+            },
+            nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
+            nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "")
         .def_prop_ro("kernels", [](const Mlp &self) { return self.kernels(); }, "The instruction set in use.");
 
     nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")
-        .def("__init__", [](Trees *self, int inputs, int outputs, bool strict, bool single, const Numbers &nodes,
-                            const Numbers &leaves, const Numbers &tree_outputs, const Numbers &feature,
-                            const Row &threshold, const Numbers &left, const Numbers &right, const Row &values,
-                            const Row &base) {
-            new (self) Trees(inputs, outputs, {strict, single}, tree_list(nodes, leaves, tree_outputs),
-                             node_list(feature, threshold, left, right), to_vector(values), to_vector(base));
-        }, nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(), nb::arg("strict"), nb::arg("single"), nb::arg("nodes"),
-             nb::arg("leaves"), nb::arg("tree_outputs"), nb::arg("feature"), nb::arg("threshold"), nb::arg("left"),
-             nb::arg("right"), nb::arg("values"), nb::arg("base"));
+        .def(
+            "__init__",
+            [](Trees *self, int inputs, int outputs, bool strict, bool single, const Numbers &nodes,
+               const Numbers &leaves, const Numbers &tree_outputs, const Numbers &feature, const Row &threshold,
+               const Numbers &left, const Numbers &right, const Row &values, const Row &base) {
+                new (self) Trees(inputs, outputs, {strict, single}, tree_list(nodes, leaves, tree_outputs),
+                                 node_list(feature, threshold, left, right), to_vector(values), to_vector(base));
+            },
+            nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(), nb::arg("strict"), nb::arg("single"),
+            nb::arg("nodes"), nb::arg("leaves"), nb::arg("tree_outputs"), nb::arg("feature"), nb::arg("threshold"),
+            nb::arg("left"), nb::arg("right"), nb::arg("values"), nb::arg("base"));
 
-    module.def("choose_outputs", [](const Rows &outputs, const Mask &allowed) {
-        return to_numpy(choose(outputs, allowed));
-    }, nb::arg("outputs"), nb::arg("allowed"),
-               "For each row the allowed output with the highest number; -1 if none is allowed, -2 if a number is not finite.");
+    module.def(
+        "choose_outputs", [](const Rows &outputs, const Mask &allowed) { return to_numpy(choose(outputs, allowed)); },
+        nb::arg("outputs"), nb::arg("allowed"),
+        "For each row the allowed output with the highest number; -1 if none is allowed, -2 if a number is not "
+        "finite.");
 
-    module.def("available_kernels", [] {
-        std::vector<std::string> names;
-        for (const Kernels *kernels : available_kernels()) names.emplace_back(kernels->name);
-        return names;
-    }, "Instruction sets that the networks can use on this machine, the fastest first.");
+    module.def(
+        "available_kernels",
+        [] {
+            std::vector<std::string> names;
+            for (const Kernels *kernels : available_kernels()) names.emplace_back(kernels->name);
+            return names;
+        },
+        "Instruction sets that the networks can use on this machine, the fastest first.");
 }
 
 }  // namespace misstep::bindings

@@ -9,7 +9,8 @@ namespace {
 
 struct RunFeederHandle : RunFeeder {
     RunFeederHandle(PolicyGraphHandle &policy, BoundStoreHandle &store) : RunFeeder(policy, store), policy(policy) {
-        if (&policy.handle != &store.handle) throw nb::value_error("the policy graph and the store belong to different tasks");
+        if (&policy.handle != &store.handle)
+            throw nb::value_error("the policy graph and the store belong to different tasks");
     }
     const PolicyGraphHandle &policy;
 };
@@ -51,38 +52,54 @@ nb::tuple go_back(WayBackHandle &self, const StateBatch &walk, const PlanCosts &
 void define_oracles(nb::module_ &module) {
     nb::class_<WayBackHandle>(module, "WayBack", "Goes back along walks of a task.")
         .def(nb::init<TaskHandle &>(), nb::arg("task"), nb::keep_alive<1, 2>())
-        .def("search", [](WayBackHandle &self, const State &start, const State &target, std::uint64_t expansions,
-                          std::optional<double> seconds) {
-            self.handle.check(start);
-            self.handle.check(target);
-            const Limits limits = make_limits(seconds, {}, expansions, {}, nb::none());
-            return way_to_python(self.search(start.values().data(), target.values().data(), limits));
-        }, nb::arg("start"), nb::arg("target"), nb::kw_only(), nb::arg("expansions"), nb::arg("seconds") = nb::none(),
-             "A cheapest way to a state at least as good as the target: operators or None, cost, 0, expansions, limit.")
-        .def("back", &go_back, nb::arg("walk"), nb::arg("plans"), nb::arg("bound"), nb::kw_only(), nb::arg("expansions"),
-             nb::arg("seconds") = nb::none(),
+        .def(
+            "search",
+            [](WayBackHandle &self, const State &start, const State &target, std::uint64_t expansions,
+               std::optional<double> seconds) {
+                self.handle.check(start);
+                self.handle.check(target);
+                const Limits limits = make_limits(seconds, {}, expansions, {}, nb::none());
+                return way_to_python(self.search(start.values().data(), target.values().data(), limits));
+            },
+            nb::arg("start"), nb::arg("target"), nb::kw_only(), nb::arg("expansions"), nb::arg("seconds") = nb::none(),
+            "A cheapest way to a state at least as good as the target: operators or None, cost, 0, expansions, limit.")
+        .def("back", &go_back, nb::arg("walk"), nb::arg("plans"), nb::arg("bound"), nb::kw_only(),
+             nb::arg("expansions"), nb::arg("seconds") = nb::none(),
              "From the last state of a walk to one with a plan: operators or None, cost, its row, expansions, limit.");
-    nb::class_<GreedyLookaheadHandle>(module, "GreedyLookahead", "Greedy search whose transitions go into a bound store.")
-        .def("__init__", [](GreedyLookaheadHandle *self, BoundStoreHandle &store, Heuristic &heuristic, const State &state) {
-            check_same_task(store.handle, &heuristic);
-            new (self) GreedyLookaheadHandle(store, heuristic, state);
-        }, nb::arg("store"), nb::arg("heuristic"), nb::arg("state"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("advance", [](GreedyLookaheadHandle &self, std::uint64_t expansions) {
-            const std::vector<StateId> &fresh = self.advance(expansions);
-            const std::size_t width = self.store.handle.task.variable_count();
-            std::vector<std::int32_t> values(fresh.size() * width);
-            for (std::size_t i = 0; i < fresh.size(); ++i) self.store.transitions().values(fresh[i], values.data() + i * width);
-            return to_numpy(std::move(values), std::vector<std::size_t>{fresh.size(), width});
-        }, nb::arg("expansions"), "States met for the first time, one a row.")
+    nb::class_<GreedyLookaheadHandle>(module, "GreedyLookahead",
+                                      "Greedy search whose transitions go into a bound store.")
+        .def(
+            "__init__",
+            [](GreedyLookaheadHandle *self, BoundStoreHandle &store, Heuristic &heuristic, const State &state) {
+                check_same_task(store.handle, &heuristic);
+                new (self) GreedyLookaheadHandle(store, heuristic, state);
+            },
+            nb::arg("store"), nb::arg("heuristic"), nb::arg("state"), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "advance",
+            [](GreedyLookaheadHandle &self, std::uint64_t expansions) {
+                const std::vector<StateId> &fresh = self.advance(expansions);
+                const std::size_t width = self.store.handle.task.variable_count();
+                std::vector<std::int32_t> values(fresh.size() * width);
+                for (std::size_t i = 0; i < fresh.size(); ++i)
+                    self.store.transitions().values(fresh[i], values.data() + i * width);
+                return to_numpy(std::move(values), std::vector<std::size_t>{fresh.size(), width});
+            },
+            nb::arg("expansions"), "States met for the first time, one a row.")
         .def_prop_ro("exhausted", &GreedyLookahead::exhausted)
         .def_prop_ro("expansions", &GreedyLookahead::expansions)
         .def_prop_ro("evaluations", &GreedyLookahead::evaluations);
     nb::class_<RunFeederHandle>(module, "RunFeeder", "Brings runs of a policy into a bound store.")
         .def(nb::init<PolicyGraphHandle &, BoundStoreHandle &>(), nb::arg("policy"), nb::arg("store"),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
-        .def("feed", [](RunFeederHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
-            for (StateId id : checked_ids(self.policy, ids)) self.feed(id, max_steps.value_or(RunFeeder::WHOLE_RUN));
-        }, nb::arg("ids"), nb::arg("max_steps") = nb::none(), "Takes in the runs from these states of the policy graph.");
+        .def(
+            "feed",
+            [](RunFeederHandle &self, const Ids &ids, std::optional<std::uint32_t> max_steps) {
+                for (StateId id : checked_ids(self.policy, ids))
+                    self.feed(id, max_steps.value_or(RunFeeder::WHOLE_RUN));
+            },
+            nb::arg("ids"), nb::arg("max_steps") = nb::none(),
+            "Takes in the runs from these states of the policy graph.");
 }
 
 }  // namespace misstep::bindings

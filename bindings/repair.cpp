@@ -37,8 +37,8 @@ struct RepairSearchHandle {
         }
         check_same_task(graph.handle, heuristic);
         const Cost limit = bound ? std::min(*bound, INFINITE_COST - 1) : INFINITE_COST;
-        search = std::make_unique<RepairSearch>(
-            graph, start.values().data(), RepairSearch::Options{limit, max_expansions, run_steps, heuristic});
+        search = std::make_unique<RepairSearch>(graph, start.values().data(),
+                                                RepairSearch::Options{limit, max_expansions, run_steps, heuristic});
     }
     PolicyGraphHandle &graph;
     nb::object estimate;
@@ -56,7 +56,8 @@ nb::tuple result_of(const RepairSearchHandle &self) {
         self.graph.values(result.states[i], values.data());
         deviations.append(nb::make_tuple(i, State(values), decision, result.plan[i]));
     }
-    const bool has_plan = result.status == RepairSearch::Status::minimal || result.status == RepairSearch::Status::found;
+    const bool has_plan =
+        result.status == RepairSearch::Status::minimal || result.status == RepairSearch::Status::found;
     return nb::make_tuple(name(result.status), result.plan, has_plan ? nb::object(nb::int_(result.cost)) : nb::none(),
                           deviations, result.lower_bound, result.expansions);
 }
@@ -64,16 +65,22 @@ nb::tuple result_of(const RepairSearchHandle &self) {
 }  // namespace
 
 void define_repair(nb::module_ &module) {
-    nb::class_<RepairSearchHandle>(module, "RepairSearch", "The fewest decisions other than the policy's that lead to the goal.")
-        .def(nb::init<PolicyGraphHandle &, const State &, std::optional<Cost>, std::uint64_t, std::uint32_t, nb::object>(),
-             nb::arg("graph"), nb::arg("start"), nb::arg("bound").none(), nb::arg("max_expansions"), nb::arg("run_steps"),
-             nb::arg("estimate").none(), nb::keep_alive<1, 2>())
-        .def("advance", [](RepairSearchHandle &self) {
-            const Limits limits = make_limits({}, {}, {}, {}, nb::none());  // none, but Ctrl-C is noticed
-            return to_numpy(std::vector<StateId>(self.search->advance(limits)));
-        },
-             "States whose runs are needed; empty when the search is over.")
-        .def_prop_ro("steps", [](const RepairSearchHandle &self) { return self.search->steps(); }, "How long these runs have to be.")
+    nb::class_<RepairSearchHandle>(module, "RepairSearch",
+                                   "The fewest decisions other than the policy's that lead to the goal.")
+        .def(nb::init<PolicyGraphHandle &, const State &, std::optional<Cost>, std::uint64_t, std::uint32_t,
+                      nb::object>(),
+             nb::arg("graph"), nb::arg("start"), nb::arg("bound").none(), nb::arg("max_expansions"),
+             nb::arg("run_steps"), nb::arg("estimate").none(), nb::keep_alive<1, 2>())
+        .def(
+            "advance",
+            [](RepairSearchHandle &self) {
+                const Limits limits = make_limits({}, {}, {}, {}, nb::none());  // none, but Ctrl-C is noticed
+                return to_numpy(std::vector<StateId>(self.search->advance(limits)));
+            },
+            "States whose runs are needed; empty when the search is over.")
+        .def_prop_ro(
+            "steps", [](const RepairSearchHandle &self) { return self.search->steps(); },
+            "How long these runs have to be.")
         .def("result", &result_of,
              "Status, operators, cost or None, deviations (step, state, decision, operator), lower bound, expansions.");
 }

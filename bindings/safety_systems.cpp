@@ -38,8 +38,11 @@ class Interned {
 class PythonTransitions : public safety::Transitions {
    public:
     PythonTransitions(nb::object model, const nb::iterable &initial)
-        : applicable_(model.attr("applicable")), outcomes_(model.attr("outcomes")), is_goal_(model.attr("is_goal")),
-          is_unsafe_(model.attr("is_unsafe")), distance_(nb::getattr(model, "distance", nb::none())) {
+        : applicable_(model.attr("applicable")),
+          outcomes_(model.attr("outcomes")),
+          is_goal_(model.attr("is_goal")),
+          is_unsafe_(model.attr("is_unsafe")),
+          distance_(nb::getattr(model, "distance", nb::none())) {
         for (nb::handle state : initial) initial_.push_back(states.id(state));
     }
 
@@ -68,14 +71,17 @@ class PythonTransitions : public safety::Transitions {
     bool is_partial() const override { return true; }
     void labels(StateId id, std::vector<LabelId> &result) override {
         result.clear();
-        for (nb::handle label : nb::iter(applicable_(states[id]))) result.push_back(static_cast<LabelId>(names.id(label)));
+        for (nb::handle label : nb::iter(applicable_(states[id])))
+            result.push_back(static_cast<LabelId>(names.id(label)));
     }
     void outcomes(StateId id, LabelId label, std::vector<StateId> &result) override {
         result.clear();
         add_outcomes(id, label, result);
     }
     std::string describe(StateId id) const override { return "state " + text(states[id]); }
-    std::string label_name(LabelId label) const override { return "label " + text(names[static_cast<std::uint32_t>(label)]); }
+    std::string label_name(LabelId label) const override {
+        return "label " + text(names[static_cast<std::uint32_t>(label)]);
+    }
 
     Interned states;
     Interned names;  // of labels
@@ -114,8 +120,10 @@ class PythonPolicy : public safety::LabelPolicy {
     }
     bool has_values() const override { return !values_.is_none(); }
     void values(StateId id, std::span<const LabelId> labels, std::span<double> result) override {
-        const auto values = nb::cast<std::vector<double>>(values_(id, std::vector<LabelId>(labels.begin(), labels.end())));
-        if (values.size() != labels.size()) throw safety::PolicyError("the policy values another number of labels than it was given");
+        const auto values =
+            nb::cast<std::vector<double>>(values_(id, std::vector<LabelId>(labels.begin(), labels.end())));
+        if (values.size() != labels.size())
+            throw safety::PolicyError("the policy values another number of labels than it was given");
         std::copy(values.begin(), values.end(), result.begin());
     }
     void prepare(std::span<const StateId> ids) override {
@@ -131,7 +139,9 @@ class PythonPolicy : public safety::LabelPolicy {
     }
 
    private:
-    static LabelId label_of(const nb::object &label) { return label.is_none() ? safety::NO_LABEL : nb::cast<LabelId>(label); }
+    static LabelId label_of(const nb::object &label) {
+        return label.is_none() ? safety::NO_LABEL : nb::cast<LabelId>(label);
+    }
 
     nb::object act_, values_, act_batch_;
     std::unordered_map<StateId, LabelId> prepared_;
@@ -140,54 +150,82 @@ class PythonPolicy : public safety::LabelPolicy {
 void define_transitions(nb::module_ &module) {
     nb::class_<safety::Transitions>(module, "Transitions", "A non-deterministic transition system, explored lazily.");
     nb::class_<safety::ExplicitTransitions, safety::Transitions>(module, "ExplicitTransitions")
-        .def("__init__", [](safety::ExplicitTransitions *self, std::vector<std::uint8_t> flags, std::vector<std::uint32_t> actions,
-                            std::vector<LabelId> labels, std::vector<std::uint32_t> offsets, std::vector<StateId> outcomes,
-                            std::vector<StateId> initial, std::vector<double> distances) {
-            new (self) safety::ExplicitTransitions({std::move(flags), std::move(actions), std::move(labels), std::move(offsets),
-                                                    std::move(outcomes), std::move(initial), std::move(distances)});
-        }, nb::arg("flags"), nb::arg("actions"), nb::arg("labels"), nb::arg("offsets"), nb::arg("outcomes"),
-             nb::arg("initial") = std::vector<StateId>(), nb::arg("distances") = std::vector<double>())
+        .def(
+            "__init__",
+            [](safety::ExplicitTransitions *self, std::vector<std::uint8_t> flags, std::vector<std::uint32_t> actions,
+               std::vector<LabelId> labels, std::vector<std::uint32_t> offsets, std::vector<StateId> outcomes,
+               std::vector<StateId> initial, std::vector<double> distances) {
+                new (self) safety::ExplicitTransitions({std::move(flags), std::move(actions), std::move(labels),
+                                                        std::move(offsets), std::move(outcomes), std::move(initial),
+                                                        std::move(distances)});
+            },
+            nb::arg("flags"), nb::arg("actions"), nb::arg("labels"), nb::arg("offsets"), nb::arg("outcomes"),
+            nb::arg("initial") = std::vector<StateId>(), nb::arg("distances") = std::vector<double>())
         .def("__len__", &safety::ExplicitTransitions::size)
-        .def("id", [](const safety::ExplicitTransitions &self, StateId state) {
-            if (state >= self.size()) throw nb::index_error("no such state");
-            return state;
-        }, nb::arg("state"))
-        .def("state", [](const safety::ExplicitTransitions &self, StateId id) {
-            if (id >= self.size()) throw nb::index_error("no such state");
-            return id;
-        }, nb::arg("id"))
-        .def("label", [](const safety::ExplicitTransitions &, LabelId label) { return label; }, nb::arg("id"))
+        .def(
+            "id",
+            [](const safety::ExplicitTransitions &self, StateId state) {
+                if (state >= self.size()) throw nb::index_error("no such state");
+                return state;
+            },
+            nb::arg("state"))
+        .def(
+            "state",
+            [](const safety::ExplicitTransitions &self, StateId id) {
+                if (id >= self.size()) throw nb::index_error("no such state");
+                return id;
+            },
+            nb::arg("id"))
+        .def(
+            "label", [](const safety::ExplicitTransitions &, LabelId label) { return label; }, nb::arg("id"))
         .def("label_id", [](const safety::ExplicitTransitions &, LabelId label) { return label; }, nb::arg("label"));
     nb::class_<PythonTransitions, safety::Transitions>(module, "PythonTransitions")
-        .def("__init__", [](PythonTransitions *self, nb::object model, const nb::iterable &initial) {
-            new (self) PythonTransitions(std::move(model), initial);
-        }, nb::arg("model"), nb::arg("initial") = nb::tuple())
-        .def("id", [](PythonTransitions &self, nb::handle state) { return self.states.id(state); }, nb::arg("state").none())
-        .def("state", [](PythonTransitions &self, StateId id) { return self.states[id]; }, nb::arg("id"))
-        .def("label", [](PythonTransitions &self, std::uint32_t label) { return self.names[label]; }, nb::arg("id"))
-        .def("label_id", [](PythonTransitions &self, nb::handle label) { return self.names.id(label); }, nb::arg("label"));
+        .def(
+            "__init__",
+            [](PythonTransitions *self, nb::object model, const nb::iterable &initial) {
+                new (self) PythonTransitions(std::move(model), initial);
+            },
+            nb::arg("model"), nb::arg("initial") = nb::tuple())
+        .def(
+            "id", [](PythonTransitions &self, nb::handle state) { return self.states.id(state); },
+            nb::arg("state").none())
+        .def(
+            "state", [](PythonTransitions &self, StateId id) { return self.states[id]; }, nb::arg("id"))
+        .def(
+            "label", [](PythonTransitions &self, std::uint32_t label) { return self.names[label]; }, nb::arg("id"))
+        .def(
+            "label_id", [](PythonTransitions &self, nb::handle label) { return self.names.id(label); },
+            nb::arg("label"));
 }
 
 void define_policies(nb::module_ &module) {
     using safety::LabelPolicy;
     nb::class_<LabelPolicy>(module, "LabelPolicy", "A policy over the labels of a transition system.");
     nb::class_<safety::FirstLabel, LabelPolicy>(module, "FirstLabel").def(nb::init<>());
-    nb::class_<safety::LabelTable, LabelPolicy>(module, "LabelTable").def(nb::init<std::vector<LabelId>>(), nb::arg("labels"));
+    nb::class_<safety::LabelTable, LabelPolicy>(module, "LabelTable")
+        .def(nb::init<std::vector<LabelId>>(), nb::arg("labels"));
     nb::class_<PythonPolicy, LabelPolicy>(module, "PythonLabelPolicy")
-        .def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("act"), nb::arg("values").none(), nb::arg("act_batch").none());
+        .def(nb::init<nb::object, nb::object, nb::object>(), nb::arg("act"), nb::arg("values").none(),
+             nb::arg("act_batch").none());
     nb::class_<safety::PatchedPolicy, LabelPolicy>(module, "PatchedPolicy")
-        .def(nb::init<std::shared_ptr<LabelPolicy>, std::unordered_map<StateId, LabelId>>(), nb::arg("inner"), nb::arg("patches"));
+        .def(nb::init<std::shared_ptr<LabelPolicy>, std::unordered_map<StateId, LabelId>>(), nb::arg("inner"),
+             nb::arg("patches"));
     nb::class_<safety::BlacklistShield, LabelPolicy>(module, "BlacklistShield")
-        .def(nb::init<std::shared_ptr<LabelPolicy>, std::unordered_map<StateId, std::vector<LabelId>>>(), nb::arg("inner"),
-             nb::arg("forbidden"));
+        .def(nb::init<std::shared_ptr<LabelPolicy>, std::unordered_map<StateId, std::vector<LabelId>>>(),
+             nb::arg("inner"), nb::arg("forbidden"));
     nb::class_<safety::OracleShield, LabelPolicy>(module, "OracleShield")
-        .def("__init__", [](safety::OracleShield *self, std::shared_ptr<safety::Decider> decider, std::optional<double> seconds,
-                            std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
-                            std::optional<std::uint64_t> evaluations) {
-            if (!decider->system().has_policy()) throw nb::value_error("the decider's system has no policy to shield");
-            new (self) safety::OracleShield(std::move(decider), make_limits(seconds, bytes, expansions, evaluations, nb::none()));
-        }, nb::arg("decider"), nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(),
-             nb::arg("expansions") = nb::none(), nb::arg("evaluations") = nb::none())
+        .def(
+            "__init__",
+            [](safety::OracleShield *self, std::shared_ptr<safety::Decider> decider, std::optional<double> seconds,
+               std::optional<std::size_t> bytes, std::optional<std::uint64_t> expansions,
+               std::optional<std::uint64_t> evaluations) {
+                if (!decider->system().has_policy())
+                    throw nb::value_error("the decider's system has no policy to shield");
+                new (self) safety::OracleShield(std::move(decider),
+                                                make_limits(seconds, bytes, expansions, evaluations, nb::none()));
+            },
+            nb::arg("decider"), nb::kw_only(), nb::arg("seconds") = nb::none(), nb::arg("bytes") = nb::none(),
+            nb::arg("expansions") = nb::none(), nb::arg("evaluations") = nb::none())
         .def("allowed", &safety::OracleShield::allowed, nb::arg("id"))
         .def_prop_ro("corrected", &safety::OracleShield::corrected)
         .def_prop_ro("unguarded", &safety::OracleShield::unguarded);
@@ -207,51 +245,78 @@ nb::tuple to_python(const safety::Expansion &expansion) {
 void define_system(nb::module_ &module) {
     using safety::System;
     static constexpr const char *KINDS[] = {"unseen", "open", "unsafe", "goal", "dead end"};
-    nb::class_<System>(module, "SafetySystem", "A transition system under a policy, as far as anybody has looked at it.")
-        .def("__init__", [](System *self, std::shared_ptr<safety::Transitions> transitions, std::shared_ptr<safety::LabelPolicy> policy,
-                            std::string_view dead_end, std::string_view inapplicable, std::string_view order) {
-            using namespace safety;
-            const Rules rules{
-                named<DeadEnds>(dead_end, {{"safe", DeadEnds::safe}, {"unsafe", DeadEnds::unsafe}, {"error", DeadEnds::error}},
-                                "no such rule for dead ends"),
-                named<Inapplicable>(inapplicable, {{"filter", Inapplicable::filter}, {"stop_safe", Inapplicable::stop_safe},
-                                                   {"error", Inapplicable::error}}, "no such rule for inapplicable labels"),
-                named<Order>(order, {{"safest", Order::safest}, {"policy", Order::policy}, {"declared", Order::declared}}, "no such order")};
-            new (self) System(std::move(transitions), std::move(policy), rules);
-        }, nb::arg("transitions"), nb::arg("policy").none(), nb::arg("dead_end") = "safe", nb::arg("inapplicable") = "filter",
-             nb::arg("order") = "safest")
+    nb::class_<System>(module, "SafetySystem",
+                       "A transition system under a policy, as far as anybody has looked at it.")
+        .def(
+            "__init__",
+            [](System *self, std::shared_ptr<safety::Transitions> transitions,
+               std::shared_ptr<safety::LabelPolicy> policy, std::string_view dead_end, std::string_view inapplicable,
+               std::string_view order) {
+                using namespace safety;
+                const Rules rules{
+                    named<DeadEnds>(
+                        dead_end, {{"safe", DeadEnds::safe}, {"unsafe", DeadEnds::unsafe}, {"error", DeadEnds::error}},
+                        "no such rule for dead ends"),
+                    named<Inapplicable>(inapplicable,
+                                        {{"filter", Inapplicable::filter},
+                                         {"stop_safe", Inapplicable::stop_safe},
+                                         {"error", Inapplicable::error}},
+                                        "no such rule for inapplicable labels"),
+                    named<Order>(order,
+                                 {{"safest", Order::safest}, {"policy", Order::policy}, {"declared", Order::declared}},
+                                 "no such order")};
+                new (self) System(std::move(transitions), std::move(policy), rules);
+            },
+            nb::arg("transitions"), nb::arg("policy").none(), nb::arg("dead_end") = "safe",
+            nb::arg("inapplicable") = "filter", nb::arg("order") = "safest")
         .def("set_policy", &System::set_policy, nb::arg("policy"))
-        .def("kind", [](System &self, StateId id) { return KINDS[static_cast<int>(self.kind(id))]; }, nb::arg("id"),
-             "open, unsafe, goal or dead end; the last one is noticed when the state is expanded, unless the rules say otherwise.")
-        .def("actions", [](System &self, StateId id) {
-            nb::list result;
-            if (self.kind(id) != safety::Kind::open) return result;
-            const safety::Actions actions = self.actions(id);
-            for (std::uint32_t i = 0; i < actions.count(); ++i) {
-                const std::span<const StateId> outcomes = actions.outcomes(i);
-                result.append(nb::make_tuple(actions.label(i), std::vector<StateId>(outcomes.begin(), outcomes.end())));
-            }
-            return result;
-        }, nb::arg("id"), "Labels with their outcomes; none if the state is terminal.")
-        .def("decision", [](System &self, StateId id) -> std::optional<LabelId> {
-            if (self.kind(id) != safety::Kind::open) return std::nullopt;
-            const LabelId label = self.decision(id);
-            return label == safety::NO_LABEL ? std::nullopt : std::optional(label);
-        }, nb::arg("id"), "The policy's label; None where it stops and in terminal states.")
-        .def("policy_outcomes", [](System &self, StateId id) {
-            if (self.kind(id) != safety::Kind::open) return std::vector<StateId>();
-            const std::span<const StateId> outcomes = self.policy_outcomes(id);
-            return std::vector<StateId>(outcomes.begin(), outcomes.end());
-        }, nb::arg("id"))
+        .def(
+            "kind", [](System &self, StateId id) { return KINDS[static_cast<int>(self.kind(id))]; }, nb::arg("id"),
+            "open, unsafe, goal or dead end; the last one is noticed when the state is expanded, unless the rules say "
+            "otherwise.")
+        .def(
+            "actions",
+            [](System &self, StateId id) {
+                nb::list result;
+                if (self.kind(id) != safety::Kind::open) return result;
+                const safety::Actions actions = self.actions(id);
+                for (std::uint32_t i = 0; i < actions.count(); ++i) {
+                    const std::span<const StateId> outcomes = actions.outcomes(i);
+                    result.append(
+                        nb::make_tuple(actions.label(i), std::vector<StateId>(outcomes.begin(), outcomes.end())));
+                }
+                return result;
+            },
+            nb::arg("id"), "Labels with their outcomes; none if the state is terminal.")
+        .def(
+            "decision",
+            [](System &self, StateId id) -> std::optional<LabelId> {
+                if (self.kind(id) != safety::Kind::open) return std::nullopt;
+                const LabelId label = self.decision(id);
+                return label == safety::NO_LABEL ? std::nullopt : std::optional(label);
+            },
+            nb::arg("id"), "The policy's label; None where it stops and in terminal states.")
+        .def(
+            "policy_outcomes",
+            [](System &self, StateId id) {
+                if (self.kind(id) != safety::Kind::open) return std::vector<StateId>();
+                const std::span<const StateId> outcomes = self.policy_outcomes(id);
+                return std::vector<StateId>(outcomes.begin(), outcomes.end());
+            },
+            nb::arg("id"))
         .def("distance", &System::distance, nb::arg("id"))
         .def("sample", &System::sample, nb::arg("random"))
-        .def("fresh_flags", [](System &self, StateId id) { return self.transitions().flags(id); }, nb::arg("id"),
-             "What the model says, not what is kept of it: 1 unsafe, 2 goal.")
-        .def("fresh_expansion", [](System &self, StateId id) {
-            safety::Expansion expansion;
-            self.transitions().expand(id, expansion);
-            return to_python(expansion);
-        }, nb::arg("id"), "Labels, offsets and outcomes, likewise.")
+        .def(
+            "fresh_flags", [](System &self, StateId id) { return self.transitions().flags(id); }, nb::arg("id"),
+            "What the model says, not what is kept of it: 1 unsafe, 2 goal.")
+        .def(
+            "fresh_expansion",
+            [](System &self, StateId id) {
+                safety::Expansion expansion;
+                self.transitions().expand(id, expansion);
+                return to_python(expansion);
+            },
+            nb::arg("id"), "Labels, offsets and outcomes, likewise.")
         .def_prop_ro("expansions", &System::expansions)
         .def_prop_ro("policy_calls", &System::policy_calls)
         .def_prop_ro("bytes", &System::bytes);
@@ -272,7 +337,8 @@ void define_safety_systems(nb::module_ &module) {
         } catch (const safety::ModelError &error) {
             raise("InputFormatError", error.what(), "this is about the model");
         } catch (const safety::PolicyError &error) {
-            raise("ToolError", error.what(), "--inapplicable (in Python: inapplicable) may say what else is to happen there");
+            raise("ToolError", error.what(),
+                  "--inapplicable (in Python: inapplicable) may say what else is to happen there");
         }
     });
     define_transitions(module);

@@ -188,7 +188,8 @@ void ASNet::propositions(int layer, int predicate, std::span<const int> facts, c
         for (int i = 0; i < count; ++i) {
             const std::size_t f = facts[begin + i];
             float *row = pooled_.data() + i * stride;
-            kernels_.pool(features, rows, pool_offsets_.data() + pool_begin_[f], pool_members_.data(), relations, width_, row);
+            kernels_.pool(features, rows, pool_offsets_.data() + pool_begin_[f], pool_members_.data(), relations,
+                          width_, row);
             if (layer > 0) std::copy_n(previous + f * width_, width_, row + relations * width_);
         }
         kernels_.linear(dense, pooled_.data(), nullptr, stride, count, out + begin * width_);
@@ -221,7 +222,8 @@ void ASNet::hidden_actions(int layer) {
         const float *base = input_skip_.data();
         const int *rows = inputs_->rows() + begin;
         if (layer > 1) {
-            kernels_.linear(linear(module.skip, &module.bias, 1, false), features, nullptr, width_, count, base_.data());
+            kernels_.linear(linear(module.skip, &module.bias, 1, false), features, nullptr, width_, count,
+                            base_.data());
             base = base_.data();
             rows = nullptr;
         } else if (inputs_->table_rows() < inputs_->row_count()) {
@@ -232,13 +234,14 @@ void ASNet::hidden_actions(int layer) {
                                     input_skip_.data() + static_cast<std::size_t>(row) * width_);
             }
         }
-        kernels_.combine(base, rows, terms_.data(), term_of_.data() + related_begin_[begin],
-                         structure_.slot_count(a), count, width_, features);
+        kernels_.combine(base, rows, terms_.data(), term_of_.data() + related_begin_[begin], structure_.slot_count(a),
+                         count, width_, features);
     }
 }
 
 // The last layer of facts, for the facts that the candidates are related to.
-void ASNet::needed_propositions(int layer, std::span<const OperatorId> candidates, const float *features, const int *rows) {
+void ASNet::needed_propositions(int layer, std::span<const OperatorId> candidates, const float *features,
+                                const int *rows) {
     for (OperatorId op : candidates) {
         const int o = place_[op];
         for (int k = 0; k < structure_.slot_count(schema_of_[o]); ++k) {
@@ -280,7 +283,8 @@ float ASNet::output(OperatorId op, const float *features, const int *rows) {
 
 void ASNet::evaluate(const int *values, std::span<const OperatorId> candidates, float *numbers) {
     if (candidates.empty()) return;
-    if (inputs_->needs_applicable() && candidates.data() != applicable_.data()) generator_.applicable(values, applicable_);
+    if (inputs_->needs_applicable() && candidates.data() != applicable_.data())
+        generator_.applicable(values, applicable_);
     inputs_->set_state(values, applicable_);
     const float *features = inputs_->features();
     const int *rows = inputs_->rows();

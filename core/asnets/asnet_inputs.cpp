@@ -54,7 +54,8 @@ ASNetInputs::ASNetInputs(const ASNetStructure &structure, const SuccessorGenerat
         Floats matrix(static_cast<std::size_t>(module.inputs) * width, 0.0f);
         for (int out = 0; out < module.outputs; ++out)
             for (int in = 0; in < module.inputs; ++in)
-                matrix[static_cast<std::size_t>(in) * width + out] = module.matrix[static_cast<std::size_t>(out) * module.inputs + in];
+                matrix[static_cast<std::size_t>(in) * width + out] =
+                    module.matrix[static_cast<std::size_t>(out) * module.inputs + in];
         matrices_.push_back(std::move(matrix));
         biases_.emplace_back(width, 0.0f);
         std::copy(module.bias.begin(), module.bias.end(), biases_.back().begin());
@@ -93,7 +94,8 @@ ASNetInputs::ASNetInputs(const ASNetStructure &structure, const SuccessorGenerat
             }
             for (std::size_t b = 0; b < facts.size(); ++b) {
                 const int f = facts[b];
-                additions.push_back({task_.fact_id({structure.fact_variable[f], structure.fact_value[f]}), {o, 1 << b}});
+                additions.push_back(
+                    {task_.fact_id({structure.fact_variable[f], structure.fact_value[f]}), {o, 1 << b}});
             }
         }
     row_count_ = table_rows_ + static_cast<int>(direct_.size());
@@ -102,7 +104,8 @@ ASNetInputs::ASNetInputs(const ASNetStructure &structure, const SuccessorGenerat
     for (std::size_t i = 0; i < direct_.size(); ++i) first_rows_[direct_[i]] = table_rows_ + static_cast<int>(i);
     rows_ = first_rows_;
 
-    std::stable_sort(additions.begin(), additions.end(), [](const auto &x, const auto &y) { return x.first < y.first; });
+    std::stable_sort(additions.begin(), additions.end(),
+                     [](const auto &x, const auto &y) { return x.first < y.first; });
     addition_begin_.assign(task_.fact_count() + 1, 0);
     for (const auto &[fact, addition] : additions) {
         ++addition_begin_[fact + 1];
@@ -127,10 +130,10 @@ void ASNetInputs::fill_table(const Pattern &pattern, int first_row) {
             input_[k] = missing ? -1.0f : bit == TRUE || is_set(bit) ? 1.0f : 0.0f;
             input_[slots + k] = missing ? -1.0f : static_cast<float>(pattern.slot_goals[k]);
         }
-        const bool applies =
-            pattern.open ? is_set(pattern.bits - 1)
-                         : std::all_of(pattern.needs_true.begin(), pattern.needs_true.end(), is_set) &&
-                               std::none_of(pattern.needs_false.begin(), pattern.needs_false.end(), is_set);
+        const bool applies = pattern.open
+                                 ? is_set(pattern.bits - 1)
+                                 : std::all_of(pattern.needs_true.begin(), pattern.needs_true.end(), is_set) &&
+                                       std::none_of(pattern.needs_false.begin(), pattern.needs_false.end(), is_set);
         input_[2 * slots] = applies ? 1.0f : 0.0f;
         compute(pattern.schema, input_.data(), first_row + bits);
     }
@@ -157,7 +160,8 @@ void ASNetInputs::set_state(const int *values, const std::vector<OperatorId> &ap
     std::copy(first_rows_.begin(), first_rows_.end(), rows_.begin());
     for (int v = 0; v < task_.variable_count(); ++v) {
         const int fact = task_.fact_id({v, values[v]});
-        for (int i = addition_begin_[fact]; i < addition_begin_[fact + 1]; ++i) rows_[additions_[i].op] += additions_[i].amount;
+        for (int i = addition_begin_[fact]; i < addition_begin_[fact + 1]; ++i)
+            rows_[additions_[i].op] += additions_[i].amount;
     }
     if (any_open_)
         for (OperatorId op : applicable) rows_[place_[op]] += open_bit_[op];

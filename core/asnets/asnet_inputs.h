@@ -78,10 +78,10 @@ class ASNetInputs {
     std::vector<int> rows_;
     std::vector<int> addition_begin_;      // by Task::fact_id
     std::vector<Addition> additions_;
-    std::vector<int> open_bit_;            // by operator id of the task: what applicability adds to the row (0: follows)
-    std::vector<int> place_;               // by operator id of the task: its place in the structure
+    std::vector<int> open_bit_;  // by operator id of the task: what applicability adds to the row (0: follows)
+    std::vector<int> place_;  // by operator id of the task: its place in the structure
     bool any_open_ = false;
-    std::vector<int> direct_;              // operators without a table
+    std::vector<int> direct_;  // operators without a table
     std::vector<int> direct_schema_;
     std::vector<int> related_begin_;
     Floats input_;

@@ -32,7 +32,8 @@ void ASNetStructure::check(const Task &task) const {
             require(predicate >= 0 && predicate < predicate_count, "a slot without a predicate");
     require(is_partition(schema_begin, slots.size(), operators.size()), "operators are not sorted by schema");
     require(is_partition(predicate_begin, predicate_count, fact_variable.size()), "facts are not sorted by predicate");
-    require(fact_value.size() == fact_variable.size() && fact_goal.size() == fact_variable.size(), "facts of unlike length");
+    require(fact_value.size() == fact_variable.size() && fact_goal.size() == fact_variable.size(),
+            "facts of unlike length");
     const auto domains = task.domain_sizes();
     for (std::size_t f = 0; f < fact_variable.size(); ++f) {
         const int v = fact_variable[f];

@@ -49,8 +49,7 @@ void segment_max(const float *x, const std::int32_t *members, const std::int32_t
         std::size_t i = 0;
         for (; i + 16 <= width; i += 16)
             block_max<16>(x + i, members + begin, members + end, width, out + i, winner + i);
-        for (; i < width; ++i)
-            block_max<1>(x + i, members + begin, members + end, width, out + i, winner + i);
+        for (; i < width; ++i) block_max<1>(x + i, members + begin, members + end, width, out + i, winner + i);
     }
 }
 

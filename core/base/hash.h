@@ -14,8 +14,7 @@ inline std::uint64_t fold_multiply(std::uint64_t a, std::uint64_t b) {
 
 inline std::uint64_t hash_words(const std::uint64_t *words, std::size_t count) {
     std::uint64_t h = 0x9e3779b97f4a7c15ULL ^ count;
-    for (std::size_t i = 0; i < count; ++i)
-        h = fold_multiply(h ^ words[i], 0xd6e8feb86659fd93ULL ^ (i << 32));
+    for (std::size_t i = 0; i < count; ++i) h = fold_multiply(h ^ words[i], 0xd6e8feb86659fd93ULL ^ (i << 32));
     return fold_multiply(h, 0xa0761d6478bd642fULL);
 }
 

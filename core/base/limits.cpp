@@ -20,16 +20,13 @@ const char *name(Limit limit) {
 
 LimitWatch::LimitWatch(const Limits &limits) : limits_(limits), start_(Clock::now()) {}
 
-double LimitWatch::seconds() const {
-    return std::chrono::duration<double>(Clock::now() - start_).count();
-}
+double LimitWatch::seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
 Limit LimitWatch::check_slow(Progress &progress) {
     constexpr double CHECK_EVERY = 1e-3;
     constexpr double POLL_EVERY = 0.1;
     const double now = seconds();
-    interval_ = now - last_check_ < CHECK_EVERY ? std::min(2 * interval_, 1 << 16)
-                                                : std::max(interval_ / 2, 1);
+    interval_ = now - last_check_ < CHECK_EVERY ? std::min(2 * interval_, 1 << 16) : std::max(interval_ / 2, 1);
     countdown_ = interval_;
     last_check_ = now;
     progress.seconds = now;

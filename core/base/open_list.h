@@ -25,7 +25,8 @@ class OpenList {
 
     void push(Cost primary, Cost secondary, StateId id) {
         const Key key{primary, secondary};
-        Recent &recent = recent_[(static_cast<std::uint64_t>(primary) * 31 + static_cast<std::uint64_t>(secondary)) % recent_.size()];
+        Recent &recent = recent_[(static_cast<std::uint64_t>(primary) * 31 + static_cast<std::uint64_t>(secondary)) %
+                                 recent_.size()];
         if (recent.bucket == nullptr || !(recent.key == key)) recent = {key, &buckets_[key]};
         recent.bucket->ids.push_back(id);
         ++size_;
@@ -52,7 +53,8 @@ class OpenList {
 
     std::size_t bytes() const {
         std::size_t total = 0;
-        for (const auto &[key, bucket] : buckets_) total += sizeof(Bucket) + 64 + bucket.ids.capacity() * sizeof(StateId);
+        for (const auto &[key, bucket] : buckets_)
+            total += sizeof(Bucket) + 64 + bucket.ids.capacity() * sizeof(StateId);
         return total;
     }
 

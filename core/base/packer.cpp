@@ -25,7 +25,8 @@ StatePacker::StatePacker(std::span<const int> domain_sizes) : fields_(domain_siz
         std::size_t word = first_open;
         while (word < used.size() && used[word] + bits > WORD_BITS) ++word;
         if (word == used.size()) used.push_back(0);
-        if (word > std::numeric_limits<std::uint16_t>::max()) throw std::length_error("a state of more than 65536 words");
+        if (word > std::numeric_limits<std::uint16_t>::max())
+            throw std::length_error("a state of more than 65536 words");
         fields_[variable] = {static_cast<std::uint32_t>((std::uint64_t{1} << bits) - 1),
                              static_cast<std::uint16_t>(word), static_cast<std::uint16_t>(used[word])};
         used[word] += bits;

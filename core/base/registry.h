@@ -79,7 +79,8 @@ inline std::pair<StateId, bool> StateRegistry::insert(const std::uint64_t *state
     const StateId id = size_;
     if ((id & SEGMENT_MASK) == 0)
         segments_.push_back(std::make_unique_for_overwrite<std::uint64_t[]>(std::size_t{SEGMENT_MASK + 1} * words_));
-    std::memcpy(segments_.back().get() + std::size_t{id & SEGMENT_MASK} * words_, state, sizeof(std::uint64_t) * words_);
+    std::memcpy(segments_.back().get() + std::size_t{id & SEGMENT_MASK} * words_, state,
+                sizeof(std::uint64_t) * words_);
     slots_[slot] = {hash, id};
     if (++size_ >= grow_at_) grow();
     return {id, true};

@@ -7,7 +7,10 @@
 namespace misstep {
 
 BoundStore::BoundStore(const SuccessorGenerator &generator)
-    : transitions_(generator), distances_(transitions_), derived_(transitions_, distances_), lower_bounds_(transitions_) {
+    : transitions_(generator),
+      distances_(transitions_),
+      derived_(transitions_, distances_),
+      lower_bounds_(transitions_) {
     const Task &task = generator.task();
     const bool unit = task.min_cost() == 1 && task.max_cost() == 1;
     for (Cost cost : task.costs()) adjusted_costs_.push_back(unit ? 1 : cost + 1);
@@ -15,8 +18,8 @@ BoundStore::BoundStore(const SuccessorGenerator &generator)
 }
 
 std::size_t BoundStore::bytes() const {
-    return transitions_.bytes() + distances_.bytes() + derived_.bytes() + lower_bounds_.bytes() + local_.capacity() * sizeof(Local) +
-           reached_.capacity() * sizeof(StateId);
+    return transitions_.bytes() + distances_.bytes() + derived_.bytes() + lower_bounds_.bytes() +
+           local_.capacity() * sizeof(Local) + reached_.capacity() * sizeof(StateId);
 }
 
 void BoundStore::expand(StateId id) {
@@ -62,7 +65,8 @@ std::vector<BoundStore::Leaf> BoundStore::look_ahead(StateId root, int depth, Co
             for (const auto &transition : transitions_.successors(id)) {
                 const Cost cost = cheapest[id] + transitions_.task().cost(transition.op);
                 if (cost >= bound) continue;
-                if (const auto known = cheapest.find(transition.target); known != cheapest.end() && known->second <= cost)
+                if (const auto known = cheapest.find(transition.target);
+                    known != cheapest.end() && known->second <= cost)
                     continue;
                 const auto [entry, is_new] = costs.try_emplace(transition.target, cost);
                 if (is_new) next.push_back(transition.target);

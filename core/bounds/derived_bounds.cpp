@@ -52,7 +52,8 @@ void DerivedBounds::update() {
         queue_.pop_front();
         for (TransitionId t = graph_.last_incoming(id); t != NO_TRANSITION; t = graph_.transition(t).next_incoming)
             relax_transition(t);
-        for (std::uint32_t jump = bounds_[id].jumps_here; jump != NONE; jump = jumps_[jump].next_of_source) relax_jump(jump);
+        for (std::uint32_t jump = bounds_[id].jumps_here; jump != NONE; jump = jumps_[jump].next_of_source)
+            relax_jump(jump);
     }
 }
 

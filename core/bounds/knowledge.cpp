@@ -47,8 +47,8 @@ class Collector {
     }
 
     void add_transition(const TransitionCache::Transition &transition) {
-        const std::uint64_t key = static_cast<std::uint64_t>(transition.source) << 32 |
-                                  static_cast<std::uint32_t>(transition.op);
+        const std::uint64_t key =
+            static_cast<std::uint64_t>(transition.source) << 32 | static_cast<std::uint32_t>(transition.op);
         if (!taken_transitions_.insert(key).second) return;
         const std::int64_t source = row(transition.source), target = row(transition.target);
         result_.edges.insert(result_.edges.end(), {source, transition.op, target, 0});

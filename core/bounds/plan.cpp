@@ -11,7 +11,8 @@ const std::string &fact_name(const Task &task, Fact fact) { return task.variable
 std::string first_missing(const Task &task, std::span<const Fact> facts, const std::vector<int> &values) {
     for (const Fact &fact : facts)
         if (values[fact.variable] != fact.value)
-            return fact_name(task, fact) + " where " + fact_name(task, {fact.variable, values[fact.variable]}) + " holds";
+            return fact_name(task, fact) + " where " + fact_name(task, {fact.variable, values[fact.variable]}) +
+                   " holds";
     return "";
 }
 

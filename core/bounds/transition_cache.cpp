@@ -76,7 +76,8 @@ StateId TransitionCache::add_transition(StateId source, OperatorId op) {
     if (is_expanded(source)) {
         const auto known = successors(source);
         return std::lower_bound(known.begin(), known.end(), op,
-                                [](const Transition &t, OperatorId o) { return t.op < o; })->target;
+                                [](const Transition &t, OperatorId o) { return t.op < o; })
+            ->target;
     }
     for (TransitionId t : single_[source])
         if (transitions_[t].op == op) return transitions_[t].target;

@@ -21,7 +21,8 @@ bool shrink_by_bisimulation(Factor &factor) {
     {
         std::map<std::pair<bool, Cost>, int> known;
         for (int s = 0; s < factor.size; ++s)
-            block[s] = known.emplace(std::pair(factor.goal[s] != 0, factor.h[s]), static_cast<int>(known.size())).first->second;
+            block[s] = known.emplace(std::pair(factor.goal[s] != 0, factor.h[s]), static_cast<int>(known.size()))
+                           .first->second;
         blocks = known.size();
     }
     using Signature = std::pair<int, std::vector<std::pair<int, int>>>;  // own block, then labels with target blocks
@@ -32,7 +33,8 @@ bool shrink_by_bisimulation(Factor &factor) {
             Signature signature{block[s], {}};
             for (const Step &step : out[s]) signature.second.emplace_back(step.label, block[step.to]);
             std::sort(signature.second.begin(), signature.second.end());
-            signature.second.erase(std::unique(signature.second.begin(), signature.second.end()), signature.second.end());
+            signature.second.erase(std::unique(signature.second.begin(), signature.second.end()),
+                                   signature.second.end());
             finer[s] = known.emplace(std::move(signature), static_cast<int>(known.size())).first->second;
         }
         block = std::move(finer);

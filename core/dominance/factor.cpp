@@ -42,8 +42,9 @@ void for_each_label(const Factor &left, const Factor &right, Visit &&visit) {
 }  // namespace
 
 const Transitions *Factor::find(int label) const {
-    const auto found = std::lower_bound(labels.begin(), labels.end(), label,
-                                        [](const LabelledTransitions &entry, int wanted) { return entry.label < wanted; });
+    const auto found =
+        std::lower_bound(labels.begin(), labels.end(), label,
+                         [](const LabelledTransitions &entry, int wanted) { return entry.label < wanted; });
     return found != labels.end() && found->label == label ? &found->transitions : nullptr;
 }
 
@@ -64,7 +65,8 @@ Factoring atomic_factoring(const Task &task) {
     for (const Fact &fact : task.goal()) {
         Factor &factor = result.factors[fact.variable];
         factor.has_goal = true;
-        for (int value = 0; value < factor.size; ++value) factor.goal[value] = factor.goal[value] && value == fact.value;
+        for (int value = 0; value < factor.size; ++value)
+            factor.goal[value] = factor.goal[value] && value == fact.value;
     }
     for (OperatorId op = 0; op < task.operator_count(); ++op) {
         struct Use {
@@ -151,7 +153,8 @@ void rename_states(Factor &factor, std::span<const int> renamed, int size) {
 }
 
 void drop_loops(Factor &factor) {
-    std::erase_if(factor.labels, [&](const LabelledTransitions &entry) { return loops_only(factor, entry.transitions); });
+    std::erase_if(factor.labels,
+                  [&](const LabelledTransitions &entry) { return loops_only(factor, entry.transitions); });
 }
 
 }  // namespace misstep::dominance

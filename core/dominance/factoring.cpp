@@ -14,7 +14,8 @@ namespace {
 // The merge order of Draeger, Finkbeiner and Podelski: a pair with a label that both need close to the goal.
 class PairChoice {
    public:
-    PairChoice(const Factoring &factoring, const FactoringOptions &options) : factors_(factoring.factors), options_(options) {
+    PairChoice(const Factoring &factoring, const FactoringOptions &options)
+        : factors_(factoring.factors), options_(options) {
         ranks_.resize(factors_.size());
         for (std::size_t x = 0; x < factors_.size(); ++x)
             for (const LabelledTransitions &entry : factors_[x].labels) {

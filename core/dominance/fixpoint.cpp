@@ -7,8 +7,16 @@ namespace misstep::dominance {
 
 template <class V>
 Fixpoint<V>::Fixpoint(const Lts &lts, const Tau &tau, const Options &options)
-    : lts_(lts), tau_(tau), options_(options), n_(lts.size()), queued_(n_, 0),
-      need_(n_), wanted_(n_), best_(n_), all_(n_), base_(n_) {}
+    : lts_(lts),
+      tau_(tau),
+      options_(options),
+      n_(lts.size()),
+      queued_(n_, 0),
+      need_(n_),
+      wanted_(n_),
+      best_(n_),
+      all_(n_),
+      base_(n_) {}
 
 template <class V>
 void Fixpoint<V>::start(std::uint64_t steps_so_far) {
@@ -25,7 +33,8 @@ void Fixpoint<V>::start(std::uint64_t steps_so_far) {
         for (int t = 0; t < n_; ++t)
             for (int s = 0; s < n_; ++s) {
                 const Cost distance = tau_.at(t, s, n_);
-                minus_tau_[static_cast<std::size_t>(s) * n_ + t] = distance >= INFINITE_COST ? NEG : static_cast<V>(-distance);
+                minus_tau_[static_cast<std::size_t>(s) * n_ + t] =
+                    distance >= INFINITE_COST ? NEG : static_cast<V>(-distance);
             }
     }
     std::vector<V> to_goal(n_, NEG);  // -taugoal(t)
@@ -90,21 +99,25 @@ void Fixpoint<V>::set_weights(const LabelWeights &weights, const std::vector<Cos
         }
     }
     cut_ = cut_ || weights.saturated();
-    std::vector<V> fresh_answers(static_cast<std::size_t>(weights.classes()) * groups), fresh_nothing(weights.classes());
+    std::vector<V> fresh_answers(static_cast<std::size_t>(weights.classes()) * groups),
+        fresh_nothing(weights.classes());
     for (int c = 0; c < weights.classes(); ++c) {
         fresh_nothing[c] = clamped(weights.nothing(c));
-        for (int g = 0; g < groups; ++g) fresh_answers[static_cast<std::size_t>(c) * groups + g] = clamped(weights.answer(c, g));
+        for (int g = 0; g < groups; ++g)
+            fresh_answers[static_cast<std::size_t>(c) * groups + g] = clamped(weights.answer(c, g));
     }
     std::vector<char> changed(weights.classes(), 1);
     if (!nothing_.empty())
         for (int c = 0; c < weights.classes(); ++c)
             changed[c] = fresh_nothing[c] != nothing_[c] ||
-                         !std::equal(answers(c), answers(c) + groups, fresh_answers.data() + static_cast<std::size_t>(c) * groups);
+                         !std::equal(answers(c), answers(c) + groups,
+                                     fresh_answers.data() + static_cast<std::size_t>(c) * groups);
     answers_ = std::move(fresh_answers);
     nothing_ = std::move(fresh_nothing);
     steps_ += answers_.size();
     for (int g = 0; g < groups; ++g) {
-        if (std::none_of(all_challenges_[g].begin(), all_challenges_[g].end(), [&](const Challenge &c) { return changed[c.label_class]; }))
+        if (std::none_of(all_challenges_[g].begin(), all_challenges_[g].end(),
+                         [&](const Challenge &c) { return changed[c.label_class]; }))
             continue;
         stale_[g] = 1;
         any_stale_ = true;
@@ -127,12 +140,17 @@ bool Fixpoint<V>::covers(const Challenge &harder, const Challenge &easier) const
 
 template <class V>
 void Fixpoint<V>::prune_challenges(std::vector<Challenge> &list) const {
-    constexpr std::size_t COMPARED = 64;  // with each; a longer list is rare, and comparing all would cost more than it saves
+    constexpr std::size_t COMPARED =
+        64;  // with each; a longer list is rare, and comparing all would cost more than it saves
     std::vector<Challenge> kept;
     for (const Challenge &challenge : list) {
         const std::size_t compared = std::min(kept.size(), COMPARED);
-        if (std::any_of(kept.begin(), kept.begin() + compared, [&](const Challenge &other) { return covers(other, challenge); })) continue;
-        std::erase_if(kept, [&, i = std::size_t{0}](const Challenge &other) mutable { return i++ < COMPARED && covers(challenge, other); });
+        if (std::any_of(kept.begin(), kept.begin() + compared,
+                        [&](const Challenge &other) { return covers(other, challenge); }))
+            continue;
+        std::erase_if(kept, [&, i = std::size_t{0}](const Challenge &other) mutable {
+            return i++ < COMPARED && covers(challenge, other);
+        });
         kept.push_back(challenge);
     }
     list = std::move(kept);
@@ -155,7 +173,8 @@ bool Fixpoint<V>::needed(std::span<const int> sources) {
         const V *values = row(s);
         const V *floor = tau_.trivial() ? nullptr : returning(s);
         if (floor == nullptr) {
-            for (int t = 0; t < n_; ++t) need[t] = std::max(need[t], values[t] > CERTAIN && t != s ? values[t] : NOTHING);
+            for (int t = 0; t < n_; ++t)
+                need[t] = std::max(need[t], values[t] > CERTAIN && t != s ? values[t] : NOTHING);
         } else {
             for (int t = 0; t < n_; ++t) need[t] = std::max(need[t], values[t] > floor[t] ? values[t] : NOTHING);
         }

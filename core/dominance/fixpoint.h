@@ -68,7 +68,9 @@ class Fixpoint {
     V *row(int s) { return d_.data() + static_cast<std::size_t>(s) * n_; }
     const V *row(int s) const { return d_.data() + static_cast<std::size_t>(s) * n_; }
     const V *returning(int s) const { return minus_tau_.data() + static_cast<std::size_t>(s) * n_; }
-    const V *answers(int label_class) const { return answers_.data() + static_cast<std::size_t>(label_class) * lts_.groups(); }
+    const V *answers(int label_class) const {
+        return answers_.data() + static_cast<std::size_t>(label_class) * lts_.groups();
+    }
 
     V clamped(Cost value);
     bool covers(const Challenge &smaller, const Challenge &larger) const;

@@ -20,7 +20,8 @@ Cost Function::value(int f, const int *dominated, const int *dominating) const {
 
 Cost Function::value(const int *dominated, const int *dominating) const {
     Cost best = MINUS_INFINITY;
-    for (std::size_t f = 0; f < factorings_.size(); ++f) best = std::max(best, value(static_cast<int>(f), dominated, dominating));
+    for (std::size_t f = 0; f < factorings_.size(); ++f)
+        best = std::max(best, value(static_cast<int>(f), dominated, dominating));
     return best;
 }
 
@@ -30,7 +31,8 @@ bool Function::abstract(int f, const int *values, int *ids) const {
     return true;
 }
 
-std::vector<Cost> Function::matrix(const std::vector<const int *> &dominated, const std::vector<const int *> &dominating) const {
+std::vector<Cost> Function::matrix(const std::vector<const int *> &dominated,
+                                   const std::vector<const int *> &dominating) const {
     std::vector<Cost> result(dominated.size() * dominating.size(), MINUS_INFINITY);
     for (std::size_t f = 0; f < factorings_.size(); ++f) {
         const std::vector<FactorTable> &factors = factorings_[f].factors;
@@ -106,7 +108,8 @@ bool read_factor(std::string_view &in, const std::vector<int> &domain_sizes, Fac
         factor.variables.push_back(static_cast<int>(variable));
     }
     if (!get(in, size, 1, 1 << 30) || !get(in, fallback, 0, static_cast<int>(Fallback::time)) ||
-        !get(in, length, 1, std::numeric_limits<std::int64_t>::max()) || static_cast<std::uint64_t>(length) > in.size() / sizeof length)
+        !get(in, length, 1, std::numeric_limits<std::int64_t>::max()) ||
+        static_cast<std::uint64_t>(length) > in.size() / sizeof length)
         return false;
     factor.fallback = static_cast<Fallback>(fallback);
     std::vector<std::int64_t> numbers(length);

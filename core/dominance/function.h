@@ -23,7 +23,8 @@ class Function {
     Cost value(const int *dominated, const int *dominating) const;
     Cost value(int factoring, const int *dominated, const int *dominating) const;
     // All pairs: result[i * dominating.size() + j].
-    std::vector<Cost> matrix(const std::vector<const int *> &dominated, const std::vector<const int *> &dominating) const;
+    std::vector<Cost> matrix(const std::vector<const int *> &dominated,
+                             const std::vector<const int *> &dominating) const;
 
     struct Part {
         const std::vector<int> *variables;

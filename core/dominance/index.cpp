@@ -12,8 +12,8 @@ namespace {
 Cost inferred(Cost bound, Cost value) {
     const Cost result = bound - value;
     if (result < 0)
-        throw Contradiction("an upper bound of " + std::to_string(bound) + " and a dominance value of " + std::to_string(value) +
-                            " would make the cost of a plan negative: one of them is wrong");
+        throw Contradiction("an upper bound of " + std::to_string(bound) + " and a dominance value of " +
+                            std::to_string(value) + " would make the cost of a plan negative: one of them is wrong");
     return result;
 }
 
@@ -70,7 +70,8 @@ void ComparisonIndex::consider(Pull &pull, std::uint32_t row, Cost value) const 
 
 ComparisonIndex::Pull ComparisonIndex::pull(const int *dominating) {
     Pull best;
-    if (const std::uint32_t own = find(dominating); own != NO_STATE && bounds_[own] < INFINITE_COST) best = {bounds_[own], own};
+    if (const std::uint32_t own = find(dominating); own != NO_STATE && bounds_[own] < INFINITE_COST)
+        best = {bounds_[own], own};
     for (std::size_t f = 0; f < rows_.size(); ++f) {
         const std::vector<int> &list = sources_[f].list;
         if (list.empty() || !rows_[f]->set_query(dominating)) continue;
@@ -163,7 +164,8 @@ ComparisonIndex::Push ComparisonIndex::push(const int *dominated, Cost bound) {
 
 ComparisonIndex::Exchange ComparisonIndex::exchange(const int *values, Cost bound) {
     Exchange result;
-    if (const std::uint32_t own = find(values); own != NO_STATE && bounds_[own] < INFINITE_COST) result.pull = {bounds_[own], own};
+    if (const std::uint32_t own = find(values); own != NO_STATE && bounds_[own] < INFINITE_COST)
+        result.pull = {bounds_[own], own};
     std::vector<Cost> value_of(size(), MINUS_INFINITY);
     for (auto &rows : rows_) {
         if (!rows->set_query(values)) continue;

@@ -2,7 +2,8 @@
 
 namespace misstep::dominance {
 
-LabelDominance::LabelDominance(const Lts &lts, const std::vector<char> &asked, std::uint64_t max_cells) : index_(lts.groups(), -1) {
+LabelDominance::LabelDominance(const Lts &lts, const std::vector<char> &asked, std::uint64_t max_cells)
+    : index_(lts.groups(), -1) {
     for (std::size_t k = 0; k < lts.labels().size(); ++k) {
         const int group = lts.group_of()[k];
         if (!asked[lts.labels()[k]] || index_[group] >= 0) continue;

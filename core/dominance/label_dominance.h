@@ -88,7 +88,8 @@ bool LabelDominance::update(const Lts &lts, D &&d) {
 }
 
 template <class D>
-void LabelDominance::update_between(const Lts &lts, D &&d, std::vector<Cost> &row, std::vector<int> &stamp, int &now, int from) {
+void LabelDominance::update_between(const Lts &lts, D &&d, std::vector<Cost> &row, std::vector<int> &stamp, int &now,
+                                    int from) {
     std::fill(row.begin(), row.end(), MINUS_INFINITY);
     std::vector<int> candidates;  // finite so far
     std::vector<Cost> best(count());

@@ -37,7 +37,8 @@ class Reduction {
         bool changed = false;
         for (std::size_t first = 0, last = 0; first < keys.size(); first = last) {
             std::vector<int> run;
-            for (; last < keys.size() && keys[last].cost == keys[first].cost && keys[last].hash == keys[first].hash; ++last)
+            for (; last < keys.size() && keys[last].cost == keys[first].cost && keys[last].hash == keys[first].hash;
+                 ++last)
                 run.push_back(keys[last].label);
             while (run.size() > 1) {
                 std::vector<int> same;
@@ -54,7 +55,8 @@ class Reduction {
         }
         if (!changed) return false;
         for (Factor &factor : factoring_.factors)
-            std::erase_if(factor.labels, [&](const LabelledTransitions &entry) { return profiles_[entry.label].empty(); });
+            std::erase_if(factor.labels,
+                          [&](const LabelledTransitions &entry) { return profiles_[entry.label].empty(); });
         drop_loops(factoring_.factors[i]);
         for (Profile &profile : profiles_) std::erase_if(profile, [i](const Use &use) { return use.factor == i; });
         add_to_profiles(i);
@@ -75,7 +77,8 @@ class Reduction {
         const std::vector<int> groups = label_groups(factor);
         for (std::size_t k = 0; k < groups.size(); ++k) {
             Profile &profile = profiles_[factor.labels[k].label];
-            const auto place = std::find_if(profile.begin(), profile.end(), [i](const Use &use) { return use.factor > i; });
+            const auto place =
+                std::find_if(profile.begin(), profile.end(), [i](const Use &use) { return use.factor > i; });
             profile.insert(place, {i, groups[k]});
         }
     }
@@ -83,8 +86,10 @@ class Reduction {
         std::uint64_t hash = 1;
         for (const Use &use : profiles_[label])
             if (use.factor != i)
-                hash = fold_multiply(hash ^ (static_cast<std::uint64_t>(use.factor) << 32 | static_cast<std::uint32_t>(use.group)),
-                                     0xd6e8feb86659fd93ULL) + 0x9e3779b97f4a7c15ULL;
+                hash = fold_multiply(hash ^ (static_cast<std::uint64_t>(use.factor) << 32 |
+                                             static_cast<std::uint32_t>(use.group)),
+                                     0xd6e8feb86659fd93ULL) +
+                       0x9e3779b97f4a7c15ULL;
         return hash;
     }
     bool equal_without(int a, int b, int i) const {
@@ -106,12 +111,11 @@ class Reduction {
         }
         std::sort(all.begin(), all.end());
         all.erase(std::unique(all.begin(), all.end()), all.end());
-        const auto place = std::lower_bound(factor.labels.begin(), factor.labels.end(), labels[0],
-                                            [](const LabelledTransitions &entry, int wanted) { return entry.label < wanted; });
-        if (place != factor.labels.end() && place->label == labels[0])
-            place->transitions = std::move(all);
-        else
-            factor.labels.insert(place, {labels[0], std::move(all)});
+        const auto place =
+            std::lower_bound(factor.labels.begin(), factor.labels.end(), labels[0],
+                             [](const LabelledTransitions &entry, int wanted) { return entry.label < wanted; });
+        if (place != factor.labels.end() && place->label == labels[0]) place->transitions = std::move(all);
+        else factor.labels.insert(place, {labels[0], std::move(all)});
     }
 
     Factoring &factoring_;

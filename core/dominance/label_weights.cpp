@@ -13,8 +13,8 @@ constexpr Cost SUM_LIMIT = Cost{1} << 60;
 
 }  // namespace
 
-LabelWeights::LabelWeights(int factor, const Lts &lts, const std::vector<std::vector<Use>> &uses, const std::vector<Cost> &costs,
-                           const std::vector<LabelDominance> &dominance)
+LabelWeights::LabelWeights(int factor, const Lts &lts, const std::vector<std::vector<Use>> &uses,
+                           const std::vector<Cost> &costs, const std::vector<LabelDominance> &dominance)
     : groups_(lts.groups()), responses_(lts.groups()) {
     std::map<std::vector<Term>, int> known;
     std::set<int> neighbours;
@@ -92,10 +92,12 @@ void LabelWeights::update(const std::vector<LabelDominance> &dominance) {
     }
 }
 
-LabelSystem::LabelSystem(const std::vector<Lts> &factors, const std::vector<Cost> &costs, std::uint64_t max_cells) : uses(costs.size()) {
+LabelSystem::LabelSystem(const std::vector<Lts> &factors, const std::vector<Cost> &costs, std::uint64_t max_cells)
+    : uses(costs.size()) {
     const int count = static_cast<int>(factors.size());
     for (int i = 0; i < count; ++i)
-        for (std::size_t k = 0; k < factors[i].labels().size(); ++k) uses[factors[i].labels()[k]].push_back({i, factors[i].group_of()[k]});
+        for (std::size_t k = 0; k < factors[i].labels().size(); ++k)
+            uses[factors[i].labels()[k]].push_back({i, factors[i].group_of()[k]});
     std::vector<char> shared(costs.size());
     for (std::size_t label = 0; label < costs.size(); ++label) shared[label] = uses[label].size() > 1;
     for (const Lts &lts : factors) dominance.emplace_back(lts, shared, max_cells);

@@ -28,10 +28,14 @@ class LabelWeights {
 
     void update(const std::vector<LabelDominance> &dominance);
     // Answering a label of the class by the best label of a group, or by nothing. The answer's cost is taken off.
-    Cost answer(int label_class, int group) const { return answers_[static_cast<std::size_t>(label_class) * groups_ + group]; }
+    Cost answer(int label_class, int group) const {
+        return answers_[static_cast<std::size_t>(label_class) * groups_ + group];
+    }
     Cost nothing(int label_class) const { return nothing_[label_class]; }
     // Answering a label of one class by one of another, whose cost is not taken off.
-    Cost between(int from, int to, const std::vector<LabelDominance> &dominance) { return weight(terms_[from], terms_[to], dominance); }
+    Cost between(int from, int to, const std::vector<LabelDominance> &dominance) {
+        return weight(terms_[from], terms_[to], dominance);
+    }
     bool saturated() const { return saturated_; }  // some sum was too low for the type
 
    private:
@@ -45,7 +49,8 @@ class LabelWeights {
         int label_class;
         Cost cost;
     };
-    Cost weight(const std::vector<Term> &from, const std::vector<Term> &to, const std::vector<LabelDominance> &dominance);
+    Cost weight(const std::vector<Term> &from, const std::vector<Term> &to,
+                const std::vector<LabelDominance> &dominance);
 
     int groups_;
     std::vector<int> class_of_;

@@ -98,7 +98,8 @@ std::vector<std::vector<Fact>> Lookup::representatives_of(int index, int size) c
 void Lookup::write(std::vector<std::int64_t> &out) const {
     out.push_back(static_cast<std::int64_t>(nodes_.size()));
     for (const Node &node : nodes_) {
-        out.insert(out.end(), {node.variable, node.left, node.right, node.right_size, static_cast<std::int64_t>(node.table.size())});
+        out.insert(out.end(), {node.variable, node.left, node.right, node.right_size,
+                               static_cast<std::int64_t>(node.table.size())});
         out.insert(out.end(), node.table.begin(), node.table.end());
     }
 }
@@ -117,20 +118,27 @@ std::optional<Lookup> Lookup::read(std::span<const std::int64_t> &in, std::span<
         in = in.subspan(5);
         if (entries < 1 || static_cast<std::uint64_t>(entries) > in.size()) return {};
         if (variable >= 0) {
-            if (variable >= static_cast<std::int64_t>(domain_sizes.size()) || entries != domain_sizes[variable]) return {};
+            if (variable >= static_cast<std::int64_t>(domain_sizes.size()) || entries != domain_sizes[variable])
+                return {};
             if (seen[variable]++) return {};
         } else {
             // A tree: each part has one whole, and its ids index the table.
-            if (left < 0 || left >= i || right < 0 || right >= i || left == right || used[left]++ || used[right]++) return {};
-            if (right_size < sizes[right] || right_size < 1 || entries % right_size != 0 || entries / right_size < sizes[left]) return {};
+            if (left < 0 || left >= i || right < 0 || right >= i || left == right || used[left]++ || used[right]++)
+                return {};
+            if (right_size < sizes[right] || right_size < 1 || entries % right_size != 0 ||
+                entries / right_size < sizes[left])
+                return {};
         }
         std::int64_t largest = -1;
         for (std::int64_t e = 0; e < entries; ++e) {
             if (in[e] < PRUNED || in[e] > (1 << 30)) return {};
             largest = std::max(largest, in[e]);
         }
-        result.nodes_.push_back({static_cast<int>(variable), static_cast<int>(left), static_cast<int>(right),
-                                 static_cast<int>(right_size), {in.begin(), in.begin() + entries}});
+        result.nodes_.push_back({static_cast<int>(variable),
+                                 static_cast<int>(left),
+                                 static_cast<int>(right),
+                                 static_cast<int>(right_size),
+                                 {in.begin(), in.begin() + entries}});
         sizes.push_back(largest + 1);
         in = in.subspan(entries);
     }

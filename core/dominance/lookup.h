@@ -29,7 +29,9 @@ class Lookup {
     // Evaluates by one table over all its variables from now on, unless that would have more entries than this.
     void flatten(std::span<const int> domain_sizes, std::size_t max_entries);
 
-    int operator()(const int *values) const { return flat_.empty() ? evaluate(root(), values) : flat_[flat_position(values)]; }
+    int operator()(const int *values) const {
+        return flat_.empty() ? evaluate(root(), values) : flat_[flat_position(values)];
+    }
 
     // The first assignment to the variables that belongs to each abstract state, as facts in the order of the tree.
     std::vector<std::vector<Fact>> representatives(int size) const;

@@ -8,7 +8,8 @@
 
 namespace misstep::dominance {
 
-Lts::Lts(const Factor &factor) : size_(factor.size), goal_(factor.goal), h_(factor.h), group_of_(label_groups(factor)), group_first_{0} {
+Lts::Lts(const Factor &factor)
+    : size_(factor.size), goal_(factor.goal), h_(factor.h), group_of_(label_groups(factor)), group_first_{0} {
     struct Flat {
         int group;
         Transition transition;
@@ -30,7 +31,8 @@ Lts::Lts(const Factor &factor) : size_(factor.size), goal_(factor.goal), h_(fact
     }
 
     std::sort(all.begin(), all.end(), [](const Flat &a, const Flat &b) {
-        return std::tuple(a.transition.from, a.group, a.transition.to) < std::tuple(b.transition.from, b.group, b.transition.to);
+        return std::tuple(a.transition.from, a.group, a.transition.to) <
+               std::tuple(b.transition.from, b.group, b.transition.to);
     });
     out_first_.assign(size_ + 1, 0);
     for (const Flat &flat : all) {
@@ -40,11 +42,13 @@ Lts::Lts(const Factor &factor) : size_(factor.size), goal_(factor.goal), h_(fact
     for (int s = 0; s < size_; ++s) out_first_[s + 1] += out_first_[s];
 
     std::sort(all.begin(), all.end(), [](const Flat &a, const Flat &b) {
-        return std::tuple(a.transition.to, a.group, a.transition.from) < std::tuple(b.transition.to, b.group, b.transition.from);
+        return std::tuple(a.transition.to, a.group, a.transition.from) <
+               std::tuple(b.transition.to, b.group, b.transition.from);
     });
     in_first_.assign(size_ + 1, 0);
     for (std::size_t i = 0; i < all.size(); ++i) {
-        const bool fresh = i == 0 || all[i - 1].transition.to != all[i].transition.to || all[i - 1].group != all[i].group;
+        const bool fresh =
+            i == 0 || all[i - 1].transition.to != all[i].transition.to || all[i - 1].group != all[i].group;
         if (fresh) {
             ++in_first_[all[i].transition.to + 1];
             in_.push_back({all[i].group, static_cast<int>(i), static_cast<int>(i)});

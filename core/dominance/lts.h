@@ -39,9 +39,15 @@ class Lts {
     std::span<const Transition> group(int g) const {
         return {by_group_.data() + group_first_[g], by_group_.data() + group_first_[g + 1]};
     }
-    std::span<const Step> out(int state) const { return {out_.data() + out_first_[state], out_.data() + out_first_[state + 1]}; }
-    std::span<const Arrival> in(int state) const { return {in_.data() + in_first_[state], in_.data() + in_first_[state + 1]}; }
-    std::span<const int> sources(const Arrival &a) const { return {sources_.data() + a.first, sources_.data() + a.last}; }
+    std::span<const Step> out(int state) const {
+        return {out_.data() + out_first_[state], out_.data() + out_first_[state + 1]};
+    }
+    std::span<const Arrival> in(int state) const {
+        return {in_.data() + in_first_[state], in_.data() + in_first_[state + 1]};
+    }
+    std::span<const int> sources(const Arrival &a) const {
+        return {sources_.data() + a.first, sources_.data() + a.last};
+    }
 
    private:
     int size_;

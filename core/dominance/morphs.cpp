@@ -15,7 +15,8 @@ bool better(const Morph &a, const Morph &b) { return a.value != b.value ? a.valu
 Morphs::Morphs(const Function &function) : function_(function) {
     for (const Simulation &factoring : function.factorings()) {
         auto &own = representatives_.emplace_back();
-        for (const FactorTable &factor : factoring.factors) own.push_back(factor.lookup.representatives(factor.table.size()));
+        for (const FactorTable &factor : factoring.factors)
+            own.push_back(factor.lookup.representatives(factor.table.size()));
     }
 }
 
@@ -42,7 +43,9 @@ std::vector<Morph> Morphs::best(const int *dominating, std::size_t count) const 
     // A state may owe its best value to another factoring than the one that found it.
     for (Morph &morph : found) morph.value = function_.value(morph.values.data(), dominating);
     std::sort(found.begin(), found.end(), better);
-    found.erase(std::unique(found.begin(), found.end(), [](const Morph &a, const Morph &b) { return a.values == b.values; }), found.end());
+    found.erase(
+        std::unique(found.begin(), found.end(), [](const Morph &a, const Morph &b) { return a.values == b.values; }),
+        found.end());
     if (found.size() > count) found.resize(count);
     return found;
 }
@@ -61,8 +64,10 @@ void Morphs::best_of(int f, const int *dominating, std::size_t count, std::vecto
     Cost top = 0;
     for (std::size_t i = 0; i < factors.size(); ++i) {
         for (int x = 0; x < factors[i].table.size(); ++x)
-            if (const Cost value = factors[i].table.at(x, ids[i]); value != MINUS_INFINITY) lists[i].push_back({value, x});
-        std::stable_sort(lists[i].begin(), lists[i].end(), [](const Option &a, const Option &b) { return a.value > b.value; });
+            if (const Cost value = factors[i].table.at(x, ids[i]); value != MINUS_INFINITY)
+                lists[i].push_back({value, x});
+        std::stable_sort(lists[i].begin(), lists[i].end(),
+                         [](const Option &a, const Option &b) { return a.value > b.value; });
         top += lists[i][0].value;  // the state itself is in its list
     }
     struct Choice {
@@ -70,7 +75,9 @@ void Morphs::best_of(int f, const int *dominating, std::size_t count, std::vecto
         std::int64_t serial;
         std::size_t last;
         std::vector<int> places;
-        bool operator<(const Choice &other) const { return std::tuple(value, -serial) < std::tuple(other.value, -other.serial); }
+        bool operator<(const Choice &other) const {
+            return std::tuple(value, -serial) < std::tuple(other.value, -other.serial);
+        }
     };
     std::priority_queue<Choice> queue;
     std::int64_t serial = 0;

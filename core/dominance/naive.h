@@ -13,7 +13,8 @@ namespace misstep::dominance::naive {
 // against. It shares nothing with it but the factors. No budgets.
 class Reference {
    public:
-    Reference(const Factoring &factoring, const SimulationOptions &options) : factors_(factoring.factors), costs_(factoring.costs), options_(options) {
+    Reference(const Factoring &factoring, const SimulationOptions &options)
+        : factors_(factoring.factors), costs_(factoring.costs), options_(options) {
         for (const Factor &factor : factors_) {
             steps_.emplace_back(factor.size);
             for (const LabelledTransitions &entry : factor.labels)
@@ -31,13 +32,17 @@ class Reference {
     int rounds = 0;                      // of all factors, until no label is worth less than before
 
     // What it is worth to the other factors that factor i answers label l by label r; -1 is doing nothing.
-    Cost weight(int i, int l, int r) const { return weights_[(static_cast<std::size_t>(i) * labels() + l) * (labels() + 1) + r + 1]; }
+    Cost weight(int i, int l, int r) const {
+        return weights_[(static_cast<std::size_t>(i) * labels() + l) * (labels() + 1) + r + 1];
+    }
     int labels() const { return static_cast<int>(costs_.size()); }
 
    private:
     static Cost sum(Cost a, Cost b) { return a <= MINUS_INFINITY || b <= MINUS_INFINITY ? MINUS_INFINITY : a + b; }
     int count() const { return static_cast<int>(factors_.size()); }
-    Cost &at(std::vector<std::vector<Cost>> &tables, int i, int x, int y) const { return tables[i][x * factors_[i].size + y]; }
+    Cost &at(std::vector<std::vector<Cost>> &tables, int i, int x, int y) const {
+        return tables[i][x * factors_[i].size + y];
+    }
     bool relevant(int i, int label) const { return factors_[i].find(label) != nullptr; }
     bool moves(int i, int label) const {  // not a loop at each state
         if (!relevant(i, label)) return false;
@@ -169,7 +174,8 @@ class Reference {
             if (at(tau, i, t, u) >= INFINITE_COST) continue;
             Cost value = sum(at(d, i, target, u), weight(i, l, -1));
             for (const Step &step : steps_[i][u])
-                value = std::max(value, sum(sum(at(d, i, target, step.to), -costs_[step.label]), weight(i, l, step.label)));
+                value =
+                    std::max(value, sum(sum(at(d, i, target, step.to), -costs_[step.label]), weight(i, l, step.label)));
             best = std::max(best, sum(value, costs_[l] - at(tau, i, t, u)));
         }
         return best;

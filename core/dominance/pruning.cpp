@@ -42,7 +42,8 @@ void fill_distances(Factor &factor, const std::vector<Cost> &costs) {
         if (cost > factor.h[s]) continue;
         for (std::size_t e = graph.first[s]; e < graph.first[s + 1]; ++e) {
             const Cost better = cost + graph.edges[e].cost;
-            if (better < factor.h[graph.edges[e].to]) queue.emplace(factor.h[graph.edges[e].to] = better, graph.edges[e].to);
+            if (better < factor.h[graph.edges[e].to])
+                queue.emplace(factor.h[graph.edges[e].to] = better, graph.edges[e].to);
         }
     }
 }

@@ -44,7 +44,8 @@ class FactoringRows : public Rows {
         if (!function_.abstract(factoring_, values, ids_.data())) return false;
         member_of_[row] = size();
         row_of_.push_back(row);
-        for (std::size_t k = 0; k < order_.size(); ++k) columns_[k].push_back(static_cast<std::uint32_t>(ids_[order_[k]]));
+        for (std::size_t k = 0; k < order_.size(); ++k)
+            columns_[k].push_back(static_cast<std::uint32_t>(ids_[order_[k]]));
         return true;
     }
 
@@ -58,7 +59,8 @@ class FactoringRows : public Rows {
         for (int done = 0; done < count; done += BLOCK) {
             const int length = std::min(BLOCK, count - done);
             Cost *in = dominated ? dominated + done : nullptr, *out = dominating ? dominating + done : nullptr;
-            block(length, in, out, [&, first, done](const std::uint32_t *column, int m) { return column[first + done + m]; });
+            block(length, in, out,
+                  [&, first, done](const std::uint32_t *column, int m) { return column[first + done + m]; });
         }
     }
     void compare(const int *members, int count, Cost *dominated, Cost *dominating) override {
@@ -68,7 +70,8 @@ class FactoringRows : public Rows {
         for (int done = 0; done < count; done += BLOCK) {
             const int length = std::min(BLOCK, count - done);
             Cost *in = dominated ? dominated + done : nullptr, *out = dominating ? dominating + done : nullptr;
-            block(length, in, out, [&, members, done](const std::uint32_t *column, int m) { return column[members[done + m]]; });
+            block(length, in, out,
+                  [&, members, done](const std::uint32_t *column, int m) { return column[members[done + m]]; });
         }
     }
     std::size_t bytes() const override {
@@ -125,7 +128,8 @@ class FactoringRows : public Rows {
         }
         const auto write = [&](const Sum *sums, Cost *result) {
             if (result == nullptr) return;
-            for (int m = 0; m < length; ++m) result[m] = alive && sums[m] > none_ / 2 ? static_cast<Cost>(sums[m]) : MINUS_INFINITY;
+            for (int m = 0; m < length; ++m)
+                result[m] = alive && sums[m] > none_ / 2 ? static_cast<Cost>(sums[m]) : MINUS_INFINITY;
         };
         write(in, dominated);
         write(out, dominating);

@@ -29,19 +29,31 @@ bool too_large(int size, const SimulationOptions &options) {
 template <class V>
 class Run {
    public:
-    Run(const std::vector<Lts> &factors, const std::vector<Cost> &costs, TauSystem &tau, const SimulationOptions &options, Crew &crew)
-        : factors_(factors), costs_(costs), tau_(tau), options_(options), crew_(crew), count_(static_cast<int>(factors.size())),
-          labels_(factors, costs, options.max_cells), fallback_(factors.size(), Fallback::none), steps_(factors.size(), 0) {
+    Run(const std::vector<Lts> &factors, const std::vector<Cost> &costs, TauSystem &tau,
+        const SimulationOptions &options, Crew &crew)
+        : factors_(factors),
+          costs_(costs),
+          tau_(tau),
+          options_(options),
+          crew_(crew),
+          count_(static_cast<int>(factors.size())),
+          labels_(factors, costs, options.max_cells),
+          fallback_(factors.size(), Fallback::none),
+          steps_(factors.size(), 0) {
         for (int i = 0; i < count_; ++i) {
             const typename Fixpoint<V>::Options own{
-                options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops, options.max_steps};
-            fixpoints_.push_back(too_large(factors[i].size(), options) ? nullptr : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
+                options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops,
+                options.max_steps};
+            fixpoints_.push_back(too_large(factors[i].size(), options)
+                                     ? nullptr
+                                     : std::make_unique<Fixpoint<V>>(factors[i], tau[i], own));
             if (!fixpoints_[i] || labels_.weights[i].work() > 4 * options.max_cells) fallback_[i] = Fallback::cells;
         }
         // Large factors first, so that no thread is left with one at the end.
         order_.resize(count_);
         std::iota(order_.begin(), order_.end(), 0);
-        std::stable_sort(order_.begin(), order_.end(), [&](int a, int b) { return factors[a].size() > factors[b].size(); });
+        std::stable_sort(order_.begin(), order_.end(),
+                         [&](int a, int b) { return factors[a].size() > factors[b].size(); });
     }
 
     void solve() {
@@ -130,7 +142,8 @@ class Run {
                 Cost sum = 0;
                 for (const LabelWeights::Use &use : labels_.uses[label]) {
                     if (use.factor == i) continue;
-                    const Cost value = labels_.dominance[use.factor].from_nothing(labels_.dominance[use.factor].index(use.group));
+                    const Cost value =
+                        labels_.dominance[use.factor].from_nothing(labels_.dominance[use.factor].index(use.group));
                     sum = value == MINUS_INFINITY || sum == MINUS_INFINITY ? MINUS_INFINITY : sum + value;
                 }
                 if (sum == MINUS_INFINITY || sum < -MAX_TAU_COST) continue;
@@ -155,7 +168,8 @@ class Run {
 };
 
 template <class V>
-Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauSystem &tau, const SimulationOptions &options, Crew &crew) {
+Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauSystem &tau,
+               const SimulationOptions &options, Crew &crew) {
     Run<V> work(factors, factoring.costs, tau, options, crew);
     work.solve();
     Simulation result;
@@ -165,13 +179,15 @@ Simulation run(const Factoring &factoring, const std::vector<Lts> &factors, TauS
     bool proven = options.strict && !options.noop_tau;
     for (std::size_t i = 0; i < factors.size(); ++i) {
         const Factor &factor = factoring.factors[i];
-        result.factors.push_back({factor.variables, factor.lookup, work.table(static_cast<int>(i)), work.fallback(static_cast<int>(i))});
+        result.factors.push_back(
+            {factor.variables, factor.lookup, work.table(static_cast<int>(i)), work.fallback(static_cast<int>(i))});
         result.drops = std::max(result.drops, work.drops(static_cast<int>(i)));
         proven = proven && !work.cut(static_cast<int>(i));
     }
-    result.transitive = proven || std::all_of(result.factors.begin(), result.factors.end(), [&](const FactorTable &factor) {
-        return satisfies_triangle(factor.table, options.max_steps);
-    });
+    result.transitive =
+        proven || std::all_of(result.factors.begin(), result.factors.end(), [&](const FactorTable &factor) {
+            return satisfies_triangle(factor.table, options.max_steps);
+        });
     return result;
 }
 
@@ -183,7 +199,8 @@ Simulation single(const Factoring &factoring) {
     for (Cost h : factor.h)
         for (Cost other : factor.h) values.push_back(h - other);
     Simulation result;
-    result.factors.push_back({factor.variables, factor.lookup, Table::of<std::int64_t>(factor.size, values, MINUS_INFINITY), Fallback::none});
+    result.factors.push_back({factor.variables, factor.lookup,
+                              Table::of<std::int64_t>(factor.size, values, MINUS_INFINITY), Fallback::none});
     return result;
 }
 
@@ -217,7 +234,8 @@ Simulation simulate(const Factoring &factoring, const SimulationOptions &options
     return run<std::int64_t>(factoring, factors, tau, options, crew);
 }
 
-std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor, std::uint64_t max_cells) {
+std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor,
+                                       std::uint64_t max_cells) {
     std::vector<Lts> factors;
     for (const Factor &each : factoring.factors) factors.emplace_back(each);
     LabelSystem system(factors, factoring.costs, max_cells);
@@ -233,7 +251,8 @@ std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulat
         const int own = weights.class_of(static_cast<int>(k));
         result.push_back({labels[k], NO_LABEL, weights.nothing(own)});
         for (std::size_t l = 0; l < labels.size(); ++l)
-            result.push_back({labels[k], labels[l], weights.between(own, weights.class_of(static_cast<int>(l)), system.dominance)});
+            result.push_back(
+                {labels[k], labels[l], weights.between(own, weights.class_of(static_cast<int>(l)), system.dominance)});
     }
     return result;
 }

@@ -35,8 +35,8 @@ struct SimulationOptions {
     // often than max_drops, are taken for -infinity. That is below the solution and thus sound.
     Cost truncate = 1000;
     std::uint32_t max_drops = 200;
-    std::uint64_t max_steps = 2'000'000'000;            // a factor, about one entry read each
-    std::uint64_t max_cells = std::uint64_t{1} << 24;   // of a table; larger factors get the identity
+    std::uint64_t max_steps = 2'000'000'000;  // a factor, about one entry read each
+    std::uint64_t max_cells = std::uint64_t{1} << 24;  // of a table; larger factors get the identity
     int threads = 1;
 };
 
@@ -71,6 +71,7 @@ struct LabelWeight {
 inline constexpr int NO_LABEL = -1;
 
 // Between all labels that are relevant in a factor, by the tables of a simulation of the same factoring.
-std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor, std::uint64_t max_cells);
+std::vector<LabelWeight> label_weights(const Factoring &factoring, const Simulation &simulation, int factor,
+                                       std::uint64_t max_cells);
 
 }  // namespace misstep::dominance

@@ -39,12 +39,10 @@ Table Table::of(int size, const std::vector<V> &values, V lowest) {
     Cost magnitude = 0;
     for (V v : values)
         if (v > lowest) magnitude = std::max(magnitude, v < 0 ? -static_cast<Cost>(v) : static_cast<Cost>(v));
-    if (magnitude <= std::numeric_limits<std::int16_t>::max())
-        result.values_ = narrowed<std::int16_t>(values, lowest);
+    if (magnitude <= std::numeric_limits<std::int16_t>::max()) result.values_ = narrowed<std::int16_t>(values, lowest);
     else if (magnitude <= std::numeric_limits<std::int32_t>::max())
         result.values_ = narrowed<std::int32_t>(values, lowest);
-    else
-        result.values_ = narrowed<std::int64_t>(values, lowest);
+    else result.values_ = narrowed<std::int64_t>(values, lowest);
     return result;
 }
 
@@ -70,7 +68,8 @@ std::uint64_t Table::finite() const {
     return visit([&](const auto *values) {
         if (values == nullptr) return static_cast<std::uint64_t>(size_);
         std::uint64_t count = 0;
-        for (std::size_t i = 0; i < static_cast<std::size_t>(size_) * size_; ++i) count += widen(values[i]) != MINUS_INFINITY;
+        for (std::size_t i = 0; i < static_cast<std::size_t>(size_) * size_; ++i)
+            count += widen(values[i]) != MINUS_INFINITY;
         return count;
     });
 }

@@ -60,7 +60,8 @@ class Table {
 
    private:
     int size_ = 0;
-    std::variant<std::monostate, std::vector<std::int16_t>, std::vector<std::int32_t>, std::vector<std::int64_t>> values_;
+    std::variant<std::monostate, std::vector<std::int16_t>, std::vector<std::int32_t>, std::vector<std::int64_t>>
+        values_;
 };
 
 }  // namespace misstep::dominance

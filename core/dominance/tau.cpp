@@ -8,12 +8,18 @@
 namespace misstep::dominance {
 
 TauSystem::TauSystem(const std::vector<Lts> &factors, const std::vector<Cost> &costs, const TauOptions &options)
-    : factors_(factors), costs_(costs), options_(options), uses_(costs.size()), taus_(factors.size()), dirty_(factors.size(), 1),
+    : factors_(factors),
+      costs_(costs),
+      options_(options),
+      uses_(costs.size()),
+      taus_(factors.size()),
+      dirty_(factors.size(), 1),
       excluded_(factors.size(), 0) {
     for (std::size_t i = 0; i < factors.size(); ++i) {
         const Lts &lts = factors[i];
         for (std::size_t k = 0; k < lts.labels().size(); ++k)
-            uses_[lts.labels()[k]].push_back({static_cast<int>(i), static_cast<int>(k), !lts.loops_everywhere(lts.group_of()[k])});
+            uses_[lts.labels()[k]].push_back(
+                {static_cast<int>(i), static_cast<int>(k), !lts.loops_everywhere(lts.group_of()[k])});
         taus_[i].label_cost.assign(lts.labels().size(), INFINITE_COST);
     }
     if (options.enabled)
@@ -28,7 +34,8 @@ TauSystem::TauSystem(const std::vector<Lts> &factors, const std::vector<Cost> &c
 
 bool TauSystem::offer(int factor, int position, Cost cost) {
     const int size = factors_[factor].size();
-    if (excluded_[factor] || size > MAX_TAU_STATES || static_cast<std::uint64_t>(size) * size > options_.max_cells) return false;
+    if (excluded_[factor] || size > MAX_TAU_STATES || static_cast<std::uint64_t>(size) * size > options_.max_cells)
+        return false;
     if (cost > MAX_TAU_COST || cost >= taus_[factor].label_cost[position]) return false;
     taus_[factor].label_cost[position] = cost;
     dirty_[factor] = 1;
@@ -55,7 +62,8 @@ void TauSystem::close() {
         bool changed = false;
         for (std::size_t label = 0; label < uses_.size(); ++label)
             for (const Use &use : uses_[label])
-                changed = offer(use.factor, use.position, recursive_cost(static_cast<int>(label), use.factor)) || changed;
+                changed =
+                    offer(use.factor, use.position, recursive_cost(static_cast<int>(label), use.factor)) || changed;
         if (!changed) return;
     }
 }
@@ -82,7 +90,8 @@ void TauSystem::compute_distances(int factor) {
     std::sort(arcs.begin(), arcs.end(), [](const Arc &a, const Arc &b) {
         return std::tuple(a.to, a.from, a.cost) < std::tuple(b.to, b.from, b.cost);
     });
-    arcs.erase(std::unique(arcs.begin(), arcs.end(), [](const Arc &a, const Arc &b) { return a.to == b.to && a.from == b.from; }),
+    arcs.erase(std::unique(arcs.begin(), arcs.end(),
+                           [](const Arc &a, const Arc &b) { return a.to == b.to && a.from == b.from; }),
                arcs.end());
     tau.there_and_back = n == 1 ? 0 : INFINITE_COST;
     tau.distance.clear();
@@ -116,7 +125,8 @@ void TauSystem::compute_distances(int factor) {
             if (-value > to_goal[s]) continue;
             for (int e = tau.first[s]; e < tau.first[s + 1]; ++e) {
                 const Cost reached = tau.edges[e].cost - value;
-                if (reached < to_goal[tau.edges[e].from]) queue.push(-(to_goal[tau.edges[e].from] = reached), tau.edges[e].from);
+                if (reached < to_goal[tau.edges[e].from])
+                    queue.push(-(to_goal[tau.edges[e].from] = reached), tau.edges[e].from);
             }
         }
         for (int s = 0; s < n; ++s) {

@@ -10,8 +10,8 @@ namespace {
 
 class Builder {
    public:
-    Builder(std::span<const int> domain_sizes, std::vector<std::vector<Fact>> assignments, std::vector<std::int32_t> &code,
-            std::int32_t end)
+    Builder(std::span<const int> domain_sizes, std::vector<std::vector<Fact>> assignments,
+            std::vector<std::int32_t> &code, std::int32_t end)
         : domain_sizes_(domain_sizes),
           open_facts_(std::move(assignments)),
           mentions_(domain_sizes.size(), 0),
@@ -37,7 +37,8 @@ class Builder {
         std::vector<int> any;
         for (int id : open) {
             std::vector<Fact> &facts = open_facts_[id];
-            const auto tested = std::find_if(facts.begin(), facts.end(), [&](const Fact &f) { return f.variable == variable; });
+            const auto tested =
+                std::find_if(facts.begin(), facts.end(), [&](const Fact &f) { return f.variable == variable; });
             if (tested == facts.end()) {
                 any.push_back(id);
             } else {

@@ -127,7 +127,8 @@ class Reader {
     void add_to_condition(std::vector<Fact> &condition, Fact fact, const char *of) const {
         for (const Fact &other : condition)
             if (other.variable == fact.variable)
-                fail(std::string(of) + " names variable " + std::to_string(fact.variable) + " twice", "each variable once");
+                fail(std::string(of) + " names variable " + std::to_string(fact.variable) + " twice",
+                     "each variable once");
         condition.push_back(fact);
     }
 
@@ -164,8 +165,8 @@ class Reader {
         expect("begin_state");
         std::vector<int> initial;
         for (const Variable &variable : variables_)
-            initial.push_back(number("a value of variable " + std::to_string(initial.size()) + " of the initial state", 0,
-                                     static_cast<int>(variable.values.size()) - 1));
+            initial.push_back(number("a value of variable " + std::to_string(initial.size()) + " of the initial state",
+                                     0, static_cast<int>(variable.values.size()) - 1));
         expect("end_state");
         return initial;
     }
@@ -202,7 +203,8 @@ class Reader {
                 const std::string expected = "an effect: conditions, variable, old value, new value";
                 std::string_view rest = next(expected);
                 Task::RawEffect effect;
-                const int conditions = take(rest, "the number of effect conditions", 0, std::numeric_limits<int>::max());
+                const int conditions =
+                    take(rest, "the number of effect conditions", 0, std::numeric_limits<int>::max());
                 for (int c = 0; c < conditions; ++c)
                     add_to_condition(effect.conditions, take_fact(rest, "an effect condition"), "the effect condition");
                 effect.fact.variable = take_variable(rest, "an effect");

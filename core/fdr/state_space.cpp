@@ -14,10 +14,11 @@ StateSpace::StateSpace(const SuccessorGenerator &generator, const std::vector<st
 }
 
 std::size_t StateSpace::bytes() const {
-    return registry_.bytes() + offsets_.capacity() * sizeof(offsets_[0]) + operators_.capacity() * sizeof(operators_[0]) +
-           targets_.capacity() * sizeof(targets_[0]) + parents_.capacity() * sizeof(parents_[0]) +
-           parent_operators_.capacity() * sizeof(parent_operators_[0]) + h_star_.capacity() * sizeof(h_star_[0]) +
-           best_operator_.capacity() * sizeof(best_operator_[0]) + is_goal_.capacity();
+    return registry_.bytes() + offsets_.capacity() * sizeof(offsets_[0]) +
+           operators_.capacity() * sizeof(operators_[0]) + targets_.capacity() * sizeof(targets_[0]) +
+           parents_.capacity() * sizeof(parents_[0]) + parent_operators_.capacity() * sizeof(parent_operators_[0]) +
+           h_star_.capacity() * sizeof(h_star_[0]) + best_operator_.capacity() * sizeof(best_operator_[0]) +
+           is_goal_.capacity();
 }
 
 void StateSpace::enumerate(const std::vector<std::vector<int>> &roots, LimitWatch &watch) {

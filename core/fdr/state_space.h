@@ -37,7 +37,9 @@ class StateSpace {
     const std::vector<OperatorId> &parent_operators() const { return parent_operators_; }
 
     const std::vector<Cost> &h_star() const { return h_star_; }                       // INFINITE_COST: dead end
-    const std::vector<OperatorId> &best_operator() const { return best_operator_; }   // lowest id; none at goals, dead ends
+    const std::vector<OperatorId> &best_operator() const {
+        return best_operator_;
+    }   // lowest id; none at goals, dead ends
     const std::vector<char> &is_goal() const { return is_goal_; }
 
     StateId find(const int *values) const;

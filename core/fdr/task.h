@@ -70,7 +70,8 @@ class Task {
     Cost cost(OperatorId op) const { return costs_[op]; }
     std::span<const Cost> costs() const { return costs_; }
     std::span<const Fact> preconditions(OperatorId op) const {
-        return {preconditions_.data() + precondition_offsets_[op], preconditions_.data() + precondition_offsets_[op + 1]};
+        return {preconditions_.data() + precondition_offsets_[op],
+                preconditions_.data() + precondition_offsets_[op + 1]};
     }
     int effect_count(OperatorId op) const { return effect_offsets_[op + 1] - effect_offsets_[op]; }
     Effect effect(OperatorId op, int i) const {

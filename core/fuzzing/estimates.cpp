@@ -101,7 +101,8 @@ StateId ExactEstimate::find(StateId state) {
     if (numbers_[state] == NO_STATE) {
         graph_.values(state, values_.data());
         numbers_[state] = space_.find(values_.data());
-        if (numbers_[state] == NO_STATE) throw std::invalid_argument("h* is not known of a state that is not reachable");
+        if (numbers_[state] == NO_STATE)
+            throw std::invalid_argument("h* is not known of a state that is not reachable");
     }
     return numbers_[state];
 }

@@ -4,8 +4,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "fdr/state_space.h"
 #include "base/limits.h"
+#include "fdr/state_space.h"
 #include "heuristics/lmcut.h"
 #include "heuristics/pair_heuristic.h"
 #include "heuristics/relaxation_heuristics.h"
@@ -84,8 +84,12 @@ class NaiveFFEstimate : public Estimate {
 class SearchEstimate : public Estimate {
    public:
     SearchEstimate(const PolicyGraph &graph, Limits limits)
-        : graph_(graph), limits_(std::move(limits)), goal_(graph.task()), pair_(graph.task()),
-          values_(graph.task().variable_count()), target_(values_) {}
+        : graph_(graph),
+          limits_(std::move(limits)),
+          goal_(graph.task()),
+          pair_(graph.task()),
+          values_(graph.task().variable_count()),
+          target_(values_) {}
     Cost to_goal(StateId state) override;
     Cost between(StateId from, StateId to) override;
     bool exact() const override { return true; }

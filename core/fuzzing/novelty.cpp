@@ -80,10 +80,8 @@ void NoveltyStore::insert(const int *values) {
     for_each_tuple(values, [&](std::uint64_t tuple) {
         if (!bits_.empty() || counting_) {
             tuples_ += !contains(tuple);
-            if (counting_)
-                ++counts_[tuple];
-            else
-                bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
+            if (counting_) ++counts_[tuple];
+            else bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
         } else if (tuples_ < max_tuples_) {
             tuples_ += set_.insert(&tuple).second;
         } else if (set_.find(&tuple) == NO_STATE) {

@@ -8,7 +8,9 @@ namespace misstep {
 
 PartialRuns::PartialRuns(PolicyGraph &graph, std::vector<StateId> candidates, std::uint32_t state_budget,
                          std::uint32_t expansion_budget)
-    : graph_(graph), candidates_(std::move(candidates)), state_budget_(state_budget),
+    : graph_(graph),
+      candidates_(std::move(candidates)),
+      state_budget_(state_budget),
       expansion_budget_(expansion_budget) {
     for (StateId candidate : candidates_) fronts_.push_back({candidate, 0});
 }
@@ -27,10 +29,8 @@ const std::vector<StateId> &PartialRuns::advance() {
             ++front.steps;
         }
         std::uint32_t taken = front.steps;
-        if (!is_open())
-            taken = graph_.end(candidates_[k]).steps;
-        else if (front.steps < limit)
-            pending_.push_back(front.at);
+        if (!is_open()) taken = graph_.end(candidates_[k]).steps;
+        else if (front.steps < limit) pending_.push_back(front.at);
         left -= std::min(taken, limit);
     }
     std::sort(pending_.begin(), pending_.end());

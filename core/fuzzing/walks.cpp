@@ -5,7 +5,10 @@
 namespace misstep {
 
 Walks::Walks(PolicyGraph &graph, DeadEnds &dead_ends, Rules rules)
-    : graph_(graph), dead_ends_(dead_ends), rules_(rules), values_(graph.task().variable_count()),
+    : graph_(graph),
+      dead_ends_(dead_ends),
+      rules_(rules),
+      values_(graph.task().variable_count()),
       other_(graph.task().variable_count()) {}
 
 bool Walks::examine(StateId state) {

@@ -33,10 +33,8 @@ void Exploration<COMBINE>::set_goal(std::span<const std::int32_t> facts) {
 template <Combine COMBINE>
 void Exploration<COMBINE>::explore(const int *values) {
     constexpr int never = std::numeric_limits<int>::max();
-    if (COMBINE == Combine::ADD && relaxed_->has_zero_cost())
-        run<true>(values, never);
-    else
-        run<false>(values, never);
+    if (COMBINE == Combine::ADD && relaxed_->has_zero_cost()) run<true>(values, never);
+    else run<false>(values, never);
 }
 
 template <Combine COMBINE>
@@ -108,12 +106,9 @@ inline void Exploration<COMBINE>::fire(std::uint32_t now) {
             labels[fact] = label;
             if (flags[fact] == 0) continue;
             const std::uint32_t cost = cost_of(label);
-            if (cost >= FactQueue::BUCKETS)
-                queue_.push_heap(label, fact);
-            else if (BY_LAYER && cost == now)
-                push_layer(label, fact);
-            else if (cost != cost_of(old))
-                queue_.push_bucket(cost, fact);
+            if (cost >= FactQueue::BUCKETS) queue_.push_heap(label, fact);
+            else if (BY_LAYER && cost == now) push_layer(label, fact);
+            else if (cost != cost_of(old)) queue_.push_bucket(cost, fact);
         }
     }
     ready_count_ = 0;
@@ -122,10 +117,8 @@ inline void Exploration<COMBINE>::fire(std::uint32_t now) {
 template <Combine COMBINE>
 void Exploration<COMBINE>::push_layer(Label label, std::int32_t fact) {
     const auto layer = static_cast<std::uint32_t>(label);
-    if (layer < FactQueue::BUCKETS)
-        layers_.push_bucket(layer, fact);
-    else
-        queue_.push_heap(label, fact);
+    if (layer < FactQueue::BUCKETS) layers_.push_bucket(layer, fact);
+    else queue_.push_heap(label, fact);
 }
 
 template <Combine COMBINE>

@@ -61,9 +61,7 @@ class FactQueue {
         used_[cost / 64] &= ~(std::uint64_t{1} << (cost % 64));
         return pool_.data() + heads_[cost];
     }
-    const Entry *next(const Entry *entry) const {
-        return entry->next == NONE ? nullptr : pool_.data() + entry->next;
-    }
+    const Entry *next(const Entry *entry) const { return entry->next == NONE ? nullptr : pool_.data() + entry->next; }
 
     bool heap_empty() const { return heap_.empty(); }
     std::uint64_t heap_key() const { return heap_.front().key; }

@@ -55,8 +55,7 @@ LMCut::LMCut(const Task &task) : fact_offsets_(task.fact_offsets().begin(), task
 
 void LMCut::set_goal(std::span<const Fact> goal) {
     goal_.clear();
-    for (const Fact &fact : goal)
-        goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
+    for (const Fact &fact : goal) goal_.push_back({static_cast<FactId>(fact_offsets_[fact.variable] + fact.value), 0});
 }
 
 Cost LMCut::evaluate(const int *values, Cost bound) {

@@ -93,9 +93,7 @@ class LMCut : public Heuristic {
     Ids needed_by(FactId fact) const {
         return slice(needed_by_, needed_by_offsets_[fact], needed_by_offsets_[fact + 1]);
     }
-    Ids achievers(FactId fact) const {
-        return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]);
-    }
+    Ids achievers(FactId fact) const { return slice(achievers_, achiever_offsets_[fact], achiever_offsets_[fact + 1]); }
     Ids preconditions(std::uint32_t op) const {
         return slice(bodies_, bodies_of_operators_[op].first, bodies_of_operators_[op].effects);
     }

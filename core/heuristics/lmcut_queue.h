@@ -57,8 +57,8 @@ class LMCutQueue {
     }
 
     std::size_t bytes() const {
-        std::size_t result = BUCKETS * sizeof(buckets_[0]) + words_.capacity() * sizeof(words_[0]) +
-                             heap_.capacity() * sizeof(heap_[0]);
+        std::size_t result =
+            BUCKETS * sizeof(buckets_[0]) + words_.capacity() * sizeof(words_[0]) + heap_.capacity() * sizeof(heap_[0]);
         for (const std::vector<std::uint32_t> &bucket : buckets_) result += bucket.capacity() * sizeof(bucket[0]);
         return result;
     }

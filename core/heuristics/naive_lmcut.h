@@ -87,8 +87,7 @@ inline std::vector<Cut> lmcut(const Task &task, std::span<const Fact> goal, cons
         for (bool changed = true; changed;) {
             changed = false;
             for (const Edge &edge : edges)
-                if (in_zone[edge.to] && !in_zone[edge.from] && cost(edge) == 0)
-                    in_zone[edge.from] = changed = true;
+                if (in_zone[edge.to] && !in_zone[edge.from] && cost(edge) == 0) in_zone[edge.from] = changed = true;
         }
         for (bool changed = true; changed;) {
             changed = false;

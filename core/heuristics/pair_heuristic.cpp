@@ -2,8 +2,7 @@
 
 namespace misstep {
 
-PairFF::PairFF(std::shared_ptr<const RelaxedTask> relaxed)
-    : exploration_(std::move(relaxed)), plans_(exploration_) {}
+PairFF::PairFF(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(relaxed)), plans_(exploration_) {}
 
 void PairFF::explore(const int *source) {
     source_.assign(source, source + exploration_.relaxed().variable_count());

@@ -75,7 +75,8 @@ Cost RelaxedPlanSets::cost() const {
 
 std::size_t RelaxedPlanSets::bytes() const {
     return rows_.capacity() * sizeof(std::size_t) + (sets_.capacity() + union_.capacity()) * sizeof(Word) +
-           (computed_.capacity() + numbers_.capacity() + operators_.capacity() + stack_.capacity()) * sizeof(std::int32_t);
+           (computed_.capacity() + numbers_.capacity() + operators_.capacity() + stack_.capacity()) *
+               sizeof(std::int32_t);
 }
 
 }  // namespace misstep

@@ -32,10 +32,9 @@ std::vector<Draft> split_by_conditions(const Task &task) {
             facts.insert(facts.end(), effect.conditions.begin(), effect.conditions.end());
             std::sort(facts.begin(), facts.end());
             facts.erase(std::unique(facts.begin(), facts.end()), facts.end());
-            const bool contradictory =
-                std::adjacent_find(facts.begin(), facts.end(), [](const Fact &a, const Fact &b) {
-                    return a.variable == b.variable;
-                }) != facts.end();
+            const bool contradictory = std::adjacent_find(facts.begin(), facts.end(), [](const Fact &a, const Fact &b) {
+                                           return a.variable == b.variable;
+                                       }) != facts.end();
             if (contradictory || std::binary_search(facts.begin(), facts.end(), effect.fact)) continue;
             std::vector<std::int32_t> ids;
             ids.reserve(facts.size());
@@ -81,8 +80,7 @@ class PreconditionSets {
             const auto entry = first_with_.find(hash);
             if (entry == first_with_.end()) continue;
             const auto &found = drafts_[entry->second].preconditions;
-            if (found.size() < facts.size() &&
-                std::includes(facts.begin(), facts.end(), found.begin(), found.end()))
+            if (found.size() < facts.size() && std::includes(facts.begin(), facts.end(), found.begin(), found.end()))
                 result.push_back(entry->second);
         }
     }
@@ -141,8 +139,7 @@ RelaxedTask::RelaxedTask(const Task &task)
         const int op = static_cast<int>(operators_.size());
         if (draft.preconditions.size() > std::numeric_limits<std::uint16_t>::max())
             throw Unsupported("the delete relaxation takes up to 65535 preconditions, and operator (" +
-                              task.operator_name(draft.parent) + ") has " +
-                              std::to_string(draft.preconditions.size()));
+                              task.operator_name(draft.parent) + ") has " + std::to_string(draft.preconditions.size()));
         operators_.push_back({static_cast<std::int32_t>(preconditions_.size()),
                               static_cast<std::int32_t>(effects_.size()), draft.cost, draft.parent});
         preconditions_.insert(preconditions_.end(), draft.preconditions.begin(), draft.preconditions.end());
@@ -152,8 +149,8 @@ RelaxedTask::RelaxedTask(const Task &task)
         has_zero_cost_ |= draft.cost == 0;
         for (const std::int32_t fact : draft.preconditions) ++triggered_offsets_[fact + 2];
     }
-    operators_.push_back({static_cast<std::int32_t>(preconditions_.size()),
-                          static_cast<std::int32_t>(effects_.size()), 0, NO_OPERATOR});
+    operators_.push_back(
+        {static_cast<std::int32_t>(preconditions_.size()), static_cast<std::int32_t>(effects_.size()), 0, NO_OPERATOR});
 
     // Offsets shifted by one serve as insertion points and end up in place.
     for (std::size_t f = 2; f < triggered_offsets_.size(); ++f) triggered_offsets_[f] += triggered_offsets_[f - 1];
@@ -165,8 +162,8 @@ RelaxedTask::RelaxedTask(const Task &task)
 
 std::size_t RelaxedTask::bytes() const {
     return sizeof(*this) + operators_.capacity() * sizeof(Operator) +
-           (fact_offsets_.capacity() + preconditions_.capacity() + effects_.capacity() +
-            triggered_offsets_.capacity() + triggered_.capacity() + without_preconditions_.capacity()) *
+           (fact_offsets_.capacity() + preconditions_.capacity() + effects_.capacity() + triggered_offsets_.capacity() +
+            triggered_.capacity() + without_preconditions_.capacity()) *
                sizeof(std::int32_t) +
            precondition_counts_.capacity() * sizeof(std::uint16_t);
 }

@@ -34,12 +34,14 @@ std::uint32_t Distance::constant(bool holds) {
 std::uint32_t Distance::combine(Kind kind, std::uint32_t a, std::uint32_t b) {
     Node node{kind};
     for (std::uint32_t child : {a, b})
-        if (nodes_[child].kind == kind) node.children.insert(node.children.end(), nodes_[child].children.begin(), nodes_[child].children.end());
+        if (nodes_[child].kind == kind)
+            node.children.insert(node.children.end(), nodes_[child].children.begin(), nodes_[child].children.end());
         else node.children.push_back(child);
     return add(std::move(node));
 }
 
-std::uint32_t Distance::normalise(const Expressions &expressions, Programs &programs, ExprId e, bool positive, Scale scale) {
+std::uint32_t Distance::normalise(const Expressions &expressions, Programs &programs, ExprId e, bool positive,
+                                  Scale scale) {
     if (const auto found = done_.find({e, positive}); found != done_.end()) return found->second;
     const Expressions::Node node = expressions[e];
     const auto visit = [&](int argument, bool sign) {
@@ -48,7 +50,8 @@ std::uint32_t Distance::normalise(const Expressions &expressions, Programs &prog
     const auto both = [&](std::uint32_t a, std::uint32_t b) { return combine(Kind::sum, a, b); };
     const auto either = [&](std::uint32_t a, std::uint32_t b) { return combine(Kind::least, a, b); };
     std::uint32_t result;
-    const bool on_booleans = (node.op == Op::equal || node.op == Op::not_equal) && expressions[node.arguments[0]].type == Type::boolean;
+    const bool on_booleans =
+        (node.op == Op::equal || node.op == Op::not_equal) && expressions[node.arguments[0]].type == Type::boolean;
     if (node.op == Op::constant) {
         result = constant((node.word != 0) == positive);
     } else if (node.op == Op::negation) {
@@ -145,9 +148,7 @@ double Distance::operator()(const Programs &programs, Word *registers, std::vect
                 value = INFINITY_;
                 for (std::uint32_t child : node.children) value = std::min(value, values[child]);
                 break;
-            default:
-                try {
-                    value = atom_value(node, programs, registers);
+            default: try { value = atom_value(node, programs, registers);
                 } catch (const Fault &) {
                     value = 1;
                 }

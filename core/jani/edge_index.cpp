@@ -25,12 +25,15 @@ std::vector<Key> equalities(const Expressions &expressions, const std::vector<Ex
     const auto add = [&](ExprId variable, Word value) {
         const auto slot = static_cast<SlotId>(expressions[variable].word);
         const Range &range = expressions.slots()[slot].range;
-        if (value >= range.low && value <= range.high && key_on(result, slot) == nullptr) result.push_back({slot, value});
+        if (value >= range.low && value <= range.high && key_on(result, slot) == nullptr)
+            result.push_back({slot, value});
     };
     for (ExprId e : conjuncts) {
         const Expressions::Node &node = expressions[e];
         if (!node.total) break;
-        const auto is_variable = [&](ExprId x) { return x != NO_EXPRESSION && expressions[x].op == Op::variable && expressions[x].type != Type::real; };
+        const auto is_variable = [&](ExprId x) {
+            return x != NO_EXPRESSION && expressions[x].op == Op::variable && expressions[x].type != Type::real;
+        };
         const ExprId a = node.arguments[0], b = node.arguments[1];
         if (is_variable(e)) add(e, 1);
         else if (node.op == Op::negation && is_variable(a)) add(a, 0);
@@ -56,7 +59,8 @@ std::uint32_t EdgeIndex::leaf(const std::vector<std::uint32_t> &edges) {
 std::uint32_t EdgeIndex::build(const Expressions &expressions, const std::vector<std::vector<Key>> &keys,
                                const std::vector<std::uint32_t> &edges, std::vector<SlotId> &used) {
     const std::size_t budget = 64 * keys.size() + 4096;
-    if (edges.size() <= SMALL || used.size() >= MAX_DEPTH || entries_.size() + children_.size() > budget) return leaf(edges);
+    if (edges.size() <= SMALL || used.size() >= MAX_DEPTH || entries_.size() + children_.size() > budget)
+        return leaf(edges);
     // For each slot: how many of the edges ask for which of its values.
     std::map<SlotId, std::map<Word, std::size_t>> asked;
     for (std::uint32_t edge : edges)
@@ -69,7 +73,8 @@ std::uint32_t EdgeIndex::build(const Expressions &expressions, const std::vector
         if (size >= MAX_VALUES || std::find(used.begin(), used.end(), slot) != used.end()) continue;
         std::size_t with = 0;
         for (const auto &[value, count] : values) with += count;
-        const double left = static_cast<double>(edges.size() - with) + static_cast<double>(with) / static_cast<double>(size + 1);
+        const double left =
+            static_cast<double>(edges.size() - with) + static_cast<double>(with) / static_cast<double>(size + 1);
         if (left < best_left) {
             best_left = left;
             best = slot;

@@ -29,7 +29,8 @@ class EdgeIndex {
     std::span<const std::uint32_t> candidates(const Word *values) const {
         const Node *node = &nodes_[0];
         while (node->slot != LEAF) {
-            const std::uint64_t offset = static_cast<std::uint64_t>(values[node->slot]) - static_cast<std::uint64_t>(node->low);
+            const std::uint64_t offset =
+                static_cast<std::uint64_t>(values[node->slot]) - static_cast<std::uint64_t>(node->low);
             node = &nodes_[children_[node->begin + offset]];
         }
         return {entries_.data() + node->begin, node->count};

@@ -12,8 +12,12 @@ constexpr std::size_t BLOCK_WORDS = 1 << 16;
 }
 
 Engine::Engine(std::shared_ptr<const Task> task, std::size_t cache_bytes)
-    : task_(std::move(task)), model_(*task_->model), registry_(model_.layout().words()), registers_(model_.programs().registers()),
-      packed_(model_.layout().words()), cache_bytes_(cache_bytes) {}
+    : task_(std::move(task)),
+      model_(*task_->model),
+      registry_(model_.layout().words()),
+      registers_(model_.programs().registers()),
+      packed_(model_.layout().words()),
+      cache_bytes_(cache_bytes) {}
 
 StateId Engine::intern(const Word *values) {
     if (const auto objection = model_.objection(values)) throw ModelError(*objection, "", "a state of the model");
@@ -43,7 +47,8 @@ void Engine::guarded(StateId id, Work &&work) {
         throw ModelError(std::string(fault.what) + ", in the state " + text(id), model_.where(where_));
     } catch (ModelError &error) {
         loaded_ = NO_STATE;
-        throw ModelError(std::string(error.what()) + ", in the state " + text(id), error.where, error.expected, error.hint, error.unsupported);
+        throw ModelError(std::string(error.what()) + ", in the state " + text(id), error.where, error.expected,
+                         error.hint, error.unsupported);
     }
 }
 
@@ -59,7 +64,9 @@ void Engine::load(StateId id) {
         Word word = model_.programs().run(value.value, registers_.data());
         const Slot &slot = model_.expressions().slots()[value.slot];
         if (slot.type == Type::real) word = stored_real(as_real(word));
-        if (!slot.contains(word)) throw ModelError(slot.name + " = " + jani::text(slot.type, word) + " is outside its bounds", model_.where(where_), "a value within bounds");
+        if (!slot.contains(word))
+            throw ModelError(slot.name + " = " + jani::text(slot.type, word) + " is outside its bounds",
+                             model_.where(where_), "a value within bounds");
         registers_[value.slot] = word;
     }
 }
@@ -104,7 +111,8 @@ void Engine::refuse_silent() {
     for (const Vector &vector : model_.refused())
         if (enabled(vector)) {
             throw ModelError("a silent edge is enabled", model_.where(where_), "labelled edges only",
-                             "silent edges can be offered to the policy as a label of their own (silent=\"as_action\")", true);
+                             "silent edges can be offered to the policy as a label of their own (silent=\"as_action\")",
+                             true);
         }
 }
 
@@ -129,7 +137,8 @@ namespace {
 Expansion view(const std::uint32_t *stored) {
     const std::uint32_t labels = stored[0], outcomes = stored[1];
     const std::uint32_t *at = stored + 2;
-    return {{reinterpret_cast<const LabelId *>(at), labels}, {at + labels, labels + 1}, {at + 2 * labels + 1, outcomes}};
+    return {
+        {reinterpret_cast<const LabelId *>(at), labels}, {at + labels, labels + 1}, {at + 2 * labels + 1, outcomes}};
 }
 }  // namespace
 
@@ -147,7 +156,8 @@ Expansion Engine::expand(StateId id) {
 }
 
 std::span<const LabelId> Engine::applicable(StateId id) {
-    if (is_kept(id) || model_.out_of_bounds() == OutOfBounds::disable || (known(id) & (UNSAFE | GOAL)) != 0) return expand(id).labels;
+    if (is_kept(id) || model_.out_of_bounds() == OutOfBounds::disable || (known(id) & (UNSAFE | GOAL)) != 0)
+        return expand(id).labels;
     labels_.clear();
     guarded(id, [&] {
         load(id);
@@ -202,7 +212,8 @@ std::span<const double> Engine::probabilities(StateId id, LabelId label) {
 
 Expansion Engine::keep(StateId id) {
     const std::size_t words = 3 + 2 * labels_.size() + outcomes_.size();
-    const std::size_t room = block_used_ + words <= block_size_ ? 0 : std::max(words, BLOCK_WORDS) * sizeof(std::uint32_t);
+    const std::size_t room =
+        block_used_ + words <= block_size_ ? 0 : std::max(words, BLOCK_WORDS) * sizeof(std::uint32_t);
     if (cache_used_ + room + (id >= kept_.size() ? sizeof(kept_[0]) * registry_.size() : 0) > cache_bytes_)
         return {labels_, offsets_, outcomes_};
     if (room > 0) {
@@ -244,7 +255,8 @@ std::optional<std::vector<StateId>> Engine::all_initial(std::uint64_t max_steps,
     const auto packed = initial().enumerate(max_steps, go_on);
     if (!packed) return std::nullopt;
     std::vector<StateId> result;
-    for (std::size_t i = 0; i < packed->size(); i += packed_.size()) result.push_back(registry_.insert(packed->data() + i).first);
+    for (std::size_t i = 0; i < packed->size(); i += packed_.size())
+        result.push_back(registry_.insert(packed->data() + i).first);
     return result;
 }
 

@@ -18,7 +18,9 @@ struct Expansion {
     std::span<const std::uint32_t> offsets;  // one more than labels
     std::span<const StateId> outcomes;
 
-    std::span<const StateId> of(std::size_t i) const { return outcomes.subspan(offsets[i], offsets[i + 1] - offsets[i]); }
+    std::span<const StateId> of(std::size_t i) const {
+        return outcomes.subspan(offsets[i], offsets[i + 1] - offsets[i]);
+    }
 };
 
 // Runs a task. States are interned to dense ids, and what was computed of a state is kept under its id.

@@ -51,17 +51,39 @@ bool Programs::execute(std::uint32_t begin, Word *registers) const {
                 break;
             // A jump lands before the loop's step.
             case Code::jump: at = code_.data() + at->target - 1; break;
-            case Code::jump_if_false: if (r(at->a) == 0) at = code_.data() + at->target - 1; break;
-            case Code::jump_if_true: if (r(at->a) != 0) at = code_.data() + at->target - 1; break;
-            case Code::require: if (r(at->a) == 0) return false; break;
-            case Code::require_equal_i: if (r(at->a) != r(at->b)) return false; break;
-            case Code::require_not_equal_i: if (r(at->a) == r(at->b)) return false; break;
-            case Code::require_less_i: if (r(at->a) >= r(at->b)) return false; break;
-            case Code::require_less_equal_i: if (r(at->a) > r(at->b)) return false; break;
-            case Code::require_equal_r: if (real(at->a) != real(at->b)) return false; break;
-            case Code::require_not_equal_r: if (real(at->a) == real(at->b)) return false; break;
-            case Code::require_less_r: if (real(at->a) >= real(at->b)) return false; break;
-            case Code::require_less_equal_r: if (real(at->a) > real(at->b)) return false; break;
+            case Code::jump_if_false:
+                if (r(at->a) == 0) at = code_.data() + at->target - 1;
+                break;
+            case Code::jump_if_true:
+                if (r(at->a) != 0) at = code_.data() + at->target - 1;
+                break;
+            case Code::require:
+                if (r(at->a) == 0) return false;
+                break;
+            case Code::require_equal_i:
+                if (r(at->a) != r(at->b)) return false;
+                break;
+            case Code::require_not_equal_i:
+                if (r(at->a) == r(at->b)) return false;
+                break;
+            case Code::require_less_i:
+                if (r(at->a) >= r(at->b)) return false;
+                break;
+            case Code::require_less_equal_i:
+                if (r(at->a) > r(at->b)) return false;
+                break;
+            case Code::require_equal_r:
+                if (real(at->a) != real(at->b)) return false;
+                break;
+            case Code::require_not_equal_r:
+                if (real(at->a) == real(at->b)) return false;
+                break;
+            case Code::require_less_r:
+                if (real(at->a) >= real(at->b)) return false;
+                break;
+            case Code::require_less_equal_r:
+                if (real(at->a) > real(at->b)) return false;
+                break;
             case Code::halt: return true;
         }
     }

@@ -18,10 +18,10 @@ struct Spelling {
 
 // In the order of Op; an arity of zero cannot be written by name.
 constexpr Spelling SPELLINGS[] = {
-    {"constant", 0}, {"variable", 0}, {"aa", 0}, {"index", 0}, {"∧", 2}, {"∨", 2}, {"¬", 1}, {"=", 2}, {"≠", 2}, {"<", 2}, {"≤", 2},
-    {"+", 2}, {"-", 2}, {"*", 2}, {"/", 2}, {"%", 2}, {"min", 2}, {"max", 2}, {"floor", 1}, {"ceil", 1}, {"abs", 1},
-    {"sgn", 1}, {"trc", 1}, {"pow", 2}, {"log", 2}, {"sin", 1}, {"cos", 1}, {"ite", 3}, {"to real", 0}, {">", 2},
-    {"≥", 2}, {"⇒", 2}};
+    {"constant", 0}, {"variable", 0}, {"aa", 0},    {"index", 0}, {"∧", 2},       {"∨", 2},   {"¬", 1},   {"=", 2},
+    {"≠", 2},        {"<", 2},        {"≤", 2},     {"+", 2},     {"-", 2},       {"*", 2},   {"/", 2},   {"%", 2},
+    {"min", 2},      {"max", 2},      {"floor", 1}, {"ceil", 1},  {"abs", 1},     {"sgn", 1}, {"trc", 1}, {"pow", 2},
+    {"log", 2},      {"sin", 1},      {"cos", 1},   {"ite", 3},   {"to real", 0}, {">", 2},   {"≥", 2},   {"⇒", 2}};
 
 }  // namespace
 
@@ -102,12 +102,14 @@ ExprId Expressions::element(SlotId first, std::int64_t length, ExprId given) {
 
 void Expressions::require(Op op, ExprId e, bool numeric, const char *expected) const {
     if ((nodes_[e].type != Type::boolean) != numeric)
-        throw ModelError(std::string("an operand of ") + symbol(op) + " is of type " + name(nodes_[e].type), "", expected);
+        throw ModelError(std::string("an operand of ") + symbol(op) + " is of type " + name(nodes_[e].type), "",
+                         expected);
 }
 
 ExprId Expressions::convert(ExprId e, Type type) {
     if (nodes_[e].type == type) return e;
-    if (nodes_[e].type == Type::integer && type == Type::real) return build(Op::to_real, Type::real, {e, NO_EXPRESSION, NO_EXPRESSION});
+    if (nodes_[e].type == Type::integer && type == Type::real)
+        return build(Op::to_real, Type::real, {e, NO_EXPRESSION, NO_EXPRESSION});
     throw ModelError(std::string("this is of type ") + name(nodes_[e].type), "", std::string("type ") + name(type));
 }
 
@@ -119,8 +121,10 @@ ExprId Expressions::negate(ExprId e) {
         case Op::negation: return node.arguments[0];
         case Op::equal: return build(Op::not_equal, Type::boolean, node.arguments);
         case Op::not_equal: return build(Op::equal, Type::boolean, node.arguments);
-        case Op::less: return build(Op::less_equal, Type::boolean, {node.arguments[1], node.arguments[0], NO_EXPRESSION});
-        case Op::less_equal: return build(Op::less, Type::boolean, {node.arguments[1], node.arguments[0], NO_EXPRESSION});
+        case Op::less:
+            return build(Op::less_equal, Type::boolean, {node.arguments[1], node.arguments[0], NO_EXPRESSION});
+        case Op::less_equal:
+            return build(Op::less, Type::boolean, {node.arguments[1], node.arguments[0], NO_EXPRESSION});
         default: return build(Op::negation, Type::boolean, {e, NO_EXPRESSION, NO_EXPRESSION});
     }
 }
@@ -155,7 +159,8 @@ ExprId Expressions::apply(Op op, std::span<const ExprId> arguments) {
             ExprId c = argument(2);
             if ((nodes_[b].type == Type::boolean) != (nodes_[c].type == Type::boolean))
                 throw ModelError(std::string("the branches of ite are of type ") + name(nodes_[b].type) + " and " +
-                                     name(nodes_[c].type), "", "two branches of one type");
+                                     name(nodes_[c].type),
+                                 "", "two branches of one type");
             const Type type = std::max(nodes_[b].type, nodes_[c].type);
             b = convert(b, type);
             c = convert(c, type);

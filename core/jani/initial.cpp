@@ -29,8 +29,12 @@ std::uint64_t InitialStates::Domain::size() const {
 }
 
 InitialStates::InitialStates(std::shared_ptr<const Task> task)
-    : task_(std::move(task)), model_(*task_->model), expressions_(model_.expressions()), width_(model_.slots().size()),
-      words_(static_cast<std::size_t>(model_.layout().words())), registers_(model_.programs().registers()) {
+    : task_(std::move(task)),
+      model_(*task_->model),
+      expressions_(model_.expressions()),
+      width_(model_.slots().size()),
+      words_(static_cast<std::size_t>(model_.layout().words())),
+      registers_(model_.programs().registers()) {
     if (const auto *list = std::get_if<std::vector<std::vector<Word>>>(&task_->start)) {
         for (const std::vector<Word> &state : *list) keep(state.data(), states_);
         empty_ = list->empty();
@@ -47,12 +51,14 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     shrink_domains();
     for (SlotId slot = 0; slot < width_ && !empty_; ++slot) {
         const Domain &domain = domains_[slot];
-        const bool endless = domain.type == Type::real
-                                 ? !(domain.real_high - domain.real_low < ENDLESS_REAL)
-                                 : static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(domain.low) >= ENDLESS;
+        const bool endless =
+            domain.type == Type::real
+                ? !(domain.real_high - domain.real_low < ENDLESS_REAL)
+                : static_cast<std::uint64_t>(domain.high) - static_cast<std::uint64_t>(domain.low) >= ENDLESS;
         if (endless && !domain.listed)
-            throw ModelError("the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value", task_->start_where,
-                             "an initial value, bounds, or a start condition that bounds it");
+            throw ModelError(
+                "the variable " + model_.slots()[slot].name + " has no bounds, and nothing fixes its initial value",
+                task_->start_where, "an initial value, bounds, or a start condition that bounds it");
     }
     collect_linear();
     method_ = Method::enumerated;
@@ -78,7 +84,8 @@ void InitialStates::keep(const Word *values, std::vector<std::uint64_t> &states)
 }
 
 bool InitialStates::infinite() const {
-    return std::any_of(domains_.begin(), domains_.end(), [](const Domain &domain) { return domain.size() == 0 && !domain.listed; });
+    return std::any_of(domains_.begin(), domains_.end(),
+                       [](const Domain &domain) { return domain.size() == 0 && !domain.listed; });
 }
 
 bool InitialStates::holds(std::size_t conjunct) {
@@ -86,7 +93,9 @@ bool InitialStates::holds(std::size_t conjunct) {
     try {
         return model_.programs().holds(test.condition, registers_.data());
     } catch (const Fault &fault) {
-        throw ModelError(std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()), task_->start_where);
+        throw ModelError(
+            std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()),
+            task_->start_where);
     }
 }
 
@@ -128,7 +137,9 @@ bool InitialStates::shrink_by_bounds(std::size_t conjunct, SlotId slot) {
     if (node.op != Op::equal && node.op != Op::less && node.op != Op::less_equal) return false;
     Domain &domain = domains_[slot];
     const ExprId left = node.arguments[0], right = node.arguments[1];
-    const auto plain = [&](ExprId a, ExprId b) { return expressions_[a].op == Op::variable && expressions_.is_constant(b); };
+    const auto plain = [&](ExprId a, ExprId b) {
+        return expressions_[a].op == Op::variable && expressions_.is_constant(b);
+    };
     if (node.op == Op::equal && domain.type != Type::real && (plain(left, right) || plain(right, left))) {
         const Word value = expressions_[plain(left, right) ? right : left].word;
         empty_ = empty_ || value < domain.low || value > domain.high;
@@ -186,7 +197,8 @@ std::optional<std::uint64_t> InitialStates::count() const {
     if (equation_)
         for (const auto &[slot, weight] : form_.terms) counted.insert(slot);
     for (SlotId slot = 0; slot < width_; ++slot)
-        if (!counted.contains(slot) && __builtin_mul_overflow(total, Wide{domains_[slot].size()}, &total)) return std::nullopt;
+        if (!counted.contains(slot) && __builtin_mul_overflow(total, Wide{domains_[slot].size()}, &total))
+            return std::nullopt;
     if (total > std::numeric_limits<std::uint64_t>::max()) return std::nullopt;
     return static_cast<std::uint64_t>(total);
 }
@@ -199,21 +211,24 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
     }
     for (std::uint64_t attempt = 0; attempt < tries; ++attempt) {
         propose(random);
-        const bool accepted = std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return (equation_ && i == *equation_) || holds(i); });
+        const bool accepted = std::all_of(rest_.begin(), rest_.end(),
+                                          [&](std::size_t i) { return (equation_ && i == *equation_) || holds(i); });
         if (accepted) {
             std::copy_n(registers_.data(), width_, values);
             return;
         }
         if (method_ == Method::counted) break;  // cannot be: everything proposed is a solution
     }
-    throw ModelError("no start state was found in " + std::to_string(tries) + " tries", task_->start_where, "a start condition that is easier to satisfy",
-                     "list the start states instead (states-values)");
+    throw ModelError("no start state was found in " + std::to_string(tries) + " tries", task_->start_where,
+                     "a start condition that is easier to satisfy", "list the start states instead (states-values)");
 }
 
 void InitialStates::propose(CounterRandom &random) {
     if (equation_) propose_equation(random);
     for (SlotId slot = 0; slot < width_; ++slot) {
-        if (equation_ && std::any_of(form_.terms.begin(), form_.terms.end(), [&](const auto &term) { return term.first == slot; })) continue;
+        if (equation_ &&
+            std::any_of(form_.terms.begin(), form_.terms.end(), [&](const auto &term) { return term.first == slot; }))
+            continue;
         const Domain &domain = domains_[slot];
         if (domain.type == Type::real) {
             const double value = domain.real_low + (domain.real_high - domain.real_low) * random.real();
@@ -240,14 +255,16 @@ bool InitialStates::prepare_counting(const LinearConjunct &equation) {
             low = std::min(low, value);
             high = std::max(high, value);
         }
-        if (__builtin_add_overflow(low, lowest.back(), &low) || __builtin_add_overflow(high, highest.back(), &high)) return false;
+        if (__builtin_add_overflow(low, lowest.back(), &low) || __builtin_add_overflow(high, highest.back(), &high))
+            return false;
         lowest.push_back(low);
         highest.push_back(high);
         entries += static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low) + 1;
         if (entries > MAX_SUMS) return false;
     }
     std::vector<std::vector<Wide>> ways(terms.size() + 1);
-    for (std::size_t k = 0; k <= terms.size(); ++k) ways[k].assign(static_cast<std::size_t>(highest[k] - lowest[k] + 1), 0);
+    for (std::size_t k = 0; k <= terms.size(); ++k)
+        ways[k].assign(static_cast<std::size_t>(highest[k] - lowest[k] + 1), 0);
     Word wanted;
     if (__builtin_sub_overflow(Word{0}, equation.form.constant, &wanted)) return false;
     if (wanted < lowest.back() || wanted > highest.back()) {
@@ -260,7 +277,9 @@ bool InitialStates::prepare_counting(const LinearConjunct &equation) {
         for (std::uint64_t i = 0; i < domains_[slot].size(); ++i) {
             const Word step = domains_[slot].at(i) * weight + lowest[k] - lowest[k + 1];
             for (std::size_t sum = 0; sum < ways[k].size(); ++sum)
-                if (__builtin_add_overflow(ways[k][sum], ways[k + 1][sum + static_cast<std::size_t>(step)], &ways[k][sum])) return false;
+                if (__builtin_add_overflow(ways[k][sum], ways[k + 1][sum + static_cast<std::size_t>(step)],
+                                           &ways[k][sum]))
+                    return false;
         }
     }
     form_ = equation.form;

@@ -36,7 +36,8 @@ class InitialStates {
 
     // All of them, each once, packed one after the other. Throws a ModelError if there are infinitely many; nothing if it takes
     // more steps than allowed, or if `go_on`, which is asked now and then, says no.
-    std::optional<std::vector<std::uint64_t>> enumerate(std::uint64_t max_steps, const std::function<bool()> &go_on = {});
+    std::optional<std::vector<std::uint64_t>> enumerate(std::uint64_t max_steps,
+                                                        const std::function<bool()> &go_on = {});
 
    private:
     __extension__ using Wide = unsigned __int128;

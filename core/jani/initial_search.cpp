@@ -14,7 +14,8 @@ __extension__ using Signed = __int128;
 constexpr std::uint64_t ASK_EVERY = 1 << 12;
 
 // Slots in the order in which they get values: next is the one that completes most conjuncts, and of these one with a small domain.
-std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports, const std::vector<std::uint64_t> &sizes) {
+std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports,
+                                 const std::vector<std::uint64_t> &sizes) {
     std::vector<SlotId> order;
     std::vector<bool> taken(sizes.size(), false);
     std::vector<std::size_t> missing;
@@ -50,21 +51,26 @@ std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &support
 
 }  // namespace
 
-std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t max_steps, const std::function<bool()> &go_on) {
+std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t max_steps,
+                                                                   const std::function<bool()> &go_on) {
     if (empty_) return std::vector<std::uint64_t>();
     if (method_ == Method::enumerated) return states_;
     if (method_ == Method::listed) {
         std::vector<std::uint64_t> result;
         StateRegistry seen(static_cast<int>(words_));
         for (std::size_t i = 0; i < states_.size(); i += words_)
-            if (seen.insert(states_.data() + i).second) result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
+            if (seen.insert(states_.data() + i).second)
+                result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
         return result;
     }
-    if (infinite()) throw ModelError("there are too many start states to list: a real variable is free", task_->start_where, "a finite set of start states");
+    if (infinite())
+        throw ModelError("there are too many start states to list: a real variable is free", task_->start_where,
+                         "a finite set of start states");
     return search(max_steps, go_on);
 }
 
-std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t max_steps, const std::function<bool()> &go_on) {
+std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t max_steps,
+                                                                const std::function<bool()> &go_on) {
     std::vector<std::vector<SlotId>> supports;
     for (std::size_t i : rest_) supports.push_back(task_->start_tests[i].support);
     std::vector<std::uint64_t> sizes;
@@ -99,13 +105,14 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
     };
     std::vector<Bound> bounds;
     for (const LinearConjunct &conjunct : linear_) {
-        Bound bound{conjunct.op, std::vector<Word>(width_, 0), std::vector<Signed>(width_ + 1, 0), std::vector<Signed>(width_ + 1, 0),
-                    std::vector<Signed>(width_ + 1, conjunct.form.constant)};
+        Bound bound{conjunct.op, std::vector<Word>(width_, 0), std::vector<Signed>(width_ + 1, 0),
+                    std::vector<Signed>(width_ + 1, 0), std::vector<Signed>(width_ + 1, conjunct.form.constant)};
         for (const auto &[slot, weight] : conjunct.form.terms) bound.weight[position[slot]] = weight;
         for (std::size_t p = width_; p-- > 0;) {
             const Domain &domain = domains_[order[p]];
             const Word low = domain.listed ? *std::min_element(domain.values.begin(), domain.values.end()) : domain.low;
-            const Word high = domain.listed ? *std::max_element(domain.values.begin(), domain.values.end()) : domain.high;
+            const Word high =
+                domain.listed ? *std::max_element(domain.values.begin(), domain.values.end()) : domain.high;
             const Signed weight = bound.weight[p];
             bound.least[p] = bound.least[p + 1] + (weight == 0 ? 0 : std::min(weight * low, weight * high));
             bound.most[p] = bound.most[p + 1] + (weight == 0 ? 0 : std::max(weight * low, weight * high));
@@ -115,7 +122,8 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
 
     std::vector<std::uint64_t> found;
     if (width_ == 0) {  // one state, without values
-        if (std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return holds(i); })) keep(registers_.data(), found);
+        if (std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return holds(i); }))
+            keep(registers_.data(), found);
         return found;
     }
     std::vector<std::uint64_t> next(width_, 0);
@@ -137,7 +145,8 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
             const Signed least = bound.sum[p + 1] + bound.least[p + 1], most = bound.sum[p + 1] + bound.most[p + 1];
             feasible = feasible && least <= 0 && (bound.op == Op::less_equal || most >= 0);
         }
-        if (!feasible || !std::all_of(tests[p].begin(), tests[p].end(), [&](std::size_t i) { return holds(i); })) continue;
+        if (!feasible || !std::all_of(tests[p].begin(), tests[p].end(), [&](std::size_t i) { return holds(i); }))
+            continue;
         if (p + 1 == width_) keep(registers_.data(), found);
         else ++p;
     }

@@ -27,7 +27,8 @@ Layout::Layout(std::span<const Slot> slots) : fields_(slots.size()) {
         // A slot of one value has no bits, and its shift must stay below the width of a word.
         field.shift = bits == 0 ? 0 : static_cast<std::uint32_t>(used[word]);
         field.mask = bits == WORD_BITS ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-        field.bias = slots[slot].type == Type::real || bits == WORD_BITS ? 0 : static_cast<std::uint64_t>(slots[slot].range.low);
+        field.bias =
+            slots[slot].type == Type::real || bits == WORD_BITS ? 0 : static_cast<std::uint64_t>(slots[slot].range.low);
         used[word] += bits;
     }
     words_ = std::max<int>(1, static_cast<int>(used.size()));

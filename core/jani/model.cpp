@@ -20,15 +20,21 @@ std::vector<Slot> state_slots(const Expressions &expressions) {
 
 void check_probability_sum(double sum, const std::string &where) {
     if (!(std::abs(sum - 1) <= PROBABILITY_TOLERANCE))
-        throw ModelError("the probabilities of the destinations sum to " + text(Type::real, from_real(sum)), where, "a sum of 1");
+        throw ModelError("the probabilities of the destinations sum to " + text(Type::real, from_real(sum)), where,
+                         "a sum of 1");
 }
 
 Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> labels,
              std::vector<std::vector<EdgeSource>> groups, std::vector<Vector> vectors,
              std::vector<TransientSource> transients, const std::vector<TransientValueSource> &transient_values,
              OutOfBounds out_of_bounds, Silent silent)
-    : expressions_(std::move(expressions)), slots_(state_slots(*expressions_)), layout_(slots_), programs_(*expressions_),
-      labels_(std::move(labels)), transients_(std::move(transients)), out_of_bounds_(out_of_bounds) {
+    : expressions_(std::move(expressions)),
+      slots_(state_slots(*expressions_)),
+      layout_(slots_),
+      programs_(*expressions_),
+      labels_(std::move(labels)),
+      transients_(std::move(transients)),
+      out_of_bounds_(out_of_bounds) {
     for (const TransientValueSource &source : transient_values)
         transient_values_.push_back({source.location, source.slot, programs_.value(source.value), place(source.where)});
     for (const std::vector<EdgeSource> &sources : groups) {
@@ -45,7 +51,8 @@ Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> 
         group.index = EdgeIndex(*expressions_, keys);
         groups_.push_back(std::move(group));
     }
-    const bool has_silent = std::any_of(vectors.begin(), vectors.end(), [](const Vector &v) { return v.label == SILENT; });
+    const bool has_silent =
+        std::any_of(vectors.begin(), vectors.end(), [](const Vector &v) { return v.label == SILENT; });
     LabelId silent_label = SILENT;
     if (has_silent && silent == Silent::as_action) {
         const auto found = std::find(labels_.begin(), labels_.end(), "τ");
@@ -55,7 +62,9 @@ Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> 
     vectors_.resize(labels_.size());
     for (Vector &vector : vectors) {
         // A vector with a group without edges can never fire.
-        if (std::any_of(vector.groups.begin(), vector.groups.end(), [&](std::uint32_t g) { return groups_[g].edges.empty(); })) continue;
+        if (std::any_of(vector.groups.begin(), vector.groups.end(),
+                        [&](std::uint32_t g) { return groups_[g].edges.empty(); }))
+            continue;
         const LabelId label = vector.label == SILENT ? silent_label : vector.label;
         (label == SILENT ? refused_ : vectors_[label]).push_back(std::move(vector));
     }
@@ -76,12 +85,14 @@ Edge Model::compile(const EdgeSource &source) {
         }
         const double probability = as_real((*expressions_)[destination.probability].word);
         if (probability < 0)
-            throw ModelError("the probability is negative: " + text(Type::real, from_real(probability)), destination.where, "a probability");
+            throw ModelError("the probability is negative: " + text(Type::real, from_real(probability)),
+                             destination.where, "a probability");
         sum += probability;
     }
     if (edge.certain) check_probability_sum(sum, source.where);
     for (const DestinationSource &destination : source.destinations)
-        if (!expressions_->is_constant(destination.probability) || as_real((*expressions_)[destination.probability].word) > 0)
+        if (!expressions_->is_constant(destination.probability) ||
+            as_real((*expressions_)[destination.probability].word) > 0)
             edge.destinations.push_back(compile(destination));
     return edge;
 }
@@ -96,7 +107,8 @@ Destination Model::compile(const DestinationSource &source) {
                                 : slot.range.low <= range.low && range.high <= slot.range.high;
         result.assignments.push_back({assignment.slot, static_cast<std::uint32_t>(assignment.length),
                                       assignment.index == NO_EXPRESSION ? Program{} : programs_.value(assignment.index),
-                                      programs_.value(assignment.value), assignment.level, !inside, place(assignment.where)});
+                                      programs_.value(assignment.value), assignment.level, !inside,
+                                      place(assignment.where)});
         if (assignment.length > 0 || slot.transient) result.simple = false;
     }
     std::stable_sort(result.assignments.begin(), result.assignments.end(),
@@ -117,7 +129,8 @@ std::string Model::state_text(const Word *values) const {
 
 std::optional<std::string> Model::objection(const Word *values) const {
     for (SlotId i = 0; i < slots_.size(); ++i)
-        if (!slots_[i].contains(values[i])) return slots_[i].name + " = " + text(slots_[i].type, values[i]) + " is outside its bounds";
+        if (!slots_[i].contains(values[i]))
+            return slots_[i].name + " = " + text(slots_[i].type, values[i]) + " is outside its bounds";
     return std::nullopt;
 }
 

@@ -100,9 +100,10 @@ struct Vector {
 // A compiled model. It never changes; engines that run it share it.
 class Model {
    public:
-    Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> labels, std::vector<std::vector<EdgeSource>> groups,
-          std::vector<Vector> vectors, std::vector<TransientSource> transients,
-          const std::vector<TransientValueSource> &transient_values, OutOfBounds out_of_bounds, Silent silent);
+    Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> labels,
+          std::vector<std::vector<EdgeSource>> groups, std::vector<Vector> vectors,
+          std::vector<TransientSource> transients, const std::vector<TransientValueSource> &transient_values,
+          OutOfBounds out_of_bounds, Silent silent);
     Model(const Model &) = delete;
     Model &operator=(const Model &) = delete;
 

@@ -50,7 +50,8 @@ Code requirement(Op op, Type type) {
 
 }  // namespace
 
-Programs::Programs(const Expressions &expressions) : expressions_(expressions), registers_(expressions.slots().size(), 0) {}
+Programs::Programs(const Expressions &expressions)
+    : expressions_(expressions), registers_(expressions.slots().size(), 0) {}
 
 void Programs::emit(Code code, Register target, Register a, Register b) {
     if (code_.size() >= MAX_CODE)
@@ -106,8 +107,12 @@ void Programs::compile_to(ExprId e, Register target, std::size_t depth) {
             code_[to_end].target = here();
             return;
         }
-        case Op::element: emit(Code::element, target, compile(node.arguments[0], depth), static_cast<Register>(node.word)); return;
-        case Op::within: emit(Code::within, target, compile(node.arguments[0], depth), static_cast<Register>(node.length)); return;
+        case Op::element:
+            emit(Code::element, target, compile(node.arguments[0], depth), static_cast<Register>(node.word));
+            return;
+        case Op::within:
+            emit(Code::within, target, compile(node.arguments[0], depth), static_cast<Register>(node.length));
+            return;
         default: {
             const Register a = compile(node.arguments[0], depth);
             const Register b = node.arguments[1] == NO_EXPRESSION ? 0 : compile(node.arguments[1], depth + 1);

@@ -73,7 +73,6 @@ class Programs {
     void emit(Code code, Register target, Register a = 0, Register b = 0);
     std::uint32_t here() const { return static_cast<std::uint32_t>(code_.size()); }
 
-
     const Expressions &expressions_;
     std::vector<Instruction> code_;
     std::vector<Word> registers_;

@@ -80,7 +80,9 @@ Ranged real_range(Op op, const Range &a, const Range &b) {
         case Op::minimum: return reals(std::min(a.real_low, b.real_low), std::min(a.real_high, b.real_high));
         case Op::maximum: return reals(std::max(a.real_low, b.real_low), std::max(a.real_high, b.real_high));
         case Op::absolute:
-            return reals(a.real_low > 0 ? a.real_low : a.real_high < 0 ? -a.real_high : 0,
+            return reals(a.real_low > 0    ? a.real_low
+                         : a.real_high < 0 ? -a.real_high
+                                           : 0,
                          std::max(std::abs(a.real_low), std::abs(a.real_high)));
         case Op::floor: return rounded(std::floor(a.real_low), std::floor(a.real_high));
         case Op::ceil: return rounded(std::ceil(a.real_low), std::ceil(a.real_high));

@@ -5,7 +5,8 @@
 
 namespace misstep::jani {
 
-Space::Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw)
+Space::Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits,
+             bool raw)
     : engine_(std::move(task)) {
     LimitWatch watch(limits);
     if (roots.empty()) {
@@ -22,7 +23,8 @@ Space::Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Wor
 }
 
 StateId Space::number(StateId engine_id, StateId parent, LabelId label) {
-    if (engine_id >= numbers_.size()) numbers_.resize(std::max<std::size_t>(engine_.size(), numbers_.size() * 3 / 2), NO_STATE);
+    if (engine_id >= numbers_.size())
+        numbers_.resize(std::max<std::size_t>(engine_.size(), numbers_.size() * 3 / 2), NO_STATE);
     StateId &number = numbers_[engine_id];
     if (number == NO_STATE) {
         number = static_cast<StateId>(engine_ids_.size());
@@ -53,7 +55,9 @@ void Space::explore(LimitWatch &watch, bool raw) {
 }
 
 std::size_t Space::bytes() const {
-    return engine_.bytes() + (engine_ids_.capacity() + numbers_.capacity() + outcomes_.capacity() + parents_.capacity()) * sizeof(StateId) +
+    return engine_.bytes() +
+           (engine_ids_.capacity() + numbers_.capacity() + outcomes_.capacity() + parents_.capacity()) *
+               sizeof(StateId) +
            (labels_.capacity() + parent_labels_.capacity()) * sizeof(LabelId) + kinds_.capacity() +
            (label_offsets_.capacity() + outcome_offsets_.capacity()) * sizeof(std::uint64_t);
 }

@@ -16,7 +16,8 @@ class Space {
    public:
     // Explores until done or a limit bites. `limits.expansions` counts states, `limits.evaluations` outcomes. `raw` goes on behind
     // unsafe states and goals. No roots: all start states of the task.
-    Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits, bool raw = false);
+    Space(std::shared_ptr<const Task> task, const std::vector<std::vector<Word>> &roots, const Limits &limits,
+          bool raw = false);
 
     bool complete() const { return limit_ == Limit::none; }
     Limit limit() const { return limit_; }

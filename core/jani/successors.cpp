@@ -20,7 +20,9 @@ bool Engine::enabled(const Vector &vector) {
     for (std::uint32_t g : vector.groups) {
         const Group &group = model_.groups()[g];
         const auto candidates = group.index.candidates(registers_.data());
-        if (std::none_of(candidates.begin(), candidates.end(), [&](std::uint32_t e) { return enabled(group.edges[e]); })) return false;
+        if (std::none_of(candidates.begin(), candidates.end(),
+                         [&](std::uint32_t e) { return enabled(group.edges[e]); }))
+            return false;
     }
     return true;
 }
@@ -69,7 +71,8 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
         where_ = destination.where;
         const double probability = as_real(model_.programs().run(destination.probability, registers_.data()));
         if (probability < 0)
-            throw ModelError("the probability is negative: " + jani::text(Type::real, from_real(probability)), model_.where(where_), "a probability");
+            throw ModelError("the probability is negative: " + jani::text(Type::real, from_real(probability)),
+                             model_.where(where_), "a probability");
         sum += probability;
         if (probability > 0) result.push_back(&destination);
     }
@@ -140,9 +143,11 @@ bool Engine::assignable(const Assignment &assignment, SlotId slot, Word &value) 
     const Range &range = variable.range;
     const bool low = variable.type == Type::real ? as_real(value) < range.real_low : value < range.low;
     if (model_.out_of_bounds() == OutOfBounds::disable) return false;
-    const Word bound = variable.type == Type::real ? from_real(low ? range.real_low : range.real_high) : low ? range.low : range.high;
-    throw ModelError("the value " + jani::text(variable.type, value) + " of " + variable.name + " is " + (low ? "below" : "above") +
-                         " its bound " + jani::text(variable.type, bound),
+    const Word bound = variable.type == Type::real ? from_real(low ? range.real_low : range.real_high)
+                       : low                       ? range.low
+                                                   : range.high;
+    throw ModelError("the value " + jani::text(variable.type, value) + " of " + variable.name + " is " +
+                         (low ? "below" : "above") + " its bound " + jani::text(variable.type, bound),
                      model_.where(assignment.where), "a value within bounds");
 }
 
@@ -179,7 +184,8 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     std::vector<const Assignment *> all;
     for (const Destination *part : parts)
         for (const Assignment &assignment : part->assignments) all.push_back(&assignment);
-    std::stable_sort(all.begin(), all.end(), [](const Assignment *a, const Assignment *b) { return a->level < b->level; });
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Assignment *a, const Assignment *b) { return a->level < b->level; });
     bool inside = true;
     for (std::size_t i = 0; i < all.size() && inside;) {
         const std::int64_t level = all[i]->level;
@@ -221,7 +227,8 @@ void Engine::add_outcome() {
         for (std::size_t i = label_begin_; i < outcomes_.size(); ++i)
             if (outcomes_[i] == id) return;
     } else {
-        if (stamps_.size() < registry_.size()) stamps_.resize(std::max<std::size_t>(registry_.size(), stamps_.size() * 3 / 2), 0);
+        if (stamps_.size() < registry_.size())
+            stamps_.resize(std::max<std::size_t>(registry_.size(), stamps_.size() * 3 / 2), 0);
         if (!stamped_) {
             stamped_ = true;
             if (++stamp_ == 0) {

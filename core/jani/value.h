@@ -23,9 +23,12 @@ std::string text(Type type, Word value);
 // The model does something that it must not: leaves the bounds of a variable, divides by zero. `where` is the JSON path of the
 // culprit. `unsupported` is set where the model is fine, and only we cannot handle it.
 struct ModelError : std::runtime_error {
-    explicit ModelError(const std::string &what, std::string where = "", std::string expected = "", std::string hint = "",
-                        bool unsupported = false)
-        : std::runtime_error(what), where(std::move(where)), expected(std::move(expected)), hint(std::move(hint)),
+    explicit ModelError(const std::string &what, std::string where = "", std::string expected = "",
+                        std::string hint = "", bool unsupported = false)
+        : std::runtime_error(what),
+          where(std::move(where)),
+          expected(std::move(expected)),
+          hint(std::move(hint)),
           unsupported(unsupported) {}
     std::string where;
     std::string expected;

@@ -56,7 +56,8 @@ std::vector<Radius> least_solution(const jani::Space &space, const Uses &uses, c
 
 // States from which the policy can get unsafe: those that have a way back from an unsafe state along its decisions. Not the same as
 // those that need a deviation, since a strategy has to act where the policy stops.
-std::vector<std::uint8_t> unsafe_under_policy(const jani::Space &space, const Uses &uses, const std::vector<std::uint32_t> &owners,
+std::vector<std::uint8_t> unsafe_under_policy(const jani::Space &space, const Uses &uses,
+                                              const std::vector<std::uint32_t> &owners,
                                               const std::vector<std::uint8_t> &costs) {
     std::vector<std::uint8_t> found(space.size(), 0);
     std::vector<StateId> work;
@@ -76,7 +77,8 @@ std::vector<std::uint8_t> unsafe_under_policy(const jani::Space &space, const Us
     return found;
 }
 
-Limit ask_policy(jani::Space &space, System &system, jani::Engine &engine, const Limits &limits, std::vector<LabelId> &decisions) {
+Limit ask_policy(jani::Space &space, System &system, jani::Engine &engine, const Limits &limits,
+                 std::vector<LabelId> &decisions) {
     constexpr StateId BATCH = 1024;
     LimitWatch watch(limits);
     Progress progress;
@@ -105,7 +107,8 @@ Limit ask_policy(jani::Space &space, System &system, jani::Engine &engine, const
 
 }  // namespace
 
-GroundTruth ground_truth(jani::Space &space, System &system, jani::Engine &engine, Radius largest, const Limits &limits) {
+GroundTruth ground_truth(jani::Space &space, System &system, jani::Engine &engine, Radius largest,
+                         const Limits &limits) {
     GroundTruth result;
     result.limit = ask_policy(space, system, engine, limits, result.decisions);
     if (result.limit != Limit::none) {

@@ -19,6 +19,7 @@ struct GroundTruth {
 
 // The system must be over `engine`, which may be another one than the space's own. `limits.expansions` counts the states whose
 // decision was asked for.
-GroundTruth ground_truth(jani::Space &space, System &system, jani::Engine &engine, Radius largest, const Limits &limits);
+GroundTruth ground_truth(jani::Space &space, System &system, jani::Engine &engine, Radius largest,
+                         const Limits &limits);
 
 }  // namespace misstep::safety

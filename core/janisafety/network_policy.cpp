@@ -7,16 +7,23 @@ namespace misstep::safety {
 
 NetworkPolicy::NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network,
                              std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter)
-    : engine_(std::move(engine)), network_(std::move(network)), columns_(std::move(columns)), labels_(std::move(labels)),
-      output_of_(static_cast<std::size_t>(engine_->label_count()), -1), filter_(filter), values_(engine_->model().slots().size()),
-      inputs_(columns_.size()), single_(labels_.size()) {
-    if (static_cast<int>(columns_.size()) != network_->inputs() || static_cast<int>(labels_.size()) != network_->outputs() ||
-        labels_.empty())
+    : engine_(std::move(engine)),
+      network_(std::move(network)),
+      columns_(std::move(columns)),
+      labels_(std::move(labels)),
+      output_of_(static_cast<std::size_t>(engine_->label_count()), -1),
+      filter_(filter),
+      values_(engine_->model().slots().size()),
+      inputs_(columns_.size()),
+      single_(labels_.size()) {
+    if (static_cast<int>(columns_.size()) != network_->inputs() ||
+        static_cast<int>(labels_.size()) != network_->outputs() || labels_.empty())
         throw std::invalid_argument("the network has another number of inputs or outputs");
     for (std::uint32_t column : columns_)
         if (column >= values_.size()) throw std::invalid_argument("an input is no variable of the task");
     for (std::size_t i = 0; i < labels_.size(); ++i) {
-        if (labels_[i] < 0 || labels_[i] >= engine_->label_count() || output_of_[static_cast<std::size_t>(labels_[i])] >= 0)
+        if (labels_[i] < 0 || labels_[i] >= engine_->label_count() ||
+            output_of_[static_cast<std::size_t>(labels_[i])] >= 0)
             throw std::invalid_argument("an output is no label of the task, or the label of another output");
         output_of_[static_cast<std::size_t>(labels_[i])] = static_cast<std::int32_t>(i);
     }
@@ -46,8 +53,9 @@ const double *NetworkPolicy::outputs(StateId id) {
 void NetworkPolicy::check(StateId id, const double *outputs) const {
     for (std::size_t i = 0; i < labels_.size(); ++i)
         if (!std::isfinite(outputs[i]))
-            throw PolicyError("the network's output for " + engine_->model().labels()[static_cast<std::size_t>(labels_[i])] +
-                              " is not finite in " + engine_->text(id));
+            throw PolicyError("the network's output for " +
+                              engine_->model().labels()[static_cast<std::size_t>(labels_[i])] + " is not finite in " +
+                              engine_->text(id));
 }
 
 LabelId NetworkPolicy::choose(StateId id, std::span<const LabelId> applicable) {
@@ -56,7 +64,8 @@ LabelId NetworkPolicy::choose(StateId id, std::span<const LabelId> applicable) {
     std::int32_t best = -1;
     const auto offer = [&](std::int32_t output) {
         if (output < 0) return;
-        if (best < 0 || numbers[output] > numbers[best] || (numbers[output] == numbers[best] && output < best)) best = output;
+        if (best < 0 || numbers[output] > numbers[best] || (numbers[output] == numbers[best] && output < best))
+            best = output;
     };
     if (filter_)
         for (LabelId label : applicable) offer(output_of_[static_cast<std::size_t>(label)]);

@@ -15,8 +15,8 @@ class NetworkPolicy : public LabelPolicy {
    public:
     // `columns`: the variable of each input. `labels`: the label of each output, each once. Throws std::invalid_argument if these do
     // not fit the network or the task.
-    NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network, std::vector<std::uint32_t> columns,
-                  std::vector<LabelId> labels, bool filter);
+    NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network,
+                  std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter);
 
     LabelId choose(StateId id, std::span<const LabelId> applicable) override;
     bool has_values() const override { return true; }

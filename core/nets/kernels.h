@@ -35,8 +35,8 @@ struct Kernels {
 
     // out[s] = element-wise maximum of the rows of segment s, and -1 if it is empty. The rows are those of
     // members[offsets[s] .. offsets[s + 1]), looked up in `rows` unless that is null.
-    void (*pool)(const float *features, const int *rows, const int *offsets, const int *members, int segments, int width,
-                 float *out);
+    void (*pool)(const float *features, const int *rows, const int *offsets, const int *members, int segments,
+                 int width, float *out);
 
     // out[i] = ELU(base[rows[i]] + sum over k of terms[index[i * arity + k]]); rows may be null: consecutive.
     void (*combine)(const float *base, const int *rows, const float *terms, const int *index, int arity, int count,

@@ -107,10 +107,8 @@ MISSTEP_INLINE void pool_segments(const float *features, const int *rows, const 
 
 void pool(const float *features, const int *rows, const int *offsets, const int *members, int segments, int width,
           float *out) {
-    if (rows)
-        pool_segments<true>(features, rows, offsets, members, segments, width, out);
-    else
-        pool_segments<false>(features, rows, offsets, members, segments, width, out);
+    if (rows) pool_segments<true>(features, rows, offsets, members, segments, width, out);
+    else pool_segments<false>(features, rows, offsets, members, segments, width, out);
 }
 
 void combine(const float *base, const int *rows, const float *terms, const int *index, int arity, int count, int width,

@@ -55,10 +55,8 @@ void Trees::add_tree(const Tree &tree, const Node *nodes, std::size_t values) {
         deepest = std::max(deepest, below);
         Step step{node.threshold, node.feature, {node.left, node.right}};
         for (std::int32_t &child : step.child) {
-            if (child < 0)
-                child = tree.nodes + ~child;
-            else
-                depth[static_cast<std::size_t>(child)] = std::max(depth[static_cast<std::size_t>(child)], below);
+            if (child < 0) child = tree.nodes + ~child;
+            else depth[static_cast<std::size_t>(child)] = std::max(depth[static_cast<std::size_t>(child)], below);
         }
         steps_.push_back(step);
     }
@@ -77,10 +75,8 @@ void Trees::evaluate(const double *in, int count, double *out) {
                            [](double value) { return static_cast<double>(static_cast<float>(value)); });
             x = rounded_.data();
         }
-        if (rule_.strict)
-            evaluate_block<true>(x, rows, y);
-        else
-            evaluate_block<false>(x, rows, y);
+        if (rule_.strict) evaluate_block<true>(x, rows, y);
+        else evaluate_block<false>(x, rows, y);
     }
 }
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "base/open_list.h"
-#include "heuristics/heuristic.h"
 #include "bounds/bound_store.h"
+#include "heuristics/heuristic.h"
 
 namespace misstep {
 

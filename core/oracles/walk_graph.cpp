@@ -26,7 +26,8 @@ WalkGraph::WalkGraph(const SuccessorGenerator &generator, const ValuePreorder &o
                 if (is_known[j] || !order.reaches(reached, target(j))) continue;
                 is_known[j] = 1;
                 const bool none = op == NO_OPERATOR;
-                ways_[k].push_back({static_cast<std::uint32_t>(j), none ? 0u : 1u, none ? 0 : task_.cost(op), op, NONE});
+                ways_[k].push_back(
+                    {static_cast<std::uint32_t>(j), none ? 0u : 1u, none ? 0 : task_.cost(op), op, NONE});
             }
         };
         look(target(k), NO_OPERATOR);  // doing nothing is cheapest

@@ -67,7 +67,8 @@ class HeuristicPolicy : public NativePolicy {
 // Decisions written down in advance: a plan, an optimal policy, an imported cache. No action elsewhere.
 class TablePolicy : public NativePolicy {
    public:
-    explicit TablePolicy(const StatePacker &packer) : packer_(packer), states_(packer.words()), packed_(packer.words()) {}
+    explicit TablePolicy(const StatePacker &packer)
+        : packer_(packer), states_(packer.words()), packed_(packer.words()) {}
     // The first decision of a state stands.
     void set(const int *state, OperatorId op);
     OperatorId choose(const int *state, std::span<const OperatorId> candidates) override;

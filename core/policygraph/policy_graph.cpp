@@ -18,7 +18,9 @@ const char *name(Outcome outcome) {
 }
 
 PolicyGraph::PolicyGraph(const SuccessorGenerator &generator)
-    : generator_(generator), registry_(generator.packer().words()), packed_(generator.packer().words()),
+    : generator_(generator),
+      registry_(generator.packer().words()),
+      packed_(generator.packer().words()),
       values_(generator.task().variable_count()) {}
 
 StateId PolicyGraph::add(const int *values) {

@@ -13,7 +13,8 @@ const std::vector<StateId> &LockstepRuns::advance() {
     is_pending_.resize(graph_.size(), 0);
     std::size_t kept = 0;
     for (Front front : fronts_) {
-        while (graph_.end(front.at).outcome == Outcome::open && front.steps < max_steps_ && graph_.is_decided(front.at)) {
+        while (graph_.end(front.at).outcome == Outcome::open && front.steps < max_steps_ &&
+               graph_.is_decided(front.at)) {
             front.at = graph_.successor(front.at);
             ++front.steps;
         }

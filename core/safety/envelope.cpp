@@ -19,7 +19,8 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
     const auto finish = [&](std::size_t unsafe) {
         for (std::size_t i = unsafe; i != START; i = entries[i].parent) result.states.push_back(entries[i].state);
         std::reverse(result.states.begin(), result.states.end());
-        for (std::size_t i = 0; i + 1 < result.states.size(); ++i) result.labels.push_back(system.decision(result.states[i]));
+        for (std::size_t i = 0; i + 1 < result.states.size(); ++i)
+            result.labels.push_back(system.decision(result.states[i]));
         result.reached = entries.size();
         return result;
     };
@@ -43,7 +44,8 @@ Envelope explore_envelope(System &system, std::span<const StateId> starts, const
         }
         const StateId state = entries[i].state;
         if (system.kind(state) != Kind::open) continue;
-        result.limit = watch.check(progress, [&] { return system.bytes() + seen.bytes() + entries.capacity() * sizeof(Entry); });
+        result.limit =
+            watch.check(progress, [&] { return system.bytes() + seen.bytes() + entries.capacity() * sizeof(Entry); });
         if (result.limit != Limit::none) {
             result.reached = entries.size();
             return result;

@@ -21,11 +21,13 @@ ExplicitTransitions::ExplicitTransitions(Tables tables) : tables_(std::move(tabl
     const std::size_t states = tables_.flags.size();
     const auto is_state = [&](StateId id) { return id < states; };
     require(are_offsets(tables_.actions, states, tables_.labels.size()), "the offsets of the actions are wrong");
-    require(are_offsets(tables_.offsets, tables_.labels.size(), tables_.outcomes.size()), "the offsets of the outcomes are wrong");
+    require(are_offsets(tables_.offsets, tables_.labels.size(), tables_.outcomes.size()),
+            "the offsets of the outcomes are wrong");
     require(std::all_of(tables_.outcomes.begin(), tables_.outcomes.end(), is_state), "an outcome is no state");
     require(std::all_of(tables_.initial.begin(), tables_.initial.end(), is_state), "an initial state is no state");
-    require(std::all_of(tables_.flags.begin(), tables_.flags.end(), [](std::uint8_t f) { return f <= (UNSAFE | GOAL); }),
-            "a flag is unknown");
+    require(
+        std::all_of(tables_.flags.begin(), tables_.flags.end(), [](std::uint8_t f) { return f <= (UNSAFE | GOAL); }),
+        "a flag is unknown");
     require(tables_.distances.empty() || tables_.distances.size() == states, "as many distances as states are needed");
     require(std::none_of(tables_.distances.begin(), tables_.distances.end(), [](double d) { return d != d; }),
             "a distance is not a number");

@@ -87,8 +87,9 @@ void LocalFix::solve(StateId id, Radius radius, Meter &meter) {
 }
 
 std::size_t LocalFix::bytes() const {
-    return ValueDecider::bytes() + work_.capacity() * sizeof(StateId) + in_work_.bytes() + seen_.bytes() + touched_.bytes() +
-           scratch_.bytes() + has_choice_.bytes() + chosen_.bytes() + pool_.capacity() * sizeof(Dependent);
+    return ValueDecider::bytes() + work_.capacity() * sizeof(StateId) + in_work_.bytes() + seen_.bytes() +
+           touched_.bytes() + scratch_.bytes() + has_choice_.bytes() + chosen_.bytes() +
+           pool_.capacity() * sizeof(Dependent);
 }
 
 }  // namespace misstep::safety

@@ -10,7 +10,8 @@ namespace misstep::safety {
 class OracleShield : public LabelPolicy {
    public:
     // The decider's system has the policy that is shielded.
-    OracleShield(std::shared_ptr<Decider> decider, Limits limits) : decider_(std::move(decider)), limits_(std::move(limits)) {}
+    OracleShield(std::shared_ptr<Decider> decider, Limits limits)
+        : decider_(std::move(decider)), limits_(std::move(limits)) {}
 
     LabelId choose(StateId id, std::span<const LabelId> applicable) override;
     // Labels all of whose outcomes are decided to be safe, best-ranked by the policy first.

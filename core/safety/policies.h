@@ -17,7 +17,9 @@ class FirstLabel : public LabelPolicy {
 class LabelTable : public LabelPolicy {
    public:
     explicit LabelTable(std::vector<LabelId> labels) : labels_(std::move(labels)) {}
-    LabelId choose(StateId id, std::span<const LabelId>) override { return id < labels_.size() ? labels_[id] : NO_LABEL; }
+    LabelId choose(StateId id, std::span<const LabelId>) override {
+        return id < labels_.size() ? labels_[id] : NO_LABEL;
+    }
 
    private:
     std::vector<LabelId> labels_;

@@ -94,8 +94,8 @@ void PolicyIteration::forget_policy() {
 }
 
 std::size_t PolicyIteration::bytes() const {
-    return BudgetDecider::bytes() + nodes_.capacity() * sizeof(Node) + ids_.size() * 48 + frames_.capacity() * sizeof(Frame) +
-           seen_.bytes() + order_.capacity() * sizeof(std::uint32_t);
+    return BudgetDecider::bytes() + nodes_.capacity() * sizeof(Node) + ids_.size() * 48 +
+           frames_.capacity() * sizeof(Frame) + seen_.bytes() + order_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace misstep::safety

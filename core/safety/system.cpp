@@ -49,8 +49,7 @@ Kind System::classify(StateId id) {
 }
 
 void System::found_dead_end(StateId id) {
-    if (rules_.dead_ends == DeadEnds::error)
-        throw ModelError("no label applies in " + transitions_->describe(id));
+    if (rules_.dead_ends == DeadEnds::error) throw ModelError("no label applies in " + transitions_->describe(id));
     kinds_.at(id) = rules_.dead_ends == DeadEnds::unsafe ? Kind::unsafe : Kind::dead_end;
 }
 
@@ -76,7 +75,8 @@ const std::uint32_t *System::expand(StateId id) {
     for (std::size_t i = 0; i < count; ++i) {
         const LabelId label = expansion_.labels[i];
         // Two entries of one label would hide some of its outcomes from half of the code.
-        if (label < 0 || std::find(expansion_.labels.begin(), expansion_.labels.begin() + i, label) != expansion_.labels.begin() + i)
+        if (label < 0 ||
+            std::find(expansion_.labels.begin(), expansion_.labels.begin() + i, label) != expansion_.labels.begin() + i)
             throw ModelError("a label stands twice, or is none, in " + transitions_->describe(id));
         record_[1 + i] = static_cast<std::uint32_t>(label);
         const std::span<const StateId> outcomes(expansion_.outcomes.data() + expansion_.offsets[i],
@@ -116,7 +116,8 @@ LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
         const LabelId better = filters ? best_valued(id, lent) : NO_LABEL;
         if (!stops && better == NO_LABEL)
             throw PolicyError((label == NO_LABEL ? "the policy names no label"
-                                                 : "the policy names " + transitions_->label_name(label) + ", which does not apply,") +
+                                                 : "the policy names " + transitions_->label_name(label) +
+                                                       ", which does not apply,") +
                               " in " + transitions_->describe(id));
         label = better;
     }
@@ -212,8 +213,8 @@ void System::prepare(std::span<const StateId> ids) {
 }
 
 std::size_t System::bytes() const {
-    return kinds_.bytes() + decisions_.bytes() + expansions_.bytes() + steps_.bytes() + rankings_.bytes() + safest_.bytes() + arena_.bytes() +
-           policy_arena_.bytes() + seen_.bytes();
+    return kinds_.bytes() + decisions_.bytes() + expansions_.bytes() + steps_.bytes() + rankings_.bytes() +
+           safest_.bytes() + arena_.bytes() + policy_arena_.bytes() + seen_.bytes();
 }
 
 }  // namespace misstep::safety

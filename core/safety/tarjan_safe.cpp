@@ -90,7 +90,8 @@ void TarjanSafe::solve(StateId id, Radius radius, Meter &meter) {
         const std::uint32_t low = stack_[position].low;
         frames_.pop_back();
         if (low == position) {
-            for (std::size_t i = position; i < stack_.size(); ++i) commit(stack_[i].state, stack_[i].budget, stack_[i].action);
+            for (std::size_t i = position; i < stack_.size(); ++i)
+                commit(stack_[i].state, stack_[i].budget, stack_[i].action);
             pop_to(position);
         } else {
             Node &parent = stack_[frames_.back().position];
@@ -101,7 +102,8 @@ void TarjanSafe::solve(StateId id, Radius radius, Meter &meter) {
 }
 
 std::size_t TarjanSafe::bytes() const {
-    return BudgetDecider::bytes() + stack_.capacity() * sizeof(Node) + frames_.capacity() * sizeof(Frame) + on_stack_.bytes();
+    return BudgetDecider::bytes() + stack_.capacity() * sizeof(Node) + frames_.capacity() * sizeof(Frame) +
+           on_stack_.bytes();
 }
 
 }  // namespace misstep::safety

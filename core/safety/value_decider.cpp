@@ -40,7 +40,8 @@ void ValueDecider::settle_reachable(StateId id, const PerState<std::uint32_t> &a
         open_.pop_back();
         if (is_done(state)) continue;
         const std::uint32_t action = actions[state];
-        if (action >= system_.actions(state).count()) throw std::logic_error("a state without a choice was taken for solved");
+        if (action >= system_.actions(state).count())
+            throw std::logic_error("a state without a choice was taken for solved");
         settle(state, action);
         for (StateId outcome : system_.actions(state).outcomes(action)) open_.push_back(outcome);
     }

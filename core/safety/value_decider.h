@@ -51,7 +51,9 @@ class ValueDecider : public Decider {
     bool raise(StateId id, std::uint32_t value);
 
     // Marks a state as solved by a label that leads to solved states only.
-    void settle(StateId id, std::uint32_t action) { (bounded_ ? bounded_table_ : unbounded_table_).actions.at(id) = action; }
+    void settle(StateId id, std::uint32_t action) {
+        (bounded_ ? bounded_table_ : unbounded_table_).actions.at(id) = action;
+    }
     // The same for all that can be reached from the state along these labels.
     void settle_reachable(StateId id, const PerState<std::uint32_t> &actions);
 

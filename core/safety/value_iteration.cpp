@@ -178,7 +178,8 @@ void ValueIteration::forget_policy() {
 
 std::size_t ValueIteration::bytes() const {
     return values_.bytes() + caps_.bytes() + fates_.bytes() + reached_.bytes() + positions_.bytes() +
-           nodes_.capacity() * sizeof(StateId) + (offsets_.capacity() + level_.capacity() + live_.capacity()) * sizeof(std::uint32_t) +
+           nodes_.capacity() * sizeof(StateId) +
+           (offsets_.capacity() + level_.capacity() + live_.capacity()) * sizeof(std::uint32_t) +
            edges_.capacity() * sizeof(Edge);
 }
 

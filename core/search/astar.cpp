@@ -76,8 +76,7 @@ SearchResult AStar::run(const Limits &limits) {
             } else if (new_g < node.g) {
                 node = {new_g, id, op};
                 closed_[successor] = 0;
-                consider(successor, heuristic_ != nullptr ? h_[successor]
-                                    : is_goal(successor) ? 0 : blind_estimate_);
+                consider(successor, heuristic_ != nullptr ? h_[successor] : is_goal(successor) ? 0 : blind_estimate_);
             }
         });
     }

@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "base/open_list.h"
 #include "heuristics/heuristic.h"
 #include "search/node_table.h"
-#include "base/open_list.h"
 #include "search/result.h"
 
 namespace misstep {

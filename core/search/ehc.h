@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "base/open_list.h"
 #include "heuristics/heuristic.h"
 #include "search/node_table.h"
-#include "base/open_list.h"
 #include "search/result.h"
 
 namespace misstep {
@@ -22,8 +22,8 @@ struct EhcOptions {
 // where the phase began, which says something about the task only if that is the start.
 class EnforcedHillClimbing {
    public:
-    EnforcedHillClimbing(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, EhcOptions options = {},
-                         Cost bound = INFINITE_COST);
+    EnforcedHillClimbing(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
+                         EhcOptions options = {}, Cost bound = INFINITE_COST);
 
     // A decided search gives its result again; one that a limit ended begins the phase it was in again.
     SearchResult run(const Limits &limits);

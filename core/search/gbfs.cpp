@@ -2,7 +2,8 @@
 
 namespace misstep {
 
-GreedyBestFirst::GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, Cost bound)
+GreedyBestFirst::GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
+                                 Cost bound)
     : nodes_(generator), heuristic_(heuristic), bound_(bound), values_(generator.task().variable_count()) {
     const StateId root = nodes_.add_root(start);
     if (consider(root)) goal_ = root;

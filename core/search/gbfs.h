@@ -2,9 +2,9 @@
 
 #include <vector>
 
+#include "base/open_list.h"
 #include "heuristics/heuristic.h"
 #include "search/node_table.h"
-#include "base/open_list.h"
 #include "search/result.h"
 
 namespace misstep {
@@ -16,7 +16,8 @@ namespace misstep {
 // cheapest, so after a drop an exhausted search proves nothing, and its lower bound says so.
 class GreedyBestFirst {
    public:
-    GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start, Cost bound = INFINITE_COST);
+    GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
+                    Cost bound = INFINITE_COST);
 
     SearchResult run(const Limits &limits);  // resumable, as AStar::run
 

@@ -34,14 +34,22 @@ class NodeTable {
     // Calls visit(successor id, is new, operator) for every applicable operator. A new state has its node not yet set.
     template <class Visit>
     void expand(StateId id, Visit &&visit) {
-        expand_with(id, [&](auto &&emit) {
-            generator_.for_each_applicable(PackedValues{generator_.packer(), registry_[id]}, emit);
-        }, visit);
+        expand_with(
+            id,
+            [&](auto &&emit) {
+                generator_.for_each_applicable(PackedValues{generator_.packer(), registry_[id]}, emit);
+            },
+            visit);
     }
     // The same for the given operators, which must apply.
     template <class Visit>
     void expand(StateId id, std::span<const OperatorId> operators, Visit &&visit) {
-        expand_with(id, [&](auto &&emit) { for (OperatorId op : operators) emit(op); }, visit);
+        expand_with(
+            id,
+            [&](auto &&emit) {
+                for (OperatorId op : operators) emit(op);
+            },
+            visit);
     }
 
     Node &operator[](StateId id) { return nodes_[id]; }

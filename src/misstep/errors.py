@@ -127,3 +127,9 @@ class MissingDependencyError(MisstepError):
     """An optional package is needed for this and not installed."""
 
     exit_code = 34
+
+
+class ReplayError(MisstepError):
+    """What a campaign has recorded does not hold when it is checked again."""
+
+    exit_code = 35

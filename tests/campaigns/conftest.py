@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from misstep.campaigns.store import create_store
-from support.campaigns import fill
+from support.campaigns import CONFIG, fill
 
 
 @pytest.fixture
 def campaign(tmp_path: Path) -> Path:
     """A campaign that ended well."""
     folder = tmp_path / "campaign"
-    with create_store(folder, {"seed": 7, "fuzz": {"bias": "loop"}}) as store:
+    with create_store(folder, CONFIG) as store:
         fill(store)
     return folder

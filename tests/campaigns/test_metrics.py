@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from misstep.campaigns.campaign import test as run_test
 from misstep.campaigns.metrics import (
     BasicSets,
     Coverage,
@@ -17,7 +19,6 @@ from misstep.campaigns.metrics import (
     bugs_over_time,
     joint_recall,
     mean,
-    mean_coverage,
     oracle_coverage,
     recall,
     regions,
@@ -25,12 +26,17 @@ from misstep.campaigns.metrics import (
     successors_in,
     unique_pair_fraction,
 )
-from misstep.campaigns.records import PoolRecord, RunRecord, TestedState, Values
+from misstep.campaigns.records import Effort, Found, Opinion, Record, Run, Times, Witness
+from misstep.campaigns.rows import Values
+from misstep.tasks.generate import generate
+from misstep.tasks.load import load_task
 from support.tasks import small_task, walk
 
+NO_WITNESS = Witness("none", None, None, None, None, None, None, None)
 
-def result(
-    index: int,
+
+def record(
+    number: int,
     kind: str | None = None,
     *,
     task: str = "t",
@@ -38,78 +44,110 @@ def result(
     high: int | None = None,
     cost: int | None = 10,
     verdict: str | None = None,
-    seconds: float = 1.0,
-) -> TestedState:
-    return TestedState(
+    at: float = 1.0,
+    oracles: dict[str, bool] | None = None,
+) -> Record:
+    verdict = verdict or ("BUG" if kind else "UNKNOWN")
+    effort = Effort(0, 0)
+    opinions = tuple(
+        Opinion(
+            oracle,
+            None,
+            "BUG" if bug else "UNKNOWN",
+            kind,
+            (gap, high),
+            None,
+            (0, None),
+            NO_WITNESS,
+            effort,
+            1.0,
+            at,
+        )
+        for oracle, bug in (oracles or {}).items()
+    )
+    return Record(
+        id=f"{task}:{number}",
+        world="planning",
         task=task,
-        index=index,
-        state=(0, index),
+        number=number,
+        state=(0, number),
         facts=(),
-        walk=(),
-        outcome="goal" if cost is not None else "loop",
-        policy_cost=cost,
-        verdict=verdict or ("BUG" if kind else "UNKNOWN"),
+        found=Found(None, None, None, None, None),
+        run=Run("goal" if cost is not None else "loop", (), (), cost, None, None),
+        verdict=verdict,
         kind=kind,
         gap=(gap, high),
-        upper_bound=None,
-        lower_bound=0,
-        oracle=None,
-        witness=None,
-        seconds=seconds,
+        radius=None,
+        bounds=(0, None),
+        witness=NO_WITNESS,
+        oracle="astar",
+        source=None,
+        verdicts=opinions,
+        faults=None,
+        effort=effort,
+        times=Times(0.0, 0.0, 1.0),
+        at=at,
+        fuzzing_bug=None,
     )
 
 
 def test_basic_sets_and_recall() -> None:
-    pool = [PoolRecord("t", i, (0, i)) for i in range(10)]
-    # Six solved, two failing, two never run.
-    runs = [RunRecord("t", (0, i), "goal" if i < 6 else "loop", 1, 1) for i in range(8)]
+    # Six solved, two failing, two of the pool never run.
     states = [
-        result(0, "costly"),
-        result(1, "costly"),
-        result(2, verdict="OPTIMAL"),
-        result(3),
-        result(6, "fails"),
-        result(7, "unclassified"),
+        record(0, "costly"),
+        record(1, "costly"),
+        record(2, verdict="OPTIMAL"),
+        record(3),
+        record(4),
+        record(5, verdict="OPTIMAL"),
+        record(6, "fails", cost=None),
+        record(7, "unclassified", cost=None),
     ]
-    sets = basic_sets(pool, runs, states)
-    assert sets == BasicSets(10, 6, 6, 1, 2, 1, 1, 1)
+    sets = basic_sets(states, 10)
+    assert sets == BasicSets(10, 6, 8, 1, 2, 0, 1, 2, 2)
     assert sets.bugs == 4
+    assert basic_sets(states).pool == 8
     assert recall(sets) == Recall(fails=1 / 4, costly=2 / 6)
     assert recall(sets, fails_over="pool") == Recall(fails=1 / 10, costly=2 / 6)
-    assert recall(basic_sets([], [], [])) == Recall(None, None)
-    assert recall(basic_sets(pool[:6], runs[:6], [])) == Recall(None, 0.0)
+    assert recall(basic_sets([])) == Recall(None, None)
+    assert recall(basic_sets(states[2:6])) == Recall(None, 0.0)
     assert mean([0.5, None, 1.0]) == 0.75
     assert mean([None]) is None
 
 
+def judged(by: dict[str, list[bool]], task: str = "t") -> list[Record]:
+    """A record a state; of each oracle, whether its first states are bugs."""
+    return [
+        record(i, task=task, oracles={o: bugs[i] for o, bugs in by.items() if i < len(bugs)})
+        for i in range(max(map(len, by.values())))
+    ]
+
+
 def test_joint_recall() -> None:
-    a = [result(i, "costly" if i < 20 else None) for i in range(40)]
-    b = [result(i, "costly" if i % 2 else None) for i in range(30)]
-    slow = [result(i, "costly") for i in range(10)]
-    found = joint_recall({"a": a, "b": b, "slow": slow})
+    a, b = [i < 20 for i in range(40)], [bool(i % 2) for i in range(30)]
+    records = judged({"a": a, "b": b, "slow": [True] * 10})
+    found = joint_recall(records)
     # slow is dropped before J is formed, so J has 30 states: 20 bugs of a, 15 of b.
     assert found.states == 30
     assert found.recall == {"a": 20 / 30, "b": 0.5, "slow": None}
     assert found.dropped == ("slow",)
-    strict = joint_recall({"a": a, "b": b, "slow": slow}, min_states_a_task=10)
+    strict = joint_recall(records, min_states_a_task=10)
     assert (strict.states, strict.recall["slow"], strict.dropped) == (10, 1.0, ())
     # Two tasks: 40 and 30 states are fewer than 25 a task for b only if it has none in the second one.
-    other = [result(i, task="u") for i in range(10)]
-    assert joint_recall({"a": a + other, "b": b}).dropped == ("b",)
-    assert joint_recall({"a": a}, tasks=2).recall == {"a": None}
-    assert joint_recall({}).states == 0
+    other = judged({"a": [False] * 10}, task="u")
+    assert joint_recall(judged({"a": a, "b": b}) + other).dropped == ("b",)
+    assert joint_recall(judged({"a": a}), tasks=2).recall == {"a": None}
+    assert joint_recall([]).states == 0
     # Equal states of different tasks are different states.
-    both = joint_recall({"a": [result(0)], "b": [result(0, task="u")]}, min_states_a_task=0)
+    apart = judged({"a": [False]}) + judged({"b": [False]}, task="u")
+    both = joint_recall(apart, min_states_a_task=0)
     assert (both.states, both.recall) == (0, {"a": None, "b": None})
 
 
 def test_oracle_coverage_cuts_to_equal_prefixes() -> None:
-    def bugs(*indices: int) -> list[TestedState]:
-        return [result(i, "costly") for i in indices]
-
     pools = {
-        "none": {"t": TestedPool(10, bugs(0, 8)), "u": TestedPool(3, bugs(1))},
-        "loop": {"t": TestedPool(5, bugs(0, 1, 4)), "u": TestedPool(9, bugs(2, 3, 8))},
+        "none": {"t": TestedPool(10, (0, 8)), "u": TestedPool(3, (1,))},
+        "loop": {"t": TestedPool(5, (0, 1, 4)), "u": TestedPool(9, (2, 3, 8))},
     }
     assert oracle_coverage(pools) == {
         "none": Coverage(8, 2, 2 / 8),
@@ -118,8 +156,6 @@ def test_oracle_coverage_cuts_to_equal_prefixes() -> None:
     del pools["loop"]["t"]
     assert oracle_coverage(pools)["none"] == Coverage(3, 1, 1 / 3)
     assert oracle_coverage({"none": {}}) == {"none": Coverage(0, 0, None)}
-    assert mean_coverage([Coverage(8, 2, 0.25), Coverage(7, 7, 1.0)]) == Coverage(7.5, 4.5, 0.625)
-    assert mean_coverage([]) == Coverage(0, 0, None)
 
 
 def naive_unique(bugs: set[Values], pool: set[Values]) -> float | None:
@@ -189,30 +225,26 @@ def test_regions_of_a_task() -> None:
 
 def test_bugs_over_time() -> None:
     states = [
-        result(0, seconds=1),
-        result(1, "costly", seconds=2),
-        result(3, "fails", seconds=4),
-        result(0, "costly", task="u", seconds=3),
-        result(1, "costly", task="u", seconds=5),
+        record(0, at=1),
+        record(1, "costly", at=3),
+        record(3, "fails", at=7),
+        record(0, "costly", task="u", at=3),
+        record(1, "costly", task="u", at=8),
     ]
-    # Clocks: t reports at 3 and 7, u at 3 and 8.
     assert bugs_over_time(reversed(states)) == [(3, 2), (7, 3), (8, 4)]
-    pool = [PoolRecord("t", i, (0, i), seconds=10.0 * i) for i in range(4)]
-    # t: 0 + 1, + 10 + 2 = 13, + 20 + 30 + 4 = 67.
-    assert bugs_over_time(states, pool) == [(3, 1), (8, 2), (13, 3), (67, 4)]
     assert bugs_over_time([]) == []
 
 
 def test_severity() -> None:
     states = [
-        result(0, "costly", gap=4, high=5, cost=100),  # 4 %
-        result(1, "costly", gap=5, high=5, cost=100),  # 5 %
-        result(2, "costly", gap=10, high=150, cost=40),  # 25 %
-        result(3, "costly", gap=100, high=100, cost=100),  # 100 %
-        result(4, "costly", gap=99, high=None, cost=100),
-        result(5, "fails", gap=None, cost=None),
-        result(6, "unclassified", gap=20, cost=None),
-        result(7, gap=50),
+        record(0, "costly", gap=4, high=5, cost=100),  # 4 %
+        record(1, "costly", gap=5, high=5, cost=100),  # 5 %
+        record(2, "costly", gap=10, high=150, cost=40),  # 25 %
+        record(3, "costly", gap=100, high=100, cost=100),  # 100 %
+        record(4, "costly", gap=99, high=None, cost=100),
+        record(5, "fails", gap=None, cost=None),
+        record(6, "unclassified", gap=20, cost=None),
+        record(7, gap=50),
     ]
     found = severity(states)
     assert list(found.absolute.items()) == [
@@ -231,3 +263,39 @@ def test_severity() -> None:
     assert severity(states, proven=False).absolute["inf"] == 3
     nothing = severity([])
     assert (nothing.max_gap, nothing.mean_gap, nothing.mean_relative) == (None, None, None)
+
+
+def test_metrics_of_a_campaign() -> None:
+    tasks = [load_task(generate("blocksworld", blocks=4)), load_task(generate("gripper"))]
+    found = run_test(tasks, "noisy:0.3:5+optimal", oracle="astar", pool=20)
+    found.judge("undo")
+    metrics = found.metrics(regions=True)
+    json.dumps(metrics)
+    bugs = len(found.bugs)
+    assert bugs > 0
+    assert metrics["sets"]["bugs"] == metrics["bugs_over_time"][-1][1] == bugs
+    assert metrics["sets"]["tested"] == metrics["sets"]["pool"] == len(found.records)
+    assert metrics["coverage"] == bugs / len(found.records)
+    assert sum(metrics["severity"]["absolute"].values()) == bugs
+    assert metrics["oracles"]["states"] == len(found.records)
+    assert metrics["oracles"]["recall"]["astar"] == bugs / len(found.records)
+    assert metrics["oracles"]["recall"]["undo"] <= metrics["oracles"]["recall"]["astar"]
+    assert metrics["radius"] is None
+    for task in tasks:
+        own = metrics["tasks"][task.name]
+        assert own["bugs"] == [bug.number for bug in found.bugs if bug.task == task.name]
+        assert sum(own["regions"]) == own["sets"]["bugs"]
+        assert 0 <= own["unique_pairs"] <= 1
+        # A* decides every state, so every failing state with a plan is convicted.
+        assert own["recall"]["fails"] in (None, 1.0)
+    assert found.metrics()["tasks"][tasks[0].name]["regions"] is None
+
+
+def test_metrics_of_a_model() -> None:
+    found = run_test(generate("two-way-line", cells=4, packages=1), "first", runs=20)
+    metrics = found.metrics(regions=True)
+    json.dumps(metrics)
+    assert metrics["sets"]["bugs"] == metrics["sets"]["unsafe"] == len(found.bugs)
+    assert sum(metrics["radius"].values()) == len(found.bugs)
+    assert metrics["recall"] is metrics["severity"] is None
+    assert sum(metrics["sets"][kind] for kind in ("unsafe", "sound", "unknown")) == len(found)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from misstep.errors import UsageError
-from misstep.faults.explain import follow
 from misstep.policies.function import StateView
 from misstep.policies.load import load_policy
 from misstep.policies.process import ProcessPolicy
@@ -135,7 +134,6 @@ def test_servers_that_do_not_see_the_difference(task: Task) -> None:
 
 def test_following(task: Task) -> None:
     start = task.initial_state
-    assert follow(task, start, ["step", "leave"], "goal", 2).operators == [2, 1]
     states = follow_operators(task, start, [2, 1])
     assert [state.values for state in states] == [(0, 0, 1, 0), (1, 0, 1, 0), (1, 1, 1, 0)]
     assert path_cost(task, [2, 1]) == 2

@@ -1,13 +1,65 @@
-"""Campaigns with made-up records: the store does not ask where they come from."""
+"""Campaigns for tests: small real ones, what is to be the same whoever did the work, and made-up ones.
+
+The store does not ask where its rows come from, so tests of the store make them up.
+"""
 
 from __future__ import annotations
 
-from misstep.campaigns.records import PoolRecord, RunRecord, VerdictRecord
-from misstep.campaigns.store import CampaignStore
+from functools import cache
+from typing import Any
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.rows import RunRow, StateRow, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.store import Store
+from misstep.campaigns.tables import Content, Findings
+from misstep.tasks.generate import generate
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
 from support.tasks import sas
 
+NOISY = "noisy:0.4:1+heuristic:ff"
+# Several rounds already with twenty states or a few unsafe runs, so that knowledge travels.
+SHARING: dict[str, Any] = {"planning": {"chunk": 3, "round": 2}}
+BATCHES: dict[str, Any] = {"model": {"batch": 4}}
+ORACLE = "elimination, undo, lookahead(2), aras/ehc"
+TIMES = ("times", "at", "seconds")
+
+MODELS: dict[str, dict[str, Any]] = {
+    "one-way-line": {"cells": 5, "packages": 2, "vmax": 3, "drop": True},
+    "two-way-line": {"cells": 5, "packages": 2, "vmax": 3},
+    "blocksworld-cost": {"blocks": 3, "limit": 2, "max_cost": 2},
+    "n-puzzle": {"width": 2, "height": 2, "max_cost": 1, "tile": 1, "cell": 3},
+    "beluga": {"racks": 1, "lines": "0,2/1", "swaps": 5},
+}
+
+
+@cache
+def small_model(name: str) -> JaniTask:
+    task = load_task(generate(name, **MODELS[name]))
+    assert isinstance(task, JaniTask)
+    return task
+
+
+def without_times(value: Any) -> Any:
+    """Plain data without what no two runs of a program share."""
+    if isinstance(value, dict):
+        return {key: without_times(own) for key, own in value.items() if key not in TIMES}
+    if isinstance(value, list):
+        return [without_times(own) for own in value]
+    return value
+
+
+def told(campaign: Campaign) -> list[dict[str, Any]]:
+    """The records of a campaign as plain data, without times."""
+    return [without_times(record.as_dict()) for record in campaign.records]
+
+
+# -- made-up campaigns ----------------------------------------------------------------------------
+
 SIZE = 40
+CONFIG = Settings("heuristic:ff", seed=7, oracle="undo").as_dict()
 
 
 def counter_task(name: str = "counter", size: int = 5000) -> Task:
@@ -16,34 +68,41 @@ def counter_task(name: str = "counter", size: int = 5000) -> Task:
     return Task(text.encode(), name=name)
 
 
-def pool_record(index: int, task: str = "counter") -> PoolRecord:
-    if index == 0:
-        return PoolRecord(task, 0, (0, 0))
-    return PoolRecord(task, index, (0, index), (index - 1) // 2, ("op0", "op1"), 10 * index, 0.5)
+def state_row(number: int) -> StateRow:
+    if number == 0:
+        return StateRow(0, (0, 0))
+    return StateRow(number, (0, number), (number - 1) // 2, (0, 1), 10 * number, number, 0, 0.5)
 
 
-def run_record(index: int, task: str = "counter") -> RunRecord:
-    outcome = "goal" if index % 3 else "loop"
-    return RunRecord(task, (0, index), outcome, 2, 3 + index, ("op0", "op1"), None)
+def run_row(number: int) -> RunRow:
+    return RunRow(number, "goal" if number % 3 else "loop", 3 + number, (0, 1), seconds=0.125)
 
 
-def verdict_record(index: int, task: str = "counter") -> VerdictRecord:
-    if index % 3 == 0:
-        return VerdictRecord(task, (0, index), "BUG", "fails", None, None, 2, 0, "ehc", ("op0",))
-    if index % 3 == 1:
-        return VerdictRecord(task, (0, index), "OPTIMAL", None, 0, 0, 3, 3, "astar", None, 0.25)
-    if index == SIZE - 11:
-        steps = ({"operator": "op0"}, {"state": [0, 1], "value": -1, "factors": []})
-        return VerdictRecord(
-            task, (0, index), "BUG", "costly", 1, 3, 2, 0, "bmo", None, derivation=steps
-        )
-    return VerdictRecord(task, (0, index), "UNKNOWN", seconds=0.5, expansions=7)
+def verdict_row(number: int) -> VerdictRow:
+    if number % 3 == 0:
+        return VerdictRow(number, "undo", 0, "BUG", "fails", None, None, 0, 2, "ehc", (0,), at=1.5)
+    if number % 3 == 1:
+        return VerdictRow(number, "undo", 0, "OPTIMAL", None, 0, 0, 3, 3, "astar", seconds=0.25)
+    if number == SIZE - 11:
+        steps = ({"operator": 0, "name": "op0"}, {"state": [0, 1], "value": -1, "factors": []})
+        return VerdictRow(number, "undo", 0, "BUG", "costly", 1, 3, 0, 2, "bmo", derivation=steps)
+    return VerdictRow(number, "undo", 0, "UNKNOWN", lower=0, expansions=7, seconds=0.5)
 
 
-def fill(store: CampaignStore, count: int = SIZE, tested: int = SIZE - 10) -> None:
-    store.add_task(counter_task())
-    store.set_policy("heuristic:ff", "abc")
-    for index in range(count):
-        store.add_pool(pool_record(index))
-    for index in range(tested):
-        store.add_tested(run_record(index), verdict_record(index))
+def fill(store: Store, count: int = SIZE, tested: int = SIZE - 10) -> Findings:
+    """A pool, of which some states are tested, stored state by state."""
+    content = Content(store)
+    content.add_task(counter_task())
+    content.set_policy("heuristic:ff", "abc")
+    findings = content.findings("counter")
+    for number in range(count):
+        findings.add_states([state_row(number)])
+    for number in range(tested):
+        add_tested(findings, number)
+    return findings
+
+
+def add_tested(findings: Findings, number: int) -> None:
+    with findings.store.unit():
+        findings.add_runs([run_row(number)])
+        findings.add_verdicts([verdict_row(number)])

@@ -2,82 +2,94 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from misstep.campaigns.campaign import Campaign, start_store
-from misstep.campaigns.configuration import CampaignSettings
-from misstep.campaigns.store import create_store
-from misstep.errors import UnsupportedError
-from misstep.fuzzing.settings import preset
-from misstep.tasks.task import Task
-from misstep.training.bugs import MOST, read_faults
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.campaign import test as run_test
+from misstep.errors import UnsupportedError, UsageError
+from misstep.policies.load import load_policy
+from misstep.tasks.generate import generate
+from misstep.tasks.task import State, Task
+from misstep.training.bugs import MOST, _samples, read_faults
 from support.tasks import small_task
 from support.worlds import World, world
 
-
-def campaign(folder: Path, tasks: list[Task], policy: str) -> Path:
-    settings = CampaignSettings(policy, fuzzing=preset("p24", max_states=30))
-    with start_store(folder, settings) as store:
-        Campaign(store, settings).run(tasks)
-    return folder
+POLICY = "noisy:0.3:5+optimal"
 
 
-def check(truth: World, faults: list[object]) -> None:
-    assert faults
-    for sample in faults:
-        h = truth.h_star(sample.state)  # type: ignore[attr-defined]
-        assert h < float("inf")
-        for op in sample.good:  # type: ignore[attr-defined]
-            after = truth.task.apply(sample.state, op)  # type: ignore[attr-defined]
-            assert truth.task.cost(op) + truth.h_star(after) == h
-        assert 2 <= sample.weight <= 1 + MOST  # type: ignore[attr-defined]
+def campaign(tasks: list[Task], **options: object) -> Campaign:
+    return run_test(tasks, POLICY, preset="p24", pool=30, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", ["blocksworld-4", "gripper-4", "ferry-3"])
-@pytest.mark.parametrize("max_states", [20_000, 5], ids=["exhaustive", "astar"])
-def test_labels_of_faults_are_optimal(tmp_path: Path, name: str, max_states: int) -> None:
+@pytest.mark.parametrize("exact", [True, False], ids=["exact", "bounds"])
+def test_labels_of_faults(name: str, exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not exact:
+        monkeypatch.setattr("misstep.campaigns.planning.work.exact_distances", lambda _: None)
     truth = world(name, ())
-    folder = campaign(tmp_path / "c", [truth.task], "noisy:0.3:5+optimal")
-    (found,) = read_faults(folder, max_states=max_states)
+    (found,) = read_faults(campaign([truth.task]))
     assert found.bugs > 0
-    check(truth, list(found.samples))
-    # The policy errs in these states, and nowhere else on its runs.
-    from misstep.policies.load import load_policy
-
-    policy = load_policy("noisy:0.3:5+optimal", truth.task)
+    assert found.samples
+    policy = load_policy(POLICY, truth.task)
     for sample in found.samples:
-        import numpy as np
-
+        (good,) = sample.good
+        best = truth.h_star(sample.state)
+        assert best < float("inf")
+        # The policy errs in these states, and the label is better.
         chosen = int(policy.decide(np.array([sample.state.values], np.int32)).operators[0])
-        after = truth.h_star(truth.task.apply(sample.state, chosen))
-        assert truth.task.cost(chosen) + after > truth.h_star(sample.state)
-    # Every bug of this size has its fault.
-    assert found.unexplained == 0
+        assert costs(truth, sample.state, good) < costs(truth, sample.state, chosen)
+        assert 2 <= sample.weight <= 1 + MOST
+        if exact:
+            assert costs(truth, sample.state, good) == best
+            lost = costs(truth, sample.state, chosen) - best
+            assert sample.weight == 1 + min(MOST, lost)
+    if exact:  # every bug of this size has its fault
+        assert found.unexplained == 0
 
 
-def test_unaffordable_proofs_give_no_samples(tmp_path: Path) -> None:
-    truth = world("blocksworld-4", ())
-    folder = campaign(tmp_path / "c", [truth.task], "noisy:0.3:5+optimal")
-    (found,) = read_faults(folder, max_states=5, expansions=1)
-    for sample in found.samples:  # what is left stands on witnesses and LM-cut
-        chosen = [truth.h_star(truth.task.apply(sample.state, op)) for op in sample.good]
-        assert min(chosen) < float("inf")
-    assert found.bugs > 0
+def costs(truth: World, state: State, operator: int) -> float:
+    return truth.task.cost(operator) + truth.h_star(truth.task.apply(state, operator))
 
 
-def test_campaign_without_pddl(tmp_path: Path) -> None:
+def test_folders_and_campaigns_are_alike(tmp_path: Path) -> None:
+    found = campaign([small_task("gripper-4")], out=tmp_path / "c")
+    assert read_faults(found)[0].samples == read_faults(tmp_path / "c")[0].samples
+
+
+def test_a_derivation_names_no_operator() -> None:
+    """A fault of which only a derivation proves that something is better gives no sample."""
+    truth = world("gripper-4", ())
+    bug = next(bug for bug in campaign([truth.task]).bugs if bug.faults)
+    assert bug.faults is not None
+    blind = replace(bug, faults=tuple(replace(fault, better=None) for fault in bug.faults))
+    assert list(_samples(bug))
+    assert not list(_samples(blind))
+
+
+def test_campaign_without_faults() -> None:
+    # None means the default to `test`, so the setting comes from a tree.
+    config = {"policy": POLICY, "fault_budget": "none"}
+    found = run_test(small_task("gripper-4"), None, config=config, pool=5)
+    with pytest.raises(
+        UsageError, match="has not looked for faults; test again with a fault budget"
+    ):
+        read_faults(found)
+
+
+def test_campaign_without_pddl() -> None:
     task = Task(small_task("gripper-4").sas, name="plain")
-    folder = campaign(tmp_path / "c", [task], "noisy:0.3:5+optimal")
     with pytest.raises(UnsupportedError, match="no PDDL files"):
-        read_faults(folder)
+        read_faults(campaign([task]))
 
 
-def test_campaign_without_planning_tasks(tmp_path: Path) -> None:
-    create_store(tmp_path / "c", {"campaign": "safety"}).close()
+def test_campaign_without_planning_tasks() -> None:
+    found = run_test(generate("two-way-line"), "first", runs=5)
     with pytest.raises(UnsupportedError, match="no planning tasks"):
-        read_faults(tmp_path / "c")
+        read_faults(found)
 
 
 def test_training_takes_faults_in(tmp_path: Path) -> None:
@@ -89,7 +101,7 @@ def test_training_takes_faults_in(tmp_path: Path) -> None:
     from training.conftest import gripper
 
     task = small_task("gripper-4")
-    faults = read_faults(campaign(tmp_path / "c", [task], "noisy:0.3:5+optimal"))
+    faults = read_faults(campaign([task]))
     settings = TrainingSettings(
         config="line",
         epochs=2,

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 
 from misstep.errors import (
-    BudgetLimitError,
     InputFileError,
     InputFormatError,
     Interrupted,
@@ -407,7 +406,6 @@ def test_nothing_to_learn(tmp_path: Path, tiny: Tiny) -> None:
     [
         ({"teacher": "oracle of Delphi"}, UsageError, "no teacher"),
         ({"teacher": "command:planner"}, UsageError, "{sas}"),
-        ({"teacher": "exhaustive", "exhaustive_states": 2}, BudgetLimitError, "the limit was 2"),
         ({"teacher": "astar", "teacher_expansions": 2}, UnsupportedError, "solves none"),
         ({"teacher": "command:true {sas}"}, UnsupportedError, "by hand"),
         ({"teacher": "command:no-such-planner {sas}"}, ToolError, "cannot be started"),
@@ -419,6 +417,16 @@ def test_nothing_is_left_of_what_never_began(
     with pytest.raises(error, match=says):
         train(train_tasks(), [], tmp_path / "out", TrainingSettings(**tiny, **change))
     assert not (tmp_path / "out").exists()
+
+
+def test_a_task_that_is_too_large_for_its_teacher_is_taught_by_another(
+    tmp_path: Path, tiny: Tiny
+) -> None:
+    settings = TrainingSettings(
+        **tiny, config="line", epochs=1, n_init=1, teacher="exhaustive", exhaustive_states=2
+    )
+    result = train(train_tasks(), [], tmp_path / "out", settings)
+    assert any("A* teaches here" in remark for remark in result.remarks)
 
 
 def test_resuming_with_other_settings(tmp_path: Path, tiny: Tiny) -> None:

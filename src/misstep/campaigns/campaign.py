@@ -10,7 +10,7 @@ The commands are thin callers of what stands here.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -24,9 +24,10 @@ from misstep.campaigns.arguments import (
     check_session,
     check_truth,
 )
+from misstep.campaigns.create import remove
 from misstep.campaigns.engine import Engine, Limits, Progress
 from misstep.campaigns.grow import check_lender, grown_settings, lend_pool, prepare_growth
-from misstep.campaigns.options import make_settings, split_options
+from misstep.campaigns.options import make_settings
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
 from misstep.campaigns.store import Store, begin_store, memory_store, open_store
@@ -35,8 +36,9 @@ from misstep.campaigns.tables import Content, PolicyIdentity
 from misstep.campaigns.toml import from_toml
 from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Worker
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
@@ -91,9 +93,9 @@ class Campaign:
     def summary(self) -> Summary:
         return summarise(self._content, self.settings)
 
-    def iter_records(self) -> Iterator[Record]:
-        """The records one by one, for campaigns that are too large for a list."""
-        for name in self._content.task_names():
+    def iter_records(self, task: str | None = None) -> Iterator[Record]:
+        """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
+        for name in self._content.task_names() if task is None else [task]:
             yield from read_records(self._content, name)
 
     @cached_property
@@ -154,16 +156,24 @@ class Campaign:
             return look_deeper(explanation, self._ask_again, time_limit)
         return explanation
 
-    def replay(self, policy: Any = None, *, rerun: bool = False) -> Replay:
+    def replay(
+        self,
+        policy: Any = None,
+        *,
+        rerun: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Replay:
         """Check every run and witness again with the independent checker, from what is stored alone.
 
         With a policy, or with `rerun`, which means that of the campaign, it is also run again and compared.
+        `progress` is told what is done, how much of it, and of how much.
         """
         from misstep.campaigns.replay import replay
 
         check_truth("rerun", rerun)
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
-        return replay(self._content, self.settings, again if rerun or policy is not None else None)
+        asked = again if rerun or policy is not None else None
+        return replay(self._content, self.settings, asked, progress)
 
     def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
         """The policy of the campaign, unless it has changed."""
@@ -176,12 +186,26 @@ class Campaign:
             raise InputFormatError(
                 f"the policy {identity.spec} has changed since the campaign",
                 where=self._store.where,
+                hint="a replay can be given the policy to compare with",
             )
         return policy
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""
         return [record.as_row() for record in self.records]
+
+    def metrics(self, *, regions: bool = False) -> dict[str, Any]:
+        """The numbers of the papers, over all tasks and task by task, as plain data.
+
+        `sets` are the sizes of pool, solved and tested states and of each kind of bug; `recall` and `severity` are
+        those of P22, `oracles` the recall of each oracle that judged (P23), `coverage` bugs among all states (P24),
+        `unique_pairs` how varied the bugs are. `regions` also groups bugs that are neighbours, which takes longer.
+        """
+        from misstep.campaigns.metrics import all_metrics
+
+        tasks = self.tasks
+        pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
+        return all_metrics(tasks, self.records, pools, regions)
 
     # -- going on ---------------------------------------------------------------------------------
 
@@ -294,19 +318,20 @@ def test(
     lender = None if pool_from is None else _campaign(pool_from)
     given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
     world = given[0].world
-    base = None if config is None else read_settings(config)
+    base = None if config is None else read_settings(config, world)
     if lender is not None:
         check_lender(given, lender._content)
     check_session(jobs, batch_size, limits, progress)
     check_truth("resume", resume)
     folder = None if out is None else as_path("out", out, "the path of a folder")
     if policy is None:
-        if base is None:
+        if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
     # First of all: a policy or setting that is wrong leaves nothing behind.
     spec = _name_of(policy, given[0], options.get("inapplicable"))
-    settings = make_settings(world, spec, split_options(options), base)
+    settings = make_settings(world, spec, options, base)
+    is_new = folder is not None and not folder.exists()
     store = memory_store(settings.as_dict()) if folder is None else _begin(folder, settings, resume)
     try:
         content = Content(store)
@@ -315,8 +340,13 @@ def test(
         if lender is not None:
             lend_pool(content, settings, lender._content)
         _work(content, settings, policy, jobs, batch_size, limits, progress)
-    except BaseException:
+    except BaseException as error:
+        is_empty = (
+            is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        )
         store.close()
+        if is_empty and store.folder is not None:
+            remove(store.folder)
         raise
     memory = None if isinstance(policy, str) else policy
     if folder is None:
@@ -331,20 +361,25 @@ def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
     return Campaign(open_store(place, readonly=True), policy)
 
 
-def read_settings(config: StrPath | Mapping[str, Any]) -> Settings:
-    """From a file, or a tree of settings."""
+def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+    """From a file, or a tree of settings; `world` is meant where it does not say."""
     if isinstance(config, Mapping):
-        return Settings.from_dict(config, "the settings")
+        return Settings.from_dict(config, "the settings", world)
     path = as_path("config", config, "the path of a file of settings, or a dictionary of them")
     where = str(path)
     try:
         text = read_bytes(path, MAX_CONFIG_BYTES, "a file of settings").decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=where) from error
-    return Settings.from_dict(from_toml(text, where), where)
+    return Settings.from_dict(from_toml(text, where), where, world)
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
+    if isinstance(policy, str) and policy.startswith(f"{IN_MEMORY} "):
+        raise UsageError(
+            f"the policy, {policy}, existed only in memory",
+            hint="give it to open_campaign(DIR, policy), or test a policy python:FILE.py:NAME",
+        )
     if isinstance(task, JaniTask):
         return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
     return load_policy(policy, task)
@@ -467,8 +502,7 @@ def _work(
         progress=progress,
     )
     engine.run(names)
-    if not engine.stopped:
-        content.store.set_meta("finished", "1")
+    content.store.set_meta("finished", engine.limit or "1")
 
 
 def _check_identity(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from misstep.campaigns.database import connect
@@ -53,6 +53,15 @@ def prepare(folder: Path, config: Tree) -> WriterLock:
 def discard(folder: Path) -> None:
     """Let a campaign that nothing was stored in look like one that was killed while it was made."""
     (folder / DATABASE_NAME).rename(folder / (DATABASE_NAME + _UNFINISHED))
+
+
+def remove(folder: Path) -> None:
+    """Take back the folder of a campaign that nothing was stored in."""
+    names = {CONFIG_NAME, *_LEFTOVERS, *(DATABASE_NAME + end for end in ("", "-wal", "-shm"))}
+    with suppress(OSError):  # then it stays, which does no harm
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
+        folder.rmdir()
 
 
 def _refuse_used(folder: Path) -> None:
@@ -131,4 +140,4 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-__all__ = ["CONFIG_NAME", "DATABASE_NAME", "prepare", "read_config", "write_text"]
+__all__ = ["CONFIG_NAME", "DATABASE_NAME", "prepare", "read_config", "remove", "write_text"]

@@ -95,6 +95,7 @@ class Engine:
         self.report = progress or (lambda *_: None)
         self.bugs = 0
         self.stopped: list[str] = []  # tasks that a limit ended
+        self.limit: str | None = None  # time or memory, where one did
         self._began = perf_counter()
 
     def run(self, tasks: Sequence[str]) -> None:
@@ -136,6 +137,7 @@ class Engine:
         for task in left:
             self.content.add_event(LIMIT, f"{text}; --resume goes on", task)
         self.stopped += left
+        self.limit = "time"
         left.clear()
 
     def _begin(self, task: str) -> _TaskRun:
@@ -186,6 +188,7 @@ class Engine:
                 why = self._why(outcome)
                 instead = stage.lost(unit, why)
                 if instead is None:
+                    self.limit = outcome.limit
                     return self._stop(run, stage, why)
                 outcome = instead
             self._keep(run, stage, unit, outcome)

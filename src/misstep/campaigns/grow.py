@@ -54,14 +54,13 @@ def prepare_growth(content: Content, settings: Settings) -> None:
         _check_larger("runs", before.of_model.runs, settings.of_model.runs)
     with content.store.unit():
         content.store.set_config(settings.as_dict())
-        if settings.world != PLANNING:
-            return
-        for name in content.task_names():
+        for name in content.task_names() if settings.world == PLANNING else ():
             findings = content.findings(name)
             for oracle in findings.oracles():
                 findings.forget_stage(f"blame {oracle}")
             findings.forget_stage("blamed")
             findings.forget_faults()
+    content.store.write_config()
 
 
 def check_lender(tasks: Sequence[AnyTask], lender: Content) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.settings import (
     MODEL,
+    NONE,
     PLANNING,
     ModelSettings,
     PlanningSettings,
@@ -55,6 +56,8 @@ OF_MODELS = {
     name: Place("model", name)
     for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
 }
+# Settings that "none" takes away.
+OPTIONAL = {"fault_budget", "fuzz_time", "state_budget", "expansion_budget", "inapplicable"}
 PRESET = "preset"  # fuzzing as in a paper, to begin with
 
 
@@ -77,7 +80,7 @@ def make_settings(
                 hint=did_you_mean(option, known),
             )
         place = places[option]
-        changes[place.table][place.name] = value
+        changes[place.table][place.name] = None if value == NONE and option in OPTIONAL else value
     if base is not None and base.world != world:
         raise UsageError(
             f"the settings are of a {base.world} campaign", expected=f"settings of {world}"
@@ -100,8 +103,14 @@ def make_settings(
 
 
 def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
+    """Where nothing is a value, it is called "none", as in files: None says that an option was not given."""
+    kinds = {option.name: str(option.type) for option in dataclasses.fields(settings)}
+    given = {
+        name: None if value == NONE and "None" in kinds[name] else value
+        for name, value in changes.items()
+    }
     try:
-        return dataclasses.replace(settings, **changes)
+        return dataclasses.replace(settings, **given)
     except UsageError as error:
         error.what = _in_users_words(error.what, settings)
         raise

@@ -16,10 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.campaigns.rows import Ids, Values
+from misstep.campaigns.rows import KINDS, VERDICTS, Ids, Values
 
-VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
-KINDS = ("fails", "costly", "unsafe", "unclassified")
 WITNESSES = ("plan", "derivation", "strategy", "none")
 Interval = tuple[int | None, int | None]
 
@@ -96,7 +94,7 @@ class Witness:
 class Effort:
     """What was spent."""
 
-    expansions: int = _is("States expanded.")
+    expansions: int = _is("States expanded; not counted of a model.")
     evaluations: int = _is("Heuristic values computed; of a model: nodes of the decider.")
 
 

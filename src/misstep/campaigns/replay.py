@@ -21,6 +21,8 @@ from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
 
 PolicyOf = Callable[[AnyTask], Policy | LabelPolicy]
+# what is done, how much of it, of how much
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,21 @@ class Replay:
         return "\n".join(lines)
 
 
-def replay(content: Content, settings: Settings, policy_of: PolicyOf | None) -> Replay:
-    report = check_database(content.store.connection)
+def replay(
+    content: Content,
+    settings: Settings,
+    policy_of: PolicyOf | None,
+    progress: Progress | None = None,
+) -> Replay:
+    tell = progress or (lambda *_: None)
+    report = check_database(
+        content.store.connection, lambda done, total: tell("checking", done, total)
+    )
     if policy_of is None:
         return Replay(report)
     changed: list[tuple[str, str]] = []
     count = 0
+    total = int(content.store.rows("SELECT count(*) FROM runs")[0][0])
     for name in content.task_names():
         task = content.task(name)
         policy = policy_of(task)
@@ -68,6 +79,7 @@ def replay(content: Content, settings: Settings, policy_of: PolicyOf | None) -> 
             )
             for record, problem in differences:
                 count += 1
+                tell("running the policy again", count, total)
                 if problem is not None:
                     changed.append((record, problem))
         finally:

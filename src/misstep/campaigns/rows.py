@@ -7,6 +7,7 @@ infinite number is None.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +22,9 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "unsafe")
+VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
+KINDS = ("fails", "costly", "unsafe", "unclassified")
 
 
 class StateRow(NamedTuple):
@@ -35,10 +39,17 @@ class StateRow(NamedTuple):
     step: int = 0
     seconds: float = 0.0
 
-    def encoded(self) -> tuple[Any, ...]:
+    def checked(self) -> StateRow:
+        """The row itself; an error if it makes no sense."""
         _check_counts(self.number, self.iteration, self.run, self.step)
+        _check_seconds(self.seconds)
+        # Also lets every walk through reference states come to an end.
         if self.reference is not None and not 0 <= self.reference < self.number:
             raise ValueError(f"state {self.number} refers to state {self.reference}")
+        return self
+
+    def encoded(self) -> tuple[Any, ...]:
+        self.checked()
         return (
             self.number,
             to_json(self.state),
@@ -53,7 +64,7 @@ class StateRow(NamedTuple):
     @staticmethod
     def decoded(row: Sequence[Any]) -> StateRow:
         number, state, reference, walk, *rest = row
-        return StateRow(number, values_of(state), reference, ids_of(walk), *rest)
+        return StateRow(number, values_of(state), reference, ids_of(walk), *rest).checked()
 
 
 class RunRow(NamedTuple):
@@ -68,8 +79,16 @@ class RunRow(NamedTuple):
     message: str | None = None
     seconds: float = 0.0
 
+    def checked(self) -> RunRow:
+        """The row itself; an error if it makes no sense."""
+        _check_counts(self.number, self.cost, self.named)
+        _check_word("outcome", self.outcome, OUTCOMES)
+        _check_text(self.message)
+        _check_seconds(self.seconds)
+        return self
+
     def encoded(self) -> tuple[Any, ...]:
-        _check_counts(self.number, self.cost)
+        self.checked()
         return (
             self.number,
             self.outcome,
@@ -85,7 +104,7 @@ class RunRow(NamedTuple):
     def decoded(row: Sequence[Any]) -> RunRow:
         number, outcome, cost, operators, states, *rest = row
         passed = None if states is None else tuple(_values(state) for state in _list(states))
-        return RunRow(number, outcome, cost, ids_of(operators), passed, *rest)
+        return RunRow(number, outcome, cost, ids_of(operators), passed, *rest).checked()
 
 
 class VerdictRow(NamedTuple):
@@ -114,10 +133,22 @@ class VerdictRow(NamedTuple):
     def is_bug(self) -> bool:
         return self.verdict == "BUG"
 
-    def encoded(self) -> tuple[Any, ...]:
-        _check_counts(self.low, self.high, self.lower, self.upper)
+    def checked(self) -> VerdictRow:
+        """The row itself; an error if it makes no sense."""
+        _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)
+        _check_interval(self.low, self.high)
+        _check_interval(self.lower, self.upper)
+        _check_word("verdict", self.verdict, VERDICTS)
+        if self.kind is not None:
+            _check_word("kind", self.kind, KINDS)
         if (self.kind is None) == self.is_bug:
             raise ValueError(f"verdict {self.verdict} with kind {self.kind}")
+        _check_text(self.source)
+        _check_seconds(self.seconds, self.at)
+        return self
+
+    def encoded(self) -> tuple[Any, ...]:
+        self.checked()
         lists = (self.plan, self.derivation, self.strategy)
         plan, derivation, strategy = (None if part is None else to_json(part) for part in lists)
         return (*self[:9], clean(self.source), plan, derivation, strategy, *self[13:])
@@ -129,8 +160,8 @@ class VerdictRow(NamedTuple):
         read[10] = None if plan is None else ids_of(plan)
         read[11] = None if derivation is None else tuple(map(dict, _list(derivation)))
         if strategy is not None:
-            read[12] = tuple((_values(state), int(label)) for state, label in _list(strategy))
-        return VerdictRow._make(read)
+            read[12] = tuple(_choice(*pair) for pair in _list(strategy))
+        return VerdictRow._make(read).checked()
 
 
 class FaultRow(NamedTuple):
@@ -147,7 +178,16 @@ class FaultRow(NamedTuple):
     recurring: bool = False
     outcome: Values | None = None
 
+    def checked(self) -> FaultRow:
+        """The row itself; an error if it makes no sense."""
+        _check_counts(self.run, self.step, self.decision, self.better)
+        _check_interval(self.low, self.high)
+        if self.share is not None:
+            _check_seconds(self.share)
+        return self
+
     def encoded(self) -> tuple[Any, ...]:
+        self.checked()
         outcome = None if self.outcome is None else to_json(self.outcome)
         return (*self[:2], to_json(self.state), *self[3:8], int(self.recurring), outcome)
 
@@ -157,7 +197,7 @@ class FaultRow(NamedTuple):
         read[2] = values_of(row[2])
         read[8] = bool(row[8])
         read[9] = None if row[9] is None else values_of(row[9])
-        return FaultRow._make(read)
+        return FaultRow._make(read).checked()
 
 
 class Event(NamedTuple):
@@ -182,6 +222,12 @@ def ids_of(text: str) -> Ids:
     if not all(type(number) is int for number in ids):
         raise ValueError("expected a list of ids")
     return tuple(ids)
+
+
+def _choice(state: Any, operator: Any) -> tuple[Values, int]:
+    if type(operator) is not int:
+        raise ValueError("expected the id of a label")
+    return _values(state), operator
 
 
 def _values(values: Any) -> Values:
@@ -212,13 +258,41 @@ def decoded(decode: Callable[[Sequence[Any]], T], row: Sequence[Any], where: str
         raise InputFormatError(f"a damaged row: {error}", where=where) from error
 
 
+# What comes from a file may be of any type, whatever the annotations say.
+
+
 def _check_counts(*numbers: int | None) -> None:
     for value in numbers:
-        if value is not None and not 0 <= value <= LARGEST:
-            raise ValueError(f"{value} is not between 0 and 2^63 - 1")
+        if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
+            raise ValueError(f"{value!r} is no whole number between 0 and 2^63 - 1")
+
+
+def _check_interval(low: int | None, high: int | None) -> None:
+    """None is infinite."""
+    _check_counts(low, high)
+    if high is not None and (low is None or low > high):
+        raise ValueError(f"nothing lies between {'infinity' if low is None else low} and {high}")
+
+
+def _check_word(what: str, word: str, known: Sequence[str]) -> None:
+    if word not in known:
+        raise ValueError(f"the {what} {word!r} does not exist")
+
+
+def _check_text(text: str | None) -> None:
+    if text is not None and not isinstance(text, str):
+        raise ValueError(f"{text!r} is no text")
+
+
+def _check_seconds(*numbers: float) -> None:
+    for number in numbers:
+        if not isinstance(number, (int, float)) or not 0 <= number < math.inf:
+            raise ValueError(f"{number!r} is no number from 0 on")
 
 
 __all__ = [
+    "KINDS",
+    "VERDICTS",
     "Event",
     "FaultRow",
     "Ids",

@@ -34,7 +34,7 @@ class PlanningSettings:
 
     objective: str = Objective.COST.value
     # A chunk is the unit of judging. Chunks of one round do not see what the others find; later rounds do.
-    chunk: int = 10  # states
+    chunk: int = 25  # states
     round: int = 4  # chunks
     isolate: bool = False  # test each state on a bound store of its own
     require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
@@ -100,7 +100,7 @@ class ModelSettings:
 class Settings:
     """Which policy is tested, on what, and who judges."""
 
-    policy: str
+    policy: str = ""  # a file of settings need not name one
     world: str = PLANNING
     oracle: str = ""  # the default of the world
     seed: int = 0
@@ -115,6 +115,8 @@ class Settings:
         if self.world not in WORLDS:
             raise UsageError(f"no world {self.world!r}", expected=" or ".join(WORLDS))
         is_planning = self.world == PLANNING
+        if not isinstance(self.policy, str):
+            raise UsageError(f"the policy is {self.policy!r}", expected="the spec of a policy")
         if not isinstance(self.oracle, str):
             raise UsageError(f"the oracle is {self.oracle!r}", expected="the spec of an oracle")
         default = DEFAULT_ORACLE if is_planning else DEFAULT_DECIDER
@@ -151,9 +153,19 @@ class Settings:
         return _written(self)
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any], where: str) -> Settings:
-        """The settings of a file; what is absent there has its default."""
+    def from_dict(values: Mapping[str, Any], where: str, world: str | None = None) -> Settings:
+        """The settings of a file; what is absent there has its default, also the world."""
+        if "world" not in values:
+            only_model = MODEL in values and PLANNING not in values
+            values = {**values, "world": world or (MODEL if only_model else PLANNING)}
         settings: Settings = _read(Settings, values, where)
+        for other in WORLDS:
+            if other in values and other != settings.world:
+                raise InputFormatError(
+                    f"a table [{other}] among the settings of a {settings.world} campaign",
+                    where=where,
+                    expected=f"a table [{settings.world}]",
+                )
         return settings
 
 
@@ -235,6 +247,7 @@ def _check_truth(name: str, value: object) -> None:
 __all__ = [
     "DEFAULT_DECIDER",
     "MODEL",
+    "NONE",
     "PLANNING",
     "ModelSettings",
     "PlanningSettings",

@@ -311,11 +311,18 @@ class Store:
         return from_toml(self.meta("config"), self.path)
 
     def set_config(self, config: Tree) -> None:
-        """Other settings, as a campaign that grows needs them."""
-        text = to_toml(config)
-        self.set_meta("config", text)
+        """Other settings, as a campaign that grows needs them. `write_config` is to follow when they are stored.
+
+        Whoever is killed in between leaves no file, and the next writer makes it again: a file with other settings
+        than those stored would be taken for one that the user has changed.
+        """
         if self.folder is not None:
-            write_text(self.folder / CONFIG_NAME, text)
+            (self.folder / CONFIG_NAME).unlink(missing_ok=True)
+        self.set_meta("config", to_toml(config))
+
+    def write_config(self) -> None:
+        if self.folder is not None:
+            write_text(self.folder / CONFIG_NAME, self.meta("config"))
 
 
 def memory_store(config: Tree) -> Store:

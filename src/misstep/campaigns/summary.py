@@ -14,6 +14,8 @@ from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
 from misstep.campaigns.view import rank
 
 COUNTS = ("states", "tested", "solved", "bugs", "optimal", "unknown", "errors", "faults")
+JUDGED = ("tested", "bugs", "optimal", "unknown")
+OF_VERDICT = {"BUG": "bugs", "OPTIMAL": "optimal", "NOT A BUG": "optimal", "UNKNOWN": "unknown"}
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,7 @@ class Summary:
     policy: str
     oracles: list[str]
     finished: bool  # nothing is left to do
+    limit: str | None = None  # time or memory, where that limit ended the last session
     tasks: int = 0
     states: int = 0  # in the pool; of a model: on unsafe runs
     tested: int = 0
@@ -41,6 +44,8 @@ class Summary:
     seconds: dict[str, float] = field(default_factory=dict)  # of work, by stage
     remarks: list[str] = field(default_factory=list)
     by_task: dict[str, dict[str, int]] = field(default_factory=dict)
+    # What each oracle has proven by itself; a state counts for all that have judged it.
+    by_oracle: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -92,7 +97,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
         )
         events = content.events()
         identity = content.policy
-        finished = bool(store.rows("SELECT 1 FROM meta WHERE key = 'finished' AND value = '1'"))
+        ended = dict(store.rows("SELECT key, value FROM meta WHERE key = 'finished'"))
     stages: Counter[str] = Counter()
     for stage, spent, _ in seconds:
         stages[stage.split(" ")[0]] += spent
@@ -107,7 +112,8 @@ def summarise(content: Content, settings: Settings) -> Summary:
         world=settings.world,
         policy=settings.policy if identity is None else identity.spec,
         oracles=list(oracles),
-        finished=finished,
+        finished=ended.get("finished") == "1",
+        limit=ended["finished"] if ended.get("finished") in ("time", "memory") else None,
         policy_calls=sum(calls for _, _, calls in seconds),
         seconds={stage: round(spent, 3) for stage, spent in stages.items() if spent},
         remarks=[*counter.remarks, *remarks],
@@ -121,6 +127,7 @@ class _Counter:
     def __init__(self, world: str) -> None:
         self.world = world
         self.by_task: dict[str, dict[str, int]] = {}
+        self.by_oracle: dict[str, dict[str, int]] = {}
         self.kinds = dict.fromkeys(("total", *KINDS), 0)
         self.outcomes: Counter[str] = Counter()
         self.radii: Counter[str] = Counter()
@@ -130,6 +137,9 @@ class _Counter:
     def add(self, findings: Findings) -> None:
         best: dict[int, VerdictRow] = {}
         for verdict in findings.verdicts():
+            own_counts = self.by_oracle.setdefault(verdict.oracle, dict.fromkeys(JUDGED, 0))
+            own_counts["tested"] += 1
+            own_counts[OF_VERDICT[verdict.verdict]] += 1
             known = best.get(verdict.number)
             if known is None or rank(verdict) > rank(known):
                 best[verdict.number] = verdict
@@ -139,7 +149,7 @@ class _Counter:
         own["tested"] = len(best)
         own["faults"] = len({(f.state, f.decision) for f in findings.faults()})
         for verdict in best.values():
-            own["optimal"] += verdict.verdict in ("OPTIMAL", "NOT A BUG")
+            own["optimal"] += OF_VERDICT[verdict.verdict] == "optimal"
             own["unknown"] += verdict.verdict == "UNKNOWN"
             if verdict.is_bug:
                 own["bugs"] += 1
@@ -188,6 +198,7 @@ class _Counter:
             "bugs": self.kinds,
             "radii": dict(sorted(self.radii.items())),
             "by_task": self.by_task,
+            "by_oracle": self.by_oracle,
         }
 
 

@@ -144,6 +144,7 @@ class Findings:
         self.store = store
         self.task = task
         self.name = name
+        self._dominance: bytes | str | None = None
 
     # -- units ------------------------------------------------------------------------------------
 
@@ -151,6 +152,12 @@ class Findings:
         """The keys of the units of a stage that are stored."""
         query = "SELECT key FROM units WHERE task = ? AND stage = ?"
         return {key for (key,) in self.store.rows(query, self.task, stage)}
+
+    def marked(self, stage: str) -> set[int]:
+        """The same where keys are numbers of states."""
+        query = "SELECT key FROM units WHERE task = ? AND stage = ?"
+        rows = self.store.rows(query, self.task, stage)
+        return {decoded(lambda row: int(row[0]), row, self.store.path) for row in rows}
 
     def mark_done(self, stage: str, key: str, seconds: float, policy_calls: int) -> None:
         self.store.insert("units", [(self.task, stage, key, seconds, policy_calls)])
@@ -162,6 +169,11 @@ class Findings:
         """Seconds of all units that are stored: the time of the task, whoever worked and when."""
         query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
         return float(self.store.rows(query, self.task)[0][0])
+
+    def seconds(self, stage: str) -> float:
+        """That the stored units of a stage took."""
+        query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ? AND stage = ?"
+        return float(self.store.rows(query, self.task, stage)[0][0])
 
     # -- states and runs --------------------------------------------------------------------------
 
@@ -230,6 +242,11 @@ class Findings:
 
     def dominance(self) -> bytes | str | None:
         """The tables, or why there are none; None: nobody has tried."""
+        if self._dominance is None:
+            self._dominance = self._read_dominance()
+        return self._dominance
+
+    def _read_dominance(self) -> bytes | str | None:
         query = "SELECT tables, problem FROM dominance WHERE task = ?"
         found = self.store.rows(query, self.task)
         if not found:
@@ -254,6 +271,9 @@ class Findings:
         """What a round has stored, by part."""
         query = "SELECT part, compared, content FROM knowledge WHERE task = ? AND oracle = ? AND round = ?"
         rows = self.store.rows(query + " ORDER BY part", self.task, oracle, round)
+        for _, compared, content in rows:
+            if type(compared) is not int or not isinstance(content, bytes):
+                raise InputFormatError("a damaged row: no knowledge", where=self.store.path)
         return {part: Snapshot(compared, content) for part, compared, content in rows}
 
     def forget_knowledge(
@@ -280,11 +300,14 @@ class Findings:
         """First run, number of runs and how they ended, batch by batch."""
         query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
         for first, runs, ends in self.store.rows(query, self.task):
-            yield (
-                first,
-                runs,
-                decoded(lambda row: dict(json.loads(row[0])), [ends], self.store.path),
-            )
+            yield first, runs, decoded(_ends, [ends], self.store.path)
+
+
+def _ends(row: Sequence[Any]) -> dict[str, int]:
+    ends = json.loads(row[0])
+    if not isinstance(ends, dict) or not all(type(count) is int for count in ends.values()):
+        raise ValueError("expected how many runs ended in which way")
+    return ends
 
 
 def _packed(source: dict[str, Any]) -> bytes:

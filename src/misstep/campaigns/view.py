@@ -61,7 +61,7 @@ class View(ABC):
         self.faults: dict[int, list[FaultRow]] = {}
         for fault in findings.faults():
             self.faults.setdefault(fault.run, []).append(fault)
-        self.blamed = {int(key) for key in findings.done("blamed")}
+        self.blamed = findings.marked("blamed")
 
     def records(self) -> Iterator[Record]:
         for state in self.states:

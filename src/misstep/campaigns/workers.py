@@ -65,6 +65,8 @@ class Worker:
 
     def do(self, unit: Unit, seconds: float | None = None) -> Outcome:
         """The result of a unit, or why there is none. Other errors are bugs of ours and are raised."""
+        if seconds is not None and seconds <= 0:
+            return Lost("time")  # also where no alarm can ring
         try:
             with alarm(seconds):
                 resources = self._resources.setdefault(unit.task, {})

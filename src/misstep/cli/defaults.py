@@ -17,14 +17,15 @@ DOMINANCE_TRANSITIONS = 10_000
 DOMINANCE_STEPS = 2_000_000_000
 
 # Explanations
-EXACT_STATES = 100_000
-EXPLAIN_EVALUATIONS = 2_000
+EXPLAIN_SECONDS = 60.0
+FAULT_BUDGET = 200
 
 # Models
-SAFETY = "safety"  # what `campaign` says in the settings of their campaigns
 INAPPLICABLE = ("filter", "stop_safe", "error")
 LOOKAHEAD_CAP = 1_000
+RUNS = 1000
 SAFETY_EVALUATIONS = 1_000_000
+SAFETY_ORACLE = "localfix"
 
 # Tests of checkpoints, and training
 TEST_POOL = 50

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 def list_command(as_json: AsJson = False) -> int:
     """List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers."""
     from misstep.fuzzing.settings import BIASES, PRESETS
+    from misstep.oracles.presets import PRESETS as ORACLE_PRESETS
     from misstep.oracles.registry import BUILTIN as ORACLES
     from misstep.oracles.registry import known_oracles
     from misstep.planning import SEARCHES
+    from misstep.policies.labels.load import BUILTIN as LABEL_POLICIES
     from misstep.policies.load import BUILTIN, third_party
     from misstep.policies.shipped import shipped_names
-    from misstep.policies.labels.load import BUILTIN as LABEL_POLICIES
     from misstep.tasks.domains import DOMAINS
     from misstep.tasks.models import MODELS
 
@@ -46,6 +47,7 @@ def list_command(as_json: AsJson = False) -> int:
         "searches": {name: kind.summary for name, kind in SEARCHES.items()},
         "oracles": {kind.spec: kind.summary for kind in ORACLES.values()}
         | {name: "from another package" for name in known_oracles() if name not in ORACLES},
+        "oracles of papers": {f"--oracle {name}": spec for name, spec in ORACLE_PRESETS.items()},
         "fuzzers": {
             f"--preset {name}": f"{', '.join(BIASES[settings.algorithm])} (--fuzz); default {settings.bias}"
             for name, settings in PRESETS.items()

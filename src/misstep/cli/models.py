@@ -15,12 +15,15 @@ from misstep.errors import UsageError
 if TYPE_CHECKING:
     from misstep.tasks.jani.task import JaniTask
 
+HEADING = "Models (JANI)"
+
 Property = Annotated[
     str | None,
     typer.Option(
         "--property",
+        rich_help_panel=HEADING,
         metavar="NAME",
-        help="Of a model: NAME, FILE or FILE#NAME; default: its first.",
+        help="NAME, FILE or FILE#NAME; default: its first.",
         show_default=False,
     ),
 ]
@@ -28,8 +31,9 @@ Constants = Annotated[
     list[str] | None,
     typer.Option(
         "--constant",
+        rich_help_panel=HEADING,
         metavar="NAME=VALUE",
-        help="Of a model: a constant that it leaves open.",
+        help="A constant that the model leaves open.",
         show_default=False,
     ),
 ]
@@ -37,8 +41,9 @@ Inapplicable = Annotated[
     str | None,
     typer.Option(
         "--inapplicable",
+        rich_help_panel=HEADING,
         metavar="|".join(INAPPLICABLE),
-        help="Of a model: where the policy names a label that does not apply, take its best-valued one that does, "
+        help="Where the policy names a label that does not apply, take its best-valued one that does, "
         "end its run there, or stop with an error.",
         show_default=False,
     ),
@@ -48,7 +53,12 @@ MODEL_OPTIONS = ("property", "constant", "inapplicable")
 
 
 def is_model(paths: list[Path]) -> bool:
-    return paths[0].suffix.lower() == ".jani"
+    """Whether this names a model: its file, or a folder that has one."""
+    from misstep.tasks import files
+
+    if len(paths) == 1 and paths[0].is_dir():
+        return files.is_model(files.task_files(paths[0]))
+    return files.is_model(paths)
 
 
 def read_model(paths: list[Path], property: str | None, constants: list[str] | None) -> JaniTask:
@@ -57,9 +67,10 @@ def read_model(paths: list[Path], property: str | None, constants: list[str] | N
             f"{paths[1]} is one file too many",
             expected="one model, with its property in it or named by --property",
         )
+    from misstep.tasks.files import task_files
     from misstep.tasks.jani.load import load_jani
 
-    return load_jani(paths[0], property, _parameters(constants or []))
+    return load_jani(task_files(paths[0])[0], property, _parameters(constants or []))
 
 
 def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:

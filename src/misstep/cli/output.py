@@ -91,20 +91,10 @@ class _Bar:
 
 def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
     """The items, with a bar on standard error once they have taken a moment."""
-
-    def columns() -> list[ProgressColumn]:
-        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-
-        text = TextColumn("{task.description}")
-        return [text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-
-    bar = _Bar(title, total, columns)
-    try:
+    with phase_progress() as report:
         for done, item in enumerate(items, 1):
-            bar.update(done)
+            report(title, done, total)
             yield item
-    finally:
-        bar.stop()
 
 
 @contextmanager
@@ -132,3 +122,43 @@ def search_progress(title: str, unit: str = "states expanded") -> Iterator[Calla
         yield update
     finally:
         bar.stop()
+
+
+@contextmanager
+def waiting(title: str, shown: bool = True) -> Iterator[None]:
+    """A line on standard error while something goes on that tells nothing about itself."""
+    if not shown or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(title, total=None)
+        yield
+
+
+@contextmanager
+def phase_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar for each phase; yields a callback that takes the phase, what is done of it, and how much there is."""
+    bars: dict[str, _Bar] = {}
+
+    def columns() -> list[ProgressColumn]:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+
+        text = TextColumn("{task.description}")
+        return [text, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+
+    def report(phase: str, done: int, total: int) -> None:
+        if phase not in bars:
+            for bar in bars.values():
+                bar.stop()
+            bars[phase] = _Bar(phase, total, columns)
+        bars[phase].update(done)
+
+    try:
+        yield report
+    finally:
+        for bar in bars.values():
+            bar.stop()

@@ -3,82 +3,98 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.output import print_json, print_table, remark
+from misstep.cli.campaigns import Folder, open_folder
+from misstep.cli.output import print_json, print_table
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
-    from misstep.campaigns.records import TestedState
+    from misstep.campaigns.records import Interval, Record
+
+TITLES = (
+    *("id", "verdict", "kind", "found by", "run", "steps", "cost", "bounds", "gap", "radius"),
+    *("faults", "seconds"),
+)
 
 
 def records_command(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="The folder of a campaign.", show_default=False)
-    ],
+    folder: Folder,
     verdict: Annotated[
         str | None,
         typer.Option(
             metavar="VERDICT", help="Only these: BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN."
         ),
     ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND", help="Only bugs of this kind: fails, costly, unsafe or unclassified."
+        ),
+    ] = None,
     task: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Only the states of this task.")
+        str | None, typer.Option(metavar="NAME", help="Only the states of this task or model.")
     ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line for each tested state.")
     ] = False,
 ) -> int:
-    """Print the tested states of a campaign, by task and in the order of the pool; also while it is running."""
-    from misstep.campaigns.records import VERDICTS
-    from misstep.campaigns.store import open_store
+    """Print the tested states of a campaign, by task and in the order of the pool; also while it is running.
 
-    wanted = verdict and verdict.upper()
-    with open_store(folder, readonly=True) as store:
-        for text in store.remarks:
-            remark(text)
-        from misstep.cli.jani_test import is_safety
+    Example: misstep records found --verdict BUG
+    """
+    with open_folder(folder) as campaign:
+        from misstep.campaigns.records import KINDS, VERDICTS
 
-        if is_safety(store):
-            from misstep.cli.jani_records import print_safety_records
-
-            print_safety_records(store, wanted, as_json)
-            return 0
-        if wanted and wanted not in VERDICTS:
-            raise UsageError(f"no verdict {verdict!r}", expected=", ".join(VERDICTS))
-        states = (s for s in store.tested(task) if wanted in (None, s.verdict))
+        wanted = _one_of("verdict", verdict and verdict.upper(), VERDICTS)
+        wanted_kind = _one_of("kind", kind and kind.lower(), KINDS)
+        chosen = (
+            record
+            for record in campaign.iter_records(task)
+            if wanted in (None, record.verdict) and wanted_kind in (None, record.kind)
+        )
         if as_json:
-            for state in states:
-                print_json(state.as_dict())
+            for record in chosen:
+                print_json(record.as_dict())
         else:
-            _print_table(states)
+            _print_table(chosen)
     return 0
 
 
-def _print_table(states: Iterable[TestedState]) -> None:
+def _one_of(what: str, value: str | None, choices: tuple[str, ...]) -> str | None:
+    if value is not None and value not in choices:
+        raise UsageError(f"no {what} {value!r}", expected=", ".join(choices))
+    return value
+
+
+def _print_table(records: Iterable[Record]) -> None:
     print_table(
-        ["task", "verdict", "kind", "oracle", "state", "cost", "bounds", "gap", "seconds"],
+        TITLES,
         [
             (
-                state.task,
-                state.verdict,
-                state.kind or "-",
-                state.oracle or "-",
-                str(state.index),
-                state.outcome if state.policy_cost is None else str(state.policy_cost),
-                _interval(state.lower_bound, state.upper_bound),
-                _interval(*state.gap),
-                f"{state.seconds:.3f}",
+                record.id,
+                record.verdict,
+                record.kind or "-",
+                record.source or "-",
+                record.run.outcome,
+                str(len(record.run.operators)),
+                "-" if record.run.cost is None else str(record.run.cost),
+                _interval(record.bounds),
+                _interval(record.gap),
+                _interval(record.radius),
+                "-" if record.faults is None else str(len(record.faults)),
+                f"{record.times.judge:.3f}",
             )
-            for state in states
+            for record in records
         ],
-        left=4,
+        left=5,
     )
 
 
-def _interval(low: int | None, high: int | None) -> str:
-    shown = ["inf" if bound is None else str(bound) for bound in (low, high)]
-    return shown[0] if low == high else "..".join(shown)
+def _interval(interval: Interval | None) -> str:
+    if interval is None:
+        return "-"
+    low, high = ("inf" if bound is None else str(bound) for bound in interval)
+    return low if low == high else f"{low}..{high}"

@@ -48,6 +48,10 @@ VERBS = {
         "Test several policies on the same states and rank them by coverage, solved states and bugs.",
         "misstep.cli.select:select_command",
     ),
+    "judge": Verb(
+        "Judge the states of a campaign by another oracle, and keep its verdicts beside the others.",
+        "misstep.cli.judge:judge_command",
+    ),
     "records": Verb(
         "Print the tested states of a campaign, by task and in the order of the pool; also while it is running.",
         "misstep.cli.records:records_command",
@@ -89,13 +93,30 @@ TRAIN_VERBS = {
 }
 
 
+class SectionedCommand(TyperCommand):
+    """A command whose help has a section for each group of options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            line = parameter.get_help_record(ctx)
+            is_argument = parameter.param_type_name == "argument"
+            heading = getattr(parameter, "rich_help_panel", None)
+            if line is not None:
+                title = "Arguments" if is_argument else heading or "Options"
+                sections.setdefault(title, []).append(line)
+        for title in sorted(sections, key=lambda title: (title != "Arguments", title == "Options")):
+            with formatter.section(title):
+                formatter.write_dl(sections[title])
+
+
 def load_command(name: str, verb: Verb) -> Any:
     """Import the command of a verb, as typer's parser wants it."""
     module, _, attribute = verb.command.partition(":")
     target = getattr(import_module(module), attribute)
     if not isinstance(target, typer.Typer):
         function, target = target, typer.Typer(add_completion=False, rich_markup_mode=None)
-        target.command(name)(function)
+        target.command(name, cls=SectionedCommand)(function)
     command = get_command(target)
     command.name = name
     return command

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from misstep.faults.distances import Distances
-from misstep.faults.explain import missteps
 from misstep.runs.runner import Trace
 
 
@@ -17,10 +16,10 @@ class FoundFault(NamedTuple):
     step: int
     state: tuple[int, ...]
     decision: int | None
-    better: int | None
+    better: int | None  # None: a derivation proves that there is something, but not what
     low: int | None
     high: int | None
-    share: float | None
+    share: float | None  # of the gap; None: not all losses of the run are known
     recurring: bool
 
 
@@ -28,21 +27,21 @@ def find_faults(trace: Trace, plan: Sequence[int] | None, known: Distances) -> I
     """The proven faults of a run, in its order; `plan` is a better way from its start, if there is one."""
     if plan is not None:
         known.add_path(trace.states[0], plan)
-    found = {}
-    for misstep in missteps(known.regrets(trace), known):
-        regret = misstep.regret
-        found[regret.step] = FoundFault(
-            regret.step,
-            tuple(regret.state.values),
-            regret.operator,
-            misstep.better,
-            _finite(regret.low),
-            _finite(regret.high),
-            misstep.share,
-            regret.recurring,
+    regrets = known.regrets(trace)
+    shares = regrets.shares()
+    for fault in sorted(regrets.faults, key=lambda own: own.step):
+        # What the decision costs at least: a plan at that price would be no better.
+        below = math.inf if fault.idle else known.upper(fault.state) + fault.low
+        yield FoundFault(
+            fault.step,
+            tuple(fault.state.values),
+            fault.operator,
+            known.best_operator(fault.state, below),
+            _finite(fault.low),
+            _finite(fault.high),
+            None if shares is None else shares[fault.step],
+            fault.recurring,
         )
-    for step in sorted(found):
-        yield found[step]
 
 
 def _finite(value: float) -> int | None:

@@ -39,8 +39,11 @@ class Distances(ABC):
     def upper(self, state: State) -> Value: ...
 
     @abstractmethod
-    def best_operator(self, state: State) -> int | None:
-        """The first step of the cheapest plan known."""
+    def best_operator(self, state: State, below: Value = math.inf) -> int | None:
+        """The first step of the cheapest plan known, if it costs less than `below`.
+
+        The upper bound may be lower than what that plan costs: a derivation proves it without naming a plan.
+        """
 
     def length(self, state: State) -> Value | None:  # noqa: ARG002
         """Steps of a shortest cheapest plan, where known."""
@@ -92,9 +95,9 @@ class ExactDistances(Distances):
     def add_path(self, state: State, operators: Iterable[int]) -> None:
         pass  # nothing is new here
 
-    def best_operator(self, state: State) -> int | None:
+    def best_operator(self, state: State, below: Value = math.inf) -> int | None:
         operator = int(self.best[self.space.find(state)])
-        return None if operator < 0 else operator
+        return None if operator < 0 or self.lower(state) >= below else operator
 
     def length(self, state: State) -> Value | None:
         return self._lengths[self.space.find(state)]
@@ -147,10 +150,10 @@ class BoundedDistances(Distances):
         self._search(state)
         return self.store.bounds(state).upper
 
-    def best_operator(self, state: State) -> int | None:
+    def best_operator(self, state: State, below: Value = math.inf) -> int | None:
         self._search(state)
         plan = self.store.witness(state)
-        return plan[0] if plan else None
+        return plan[0] if plan and self.store.plan_cost(state) < below else None
 
     def _search(self, state: State) -> None:
         if state in self._searched:

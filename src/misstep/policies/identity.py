@@ -23,6 +23,7 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import State, Task
 
 UNKNOWN = "unknown:"
+IN_MEMORY = "python object"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
 # Classes of these hold nothing of their own that could decide.
@@ -42,7 +43,7 @@ def object_name(value: object) -> str:
 
 def in_memory_name(value: object) -> str:
     """What stands where the spec of other policies does."""
-    return f"python object {object_name(value)}"
+    return f"{IN_MEMORY} {object_name(value)}"
 
 
 def object_digest(value: object) -> str:

@@ -54,8 +54,8 @@ def users_code() -> Iterator[list[str]]:
     with redirect_stdout(sys.stderr):
         try:
             yield failure
-        except KeyboardInterrupt:
-            raise
+        except (KeyboardInterrupt, MemoryError):
+            raise  # the user, or a limit, ends the work: neither is an answer
         except BaseException as error:
             failure.append(" ".join(f"{type(error).__name__}: {error}".split()))
 

@@ -198,8 +198,8 @@ def ask(policy: Policy, states: States, candidates: Candidates | None = None) ->
         problem = answers.problem(len(states), policy.task)
         if problem is None:
             return answers
-    except (MisstepError, KeyboardInterrupt):
-        raise  # the policy as a whole is unusable, and says so; or the user wants to stop
+    except (MisstepError, KeyboardInterrupt, MemoryError):
+        raise  # the policy as a whole is unusable, and says so; or the user, or a limit, ends the work
     except BaseException as error:  # also SystemExit: a policy does not end the test
         problem = f"{type(error).__name__}: {error}"
     if len(states) == 1:

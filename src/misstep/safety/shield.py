@@ -33,15 +33,20 @@ class Blacklist(Generic[StateT, LabelT]):
     """Labels that must not be taken, by state."""
 
     forbidden: dict[StateT, tuple[LabelT, ...]]
+    # The deviations within which the faults were found: a number as text, or inf; None: nobody has said. Within a
+    # finite radius other decisions may be the safer ones, so it is part of what the list claims.
+    radius: str | None = None
 
     @classmethod
-    def of(cls, faults: Iterable[Fault[StateT, LabelT]]) -> Blacklist[StateT, LabelT]:
+    def of(
+        cls, faults: Iterable[Fault[StateT, LabelT]], radius: str | None = None
+    ) -> Blacklist[StateT, LabelT]:
         forbidden: dict[StateT, tuple[LabelT, ...]] = {}
         for fault in faults:
             known = forbidden.get(fault.state, ())
             if fault.label not in known:
                 forbidden[fault.state] = (*known, fault.label)
-        return cls(forbidden)
+        return cls(forbidden, radius)
 
     def with_faults(self, faults: Iterable[Fault[StateT, LabelT]]) -> Blacklist[StateT, LabelT]:
         more = Blacklist.of(faults).forbidden
@@ -49,7 +54,8 @@ class Blacklist(Generic[StateT, LabelT]):
             {
                 state: tuple(dict.fromkeys((*self.forbidden.get(state, ()), *more.get(state, ()))))
                 for state in (*self.forbidden, *more)
-            }
+            },
+            self.radius,
         )
 
     def shield(self, system: System[StateT, LabelT]) -> System[StateT, LabelT]:
@@ -61,11 +67,16 @@ class Blacklist(Generic[StateT, LabelT]):
         return system.with_policy(_core.BlacklistShield(_policy(system), forbidden))
 
     def to_json(self) -> str:
-        return _document("blacklist", "forbidden", self.forbidden.items())
+        more = {} if self.radius is None else {"radius": self.radius}
+        return _document("blacklist", "forbidden", self.forbidden.items(), **more)
 
     @classmethod
     def from_json(cls, text: str) -> Blacklist[StateT, LabelT]:
-        return _parse(text, "blacklist", lambda document: cls(_labels(document, "forbidden")))
+        return _parse(
+            text,
+            "blacklist",
+            lambda document: cls(_labels(document, "forbidden"), document.get("radius")),
+        )
 
 
 class OracleShield(Generic[StateT, LabelT]):

@@ -13,18 +13,16 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from misstep.errors import UsageError
 from misstep.fuzzing.fuzz import fuzz
 from misstep.fuzzing.pool import Pool, whole_walk
 from misstep.fuzzing.settings import Settings
-from misstep.oracles import Walk, Workbench, parse_oracle
+from misstep.oracles import Walk, Workbench
 from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.oracles.testing import TestLoop, TestState
 from misstep.policies.policy import Policy
-from misstep.runs.outcomes import GOAL
 from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
 from misstep.tasks.task import Task
 
@@ -105,7 +103,10 @@ class TestedTask:
         self.task = task
         self.settings = settings
         self.pool = fuzz(task, None, settings.fuzzing, settings.seed) if pool is None else pool
-        self._states = np.array([state.values for state in self.pool.states], np.int32)
+        self._to_test = [
+            TestState(entry.state, Walk(*whole_walk(self.pool.entries, entry)))
+            for entry in self.pool
+        ]
 
     @cached_property
     def _dominance(self) -> Dominance | str | None:
@@ -117,31 +118,29 @@ class TestedTask:
         every bug replayed by the independent checker."""
         settings = self.settings
         runner = PolicyRunner(policy)
-        initial = runner.run(self._states[:1], settings.max_steps)
-        solves = bool(initial.outcomes[0] == GOAL)
+        solves = runner.trace(self.pool.states[0], settings.max_steps).outcome == "goal"
         name = self.task.name
         if abstain and not solves:
             return TaskResult(name, len(self.pool), False).as_scored
         bench = Workbench(runner, max_steps=settings.max_steps, dominance=self._dominance)
-        oracle = parse_oracle(settings.oracle, bench)
-        outcomes = runner.run(self._states, settings.max_steps).outcomes
-        processed = solved = bugs = lost = steps = 0
-        for entry, outcome in zip(self.pool, outcomes, strict=True):
-            walk = Walk(*whole_walk(self.pool.entries, entry))
-            verdict = oracle.test(entry.state, walk=walk)
-            effort = verdict.effort
+        loop = TestLoop(bench, read_oracle(settings.oracle))
+        steps = 0
+        for tested in loop.run(self._to_test):
+            effort = tested.verdict.effort
             steps += effort.expansions + effort.evaluations + effort.policy_calls
-            processed += 1
-            solved += bool(outcome == GOAL)
+            if settings.budget is not None and steps >= settings.budget:
+                break
+        verdicts = [tested.verdict for tested in loop.settle()]
+        solved = lost = 0
+        for verdict in verdicts:
+            solved += bool(verdict.policy_cost.reaches_goal)
             if verdict.is_bug:
-                bugs += 1
                 if check:
                     bench.check(verdict)
                 if math.isfinite(verdict.gap.low):
                     lost += int(verdict.gap.low)
-            if settings.budget is not None and steps >= settings.budget:
-                break
-        return TaskResult(name, len(self.pool), solves, processed, solved, bugs, lost, steps)
+        bugs = sum(verdict.is_bug for verdict in verdicts)
+        return TaskResult(name, len(self.pool), solves, len(verdicts), solved, bugs, lost, steps)
 
 
 def summarise(results: Sequence[TaskResult]) -> dict[str, Any]:

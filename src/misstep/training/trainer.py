@@ -14,7 +14,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from misstep.errors import InputFormatError, Interrupted, UnsupportedError, UsageError
+from misstep.errors import (
+    BudgetLimitError,
+    InputFormatError,
+    Interrupted,
+    UnsupportedError,
+    UsageError,
+)
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.shape import Shape, difference, shape_of
 from misstep.policies.asnet.structure import structure_of
@@ -141,19 +147,26 @@ class Trainer:
         self.structures = [structure_of(task, self.shape) for task in self.tasks]
         self.validation = [TestedTask(task, settings.test) for task in validation]
         self.validation_structures = [structure_of(task, self.shape) for task in validation]
-        self.teachers: list[Teacher] = [
-            make_teacher(
+        self.remarks: list[str] = []
+        self.teachers: list[Teacher] = [self._teacher(task) for task in tasks]
+        self.samples = Samples(self.tasks)
+        self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
+        self._told: dict[str, float] = {}  # seconds that are in the log already
+
+    def _teacher(self, task: Task) -> Teacher:
+        """The one that was asked for; on a task that is too large for it, A*."""
+        settings = self.settings
+        own = with_unit_costs(task) if settings.unit_costs else task
+        try:
+            return make_teacher(
                 settings.teacher,
-                with_unit_costs(task) if settings.unit_costs else task,
+                own,
                 max_states=settings.exhaustive_states,
                 expansions=settings.teacher_expansions,
             )
-            for task in tasks
-        ]
-        self.samples = Samples(self.tasks)
-        self.remarks: list[str] = []
-        self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
-        self._told: dict[str, float] = {}  # seconds that are in the log already
+        except BudgetLimitError as error:
+            self.remarks.append(f"{task.name}: A* teaches here: {error.what}")
+            return make_teacher("astar", own, expansions=settings.teacher_expansions)
 
     @staticmethod
     def check(

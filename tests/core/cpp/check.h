@@ -21,29 +21,29 @@ inline int result() {
 
 }  // namespace misstep::test
 
-#define CHECK(condition)                                                                                           \
-    do {                                                                                                           \
-        ++misstep::test::checks;                                                                                   \
-        if (!(condition)) misstep::test::fail(__FILE__, __LINE__) << #condition << " does not hold\n";             \
+#define CHECK(condition)                                                                               \
+    do {                                                                                               \
+        ++misstep::test::checks;                                                                       \
+        if (!(condition)) misstep::test::fail(__FILE__, __LINE__) << #condition << " does not hold\n"; \
     } while (false)
 
-#define CHECK_EQUAL(found, expected)                                                                               \
-    do {                                                                                                           \
-        ++misstep::test::checks;                                                                                   \
-        const auto found_ = (found);                                                                               \
-        const decltype(found_) expected_ = (expected);                                                             \
-        if (!(found_ == expected_))                                                                                \
+#define CHECK_EQUAL(found, expected)                                                                                  \
+    do {                                                                                                              \
+        ++misstep::test::checks;                                                                                      \
+        const auto found_ = (found);                                                                                  \
+        const decltype(found_) expected_ = (expected);                                                                \
+        if (!(found_ == expected_))                                                                                   \
             misstep::test::fail(__FILE__, __LINE__) << #found << " is " << +found_ << ", not " << +expected_ << "\n"; \
     } while (false)
 
-#define CHECK_THROWS(expression, Error)                                                                            \
-    do {                                                                                                           \
-        ++misstep::test::checks;                                                                                   \
-        bool thrown_ = false;                                                                                      \
-        try {                                                                                                      \
-            static_cast<void>(expression);                                                                         \
-        } catch (const Error &) {                                                                                  \
-            thrown_ = true;                                                                                        \
-        }                                                                                                          \
-        if (!thrown_) misstep::test::fail(__FILE__, __LINE__) << #expression << " throws no " << #Error << "\n";   \
+#define CHECK_THROWS(expression, Error)                                                                          \
+    do {                                                                                                         \
+        ++misstep::test::checks;                                                                                 \
+        bool thrown_ = false;                                                                                    \
+        try {                                                                                                    \
+            static_cast<void>(expression);                                                                       \
+        } catch (const Error &) {                                                                                \
+            thrown_ = true;                                                                                      \
+        }                                                                                                        \
+        if (!thrown_) misstep::test::fail(__FILE__, __LINE__) << #expression << " throws no " << #Error << "\n"; \
     } while (false)

@@ -46,11 +46,14 @@ inline std::vector<int> random_state(const std::vector<int> &domain_sizes, Count
 }
 
 // Costs from 0 to 3; some effects are conditional if asked for.
-inline Task random_task(const std::vector<int> &domain_sizes, int operators, std::uint64_t seed, bool conditional = false) {
+inline Task random_task(const std::vector<int> &domain_sizes, int operators, std::uint64_t seed,
+                        bool conditional = false) {
     CounterRandom random(seed);
     std::vector<Task::RawOperator> list;
     while (static_cast<int>(list.size()) < operators) {
-        Task::RawOperator op{"op" + std::to_string(list.size()), random_facts(domain_sizes, 400, random), {},
+        Task::RawOperator op{"op" + std::to_string(list.size()),
+                             random_facts(domain_sizes, 400, random),
+                             {},
                              static_cast<Cost>(random.below(4))};
         for (const Fact &fact : random_facts(domain_sizes, 400, random)) {
             std::vector<Fact> conditions;

@@ -91,11 +91,12 @@ template <Ties ties>
 void test_open_list() {
     OpenList<ties> open;
     // The keys (0, 31) and (1, 0) share an entry of the table of recent keys.
-    const std::vector<std::pair<Cost, Cost>> keys{{0, 31}, {1, 0}, {0, 0}, {1, 0}, {0, 31}, {INFINITE_COST, -INFINITE_COST}, {-5, 7}};
+    const std::vector<std::pair<Cost, Cost>> keys{
+        {0, 31}, {1, 0}, {0, 0}, {1, 0}, {0, 31}, {INFINITE_COST, -INFINITE_COST}, {-5, 7}};
     for (std::size_t i = 0; i < keys.size(); ++i) open.push(keys[i].first, keys[i].second, static_cast<StateId>(i));
     CHECK_EQUAL(open.lowest(), -5);
-    const std::vector<StateId> expected = ties == Ties::first_in ? std::vector<StateId>{6, 2, 0, 4, 1, 3, 5}
-                                                                 : std::vector<StateId>{6, 2, 4, 0, 3, 1, 5};
+    const std::vector<StateId> expected =
+        ties == Ties::first_in ? std::vector<StateId>{6, 2, 0, 4, 1, 3, 5} : std::vector<StateId>{6, 2, 4, 0, 3, 1, 5};
     for (StateId id : expected) CHECK_EQUAL(open.pop(), id);
     CHECK(open.empty());
 

@@ -19,8 +19,9 @@ namespace {
 
 // Two, four or eight bytes a pair, at the ends of what fits; the lowest number of each width stands for -infinity.
 void test_table() {
-    const std::vector<std::pair<std::int64_t, int>> widths{
-        {32'767, 2}, {32'768, 4}, {-32'767, 2}, {-32'768, 4}, {2'147'483'647, 4}, {2'147'483'648, 8}, {-2'147'483'648, 8}};
+    const std::vector<std::pair<std::int64_t, int>> widths{{32'767, 2},        {32'768, 4},        {-32'767, 2},
+                                                           {-32'768, 4},       {2'147'483'647, 4}, {2'147'483'648, 8},
+                                                           {-2'147'483'648, 8}};
     for (const auto &[value, bytes] : widths) {
         const Table table = Table::of<std::int64_t>(2, {0, value, MINUS_INFINITY, 0}, MINUS_INFINITY);
         CHECK_EQUAL(table.bytes_per_pair(), bytes);
@@ -51,7 +52,8 @@ void test_table() {
 void test_triangle() {
     for (const Cost scale : {Cost{1}, Cost{1} << 30}) {  // both widths of the comparison
         const auto table = [&](Cost direct) {
-            std::vector<std::int64_t> values{0, 2 * scale, direct, MINUS_INFINITY, 0, 3 * scale, MINUS_INFINITY, MINUS_INFINITY, 0};
+            std::vector<std::int64_t> values{
+                0, 2 * scale, direct, MINUS_INFINITY, 0, 3 * scale, MINUS_INFINITY, MINUS_INFINITY, 0};
             return Table::of<std::int64_t>(3, values, MINUS_INFINITY);
         };
         CHECK(satisfies_triangle(table(5 * scale), 1'000));
@@ -107,7 +109,8 @@ void test_simulation() {
                 CHECK(simulation.factors[i].fallback == Fallback::none);
                 for (int s = 0; s < size; ++s)
                     for (int t = 0; t < size; ++t)
-                        CHECK_EQUAL(simulation.factors[i].table.at(s, t), twin.d[i][static_cast<std::size_t>(s * size + t)]);
+                        CHECK_EQUAL(simulation.factors[i].table.at(s, t),
+                                    twin.d[i][static_cast<std::size_t>(s * size + t)]);
             }
             const Function function({task.domain_sizes().begin(), task.domain_sizes().end()}, {simulation});
             const std::string written = function.write();

@@ -90,7 +90,8 @@ void test_sas_reader() {
 
     // No cut file is a task, and no file without one of its lines. The message names a line of the file.
     const auto lines = static_cast<std::size_t>(std::count(SAS.begin(), SAS.end(), '\n'));
-    for (std::size_t length = 0; length + 1 < SAS.size(); ++length) CHECK_THROWS(read_sas(SAS.substr(0, length)), SasError);
+    for (std::size_t length = 0; length + 1 < SAS.size(); ++length)
+        CHECK_THROWS(read_sas(SAS.substr(0, length)), SasError);
     for (std::size_t i = 0; i < lines; ++i) {
         try {
             read_sas(without_line(SAS, i));
@@ -242,7 +243,8 @@ void test_state() {
     CHECK(State::parse("3 0 12").hash() == state.hash());
     CHECK(State({3, 0, 13}).hash() != state.hash());
     CHECK(State({3, 0, 11}) < state && State({3, 1}) > state);
-    for (const char *text : {"3 x", "3 -", "99999999999", "-3", "1 2 ."}) CHECK_THROWS(State::parse(text), std::invalid_argument);
+    for (const char *text : {"3 x", "3 -", "99999999999", "-3", "1 2 ."})
+        CHECK_THROWS(State::parse(text), std::invalid_argument);
 }
 
 }  // namespace

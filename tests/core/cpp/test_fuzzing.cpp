@@ -18,7 +18,8 @@ constexpr double INF = std::numeric_limits<double>::infinity();
 std::vector<int> draws(const std::vector<double> &weights, double uniform_share = 0) {
     CounterRandom random(11);
     std::vector<int> counts(weights.size());
-    for (int i = 0; i < 10'000; ++i) ++counts.at(static_cast<std::size_t>(weighted_select(weights, random, uniform_share)));
+    for (int i = 0; i < 10'000; ++i)
+        ++counts.at(static_cast<std::size_t>(weighted_select(weights, random, uniform_share)));
     return counts;
 }
 
@@ -85,7 +86,8 @@ void test_novelty(const std::vector<int> &domains, int arity) {
         for (const std::vector<Fact> &tuple : tuples(state)) {
             std::uint64_t count = 0;
             for (const std::vector<int> &other : inserted)
-                count += std::all_of(tuple.begin(), tuple.end(), [&](const Fact &f) { return other[f.variable] == f.value; });
+                count += std::all_of(tuple.begin(), tuple.end(),
+                                     [&](const Fact &f) { return other[f.variable] == f.value; });
             rarest = std::min(rarest, count);
         }
         CHECK_EQUAL(counting.rarest(state.data()), rarest);

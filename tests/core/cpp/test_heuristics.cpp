@@ -19,14 +19,16 @@ namespace {
 void check_lmcut(const Task &task, const AllStates &all, LMCut &heuristic, const std::vector<int> &state) {
     std::vector<Cost> left(task.costs().begin(), task.costs().end());
     Cost sum = 0;
-    const Cost value = heuristic.evaluate_with_cuts(state.data(), [&](std::span<const OperatorId> operators, Cost charged) {
-        CHECK(std::is_sorted(operators.begin(), operators.end()));
-        CHECK(naive::is_landmark(task, operators, task.goal(), state.data()));
-        for (OperatorId op : operators) CHECK((left[op] -= charged) >= 0);
-        CHECK(charged > 0);
-        sum += charged;
-    });
-    const Cost highest = naive::hmax(task, {task.costs().begin(), task.costs().end()}, task.goal(), state.data()).back();
+    const Cost value =
+        heuristic.evaluate_with_cuts(state.data(), [&](std::span<const OperatorId> operators, Cost charged) {
+            CHECK(std::is_sorted(operators.begin(), operators.end()));
+            CHECK(naive::is_landmark(task, operators, task.goal(), state.data()));
+            for (OperatorId op : operators) CHECK((left[op] -= charged) >= 0);
+            CHECK(charged > 0);
+            sum += charged;
+        });
+    const Cost highest =
+        naive::hmax(task, {task.costs().begin(), task.costs().end()}, task.goal(), state.data()).back();
     CHECK((value == INFINITE_COST) == (highest == INFINITE_COST));
     CHECK_EQUAL(heuristic.evaluate(state.data()), value);
     CHECK(value <= all.distance(state));
@@ -36,7 +38,8 @@ void check_lmcut(const Task &task, const AllStates &all, LMCut &heuristic, const
     Cost twin = 0;
     for (const naive::Cut &cut : naive::lmcut(task, task.goal(), state.data())) twin += cut.charged;
     CHECK((twin == 0) == (value == 0));  // supporters may be chosen otherwise, so no more than that
-    for (const Cost bound : {Cost{1}, value, value + 1}) CHECK(heuristic.evaluate(state.data(), bound) >= std::min(value, bound));
+    for (const Cost bound : {Cost{1}, value, value + 1})
+        CHECK(heuristic.evaluate(state.data(), bound) >= std::min(value, bound));
 }
 
 void check_relaxation(const Task &task, HMax &hmax, HAdd &hadd, HFF &hff, const std::vector<int> &state) {
@@ -80,8 +83,9 @@ void test_random_tasks() {
 
 // Two packages of cost 3 each, and one operator that both need: the landmarks add up to the true cost.
 void test_by_hand() {
-    const Task task = make_task({2, 2, 2}, {0, 0, 0}, {{1, 1}, {2, 1}},
-                                {step(0, 0, 1, 5), {"a", {{0, 1}}, {{{}, {1, 1}}}, 3}, {"b", {{0, 1}}, {{{}, {2, 1}}}, 3}});
+    const Task task =
+        make_task({2, 2, 2}, {0, 0, 0}, {{1, 1}, {2, 1}},
+                  {step(0, 0, 1, 5), {"a", {{0, 1}}, {{{}, {1, 1}}}, 3}, {"b", {{0, 1}}, {{{}, {2, 1}}}, 3}});
     LMCut lmcut(task);
     const auto relaxed = std::make_shared<const RelaxedTask>(task);
     CHECK_EQUAL(lmcut.evaluate(task.initial().data()), 11);
@@ -133,7 +137,8 @@ void test_lmcut_queue() {
 void test_fact_queue() {
     FactQueue queue(100);
     CHECK_EQUAL(queue.next_bucket(0), FactQueue::BUCKETS);
-    for (const std::uint32_t cost : {FactQueue::BUCKETS - 1, 64U, 63U, 64U}) queue.push_bucket(cost, static_cast<std::int32_t>(cost));
+    for (const std::uint32_t cost : {FactQueue::BUCKETS - 1, 64U, 63U, 64U})
+        queue.push_bucket(cost, static_cast<std::int32_t>(cost));
     CHECK_EQUAL(queue.next_bucket(0), 63U);
     CHECK_EQUAL(queue.next_bucket(64), 64U);
     const FactQueue::Entry *entry = queue.take_bucket(64);

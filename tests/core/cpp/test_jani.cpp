@@ -81,7 +81,8 @@ void test_programs() {
         for (Word constant : {-1, 2, 7}) integers.push_back(e.constant(Type::integer, constant));
         const auto any = [&](const std::vector<ExprId> &from) { return from[random.below(from.size())]; };
         constexpr Op ARITHMETIC[] = {Op::add, Op::subtract, Op::multiply, Op::minimum, Op::maximum, Op::modulo};
-        constexpr Op COMPARISONS[] = {Op::less, Op::less_equal, Op::equal, Op::not_equal, Op::greater, Op::greater_equal};
+        constexpr Op COMPARISONS[] = {Op::less,      Op::less_equal, Op::equal,
+                                      Op::not_equal, Op::greater,    Op::greater_equal};
         constexpr Op LOGIC[] = {Op::conjunction, Op::disjunction, Op::implication};
         for (int i = 0; i < 30; ++i) {
             integers.push_back(e.apply(ARITHMETIC[random.below(6)], {any(integers), any(integers)}));
@@ -155,7 +156,8 @@ void test_layouts() {
     test_layout({}, 1);
     test_layout({integer_slot("one value", 7, 7)}, 1);
     test_layout({integer_slot("all", LOWEST, HIGHEST)}, 1);
-    test_layout({integer_slot("all", LOWEST, HIGHEST), integer_slot("one value", -2, -2), integer_slot("bit", 0, 1)}, 2);
+    test_layout({integer_slot("all", LOWEST, HIGHEST), integer_slot("one value", -2, -2), integer_slot("bit", 0, 1)},
+                2);
     test_layout({integer_slot("63 bits", 0, HIGHEST), integer_slot("bit", -1, 0)}, 1);
     test_layout({integer_slot("63 bits", LOWEST, -1), integer_slot("two bits", -2, 1)}, 2);
     test_layout({integer_slot("wide", LOWEST, 0), real_slot("real"), integer_slot("bit", 0, 1)}, 3);
@@ -172,7 +174,8 @@ double distance_of(Expressions &e, ExprId condition, std::vector<Word> state) {
 
 void test_distance() {
     Expressions e;
-    const ExprId x = e.variable(e.declare(integer_slot("x", -100, 100))), y = e.variable(e.declare(integer_slot("y", -100, 100)));
+    const ExprId x = e.variable(e.declare(integer_slot("x", -100, 100))),
+                 y = e.variable(e.declare(integer_slot("y", -100, 100)));
     const auto number = [&](Word value) { return e.constant(Type::integer, value); };
     const ExprId at_most = e.apply(Op::less_equal, {x, number(3)}), less = e.apply(Op::less, {y, number(0)});
     CHECK_EQUAL(distance_of(e, at_most, {3, 0}), 0.0);
@@ -184,7 +187,8 @@ void test_distance() {
     CHECK_EQUAL(distance_of(e, e.apply(Op::negation, {at_most}), {1, 0}), 3.0);  // to 4
     CHECK_EQUAL(distance_of(e, e.apply(Op::equal, {x, y}), {4, -4}), 8.0);
     CHECK_EQUAL(distance_of(e, e.apply(Op::not_equal, {x, y}), {4, 4}), 1.0);
-    CHECK_EQUAL(distance_of(e, e.apply(Op::equal, {e.apply(Op::modulo, {number(5), x}), number(0)}), {0, 0}), 1.0);  // no result
+    CHECK_EQUAL(distance_of(e, e.apply(Op::equal, {e.apply(Op::modulo, {number(5), x}), number(0)}), {0, 0}),
+                1.0);  // no result
 }
 
 }  // namespace

@@ -47,7 +47,8 @@ void test_mlp() {
             for (int row = 0; row < rows; ++row) in.insert(in.end(), {double(row), 1, -3});
             layer.evaluate(in.data(), rows, out.data());
             for (int row = 0; row < rows; ++row)
-                for (int o = 0; o < width; ++o) CHECK_EQUAL(out[static_cast<std::size_t>(row * width + o)], double(o * (row - 3)));
+                for (int o = 0; o < width; ++o)
+                    CHECK_EQUAL(out[static_cast<std::size_t>(row * width + o)], double(o * (row - 3)));
         }
     }
     CHECK_THROWS(Mlp({2, 1}, std::vector<double>{1, 2}, {}), std::invalid_argument);

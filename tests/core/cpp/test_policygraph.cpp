@@ -24,7 +24,8 @@ struct Graph {
     explicit Graph(const std::vector<int> &to) : task(counter()), generator(task), graph(generator) {
         for (int value = 0; value < 10; ++value) CHECK_EQUAL(graph.add(&value), static_cast<StateId>(value));
         for (StateId id = 0; id < to.size(); ++id)
-            if (to[id] != PolicyGraph::UNASKED) CHECK(graph.decide(id, to[id] < 0 ? to[id] : static_cast<int>(id) * 10 + to[id]));
+            if (to[id] != PolicyGraph::UNASKED)
+                CHECK(graph.decide(id, to[id] < 0 ? to[id] : static_cast<int>(id) * 10 + to[id]));
     }
     void check(StateId id, Outcome outcome, std::uint32_t steps, Cost cost) {
         const RunEnd end = graph.end(id);

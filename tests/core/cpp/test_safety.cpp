@@ -19,7 +19,8 @@ constexpr const char *KINDS[] = {"localfix", "tarjan", "lrtdp", "lao", "vi", "ip
 // For each state the outcomes of label 0, label 1 and so on.
 using Edges = std::vector<std::vector<std::vector<StateId>>>;
 
-std::shared_ptr<ExplicitTransitions> make_transitions(const Edges &edges, std::vector<StateId> unsafe, std::vector<StateId> goals = {}) {
+std::shared_ptr<ExplicitTransitions> make_transitions(const Edges &edges, std::vector<StateId> unsafe,
+                                                      std::vector<StateId> goals = {}) {
     Tables tables;
     tables.flags.assign(edges.size(), PLAIN);
     for (StateId id : unsafe) tables.flags[id] |= UNSAFE;
@@ -123,9 +124,11 @@ void test_random_graphs() {
         for (StateId id = 0; id < COUNT; ++id)
             for (std::uint64_t label = random.below(4); label > 0; --label) {
                 edges[id].emplace_back();
-                for (std::uint64_t n = 1 + random.below(2); n > 0; --n) edges[id].back().push_back(static_cast<StateId>(random.below(COUNT)));
+                for (std::uint64_t n = 1 + random.below(2); n > 0; --n)
+                    edges[id].back().push_back(static_cast<StateId>(random.below(COUNT)));
             }
-        const std::vector<StateId> unsafe{static_cast<StateId>(random.below(COUNT)), static_cast<StateId>(random.below(COUNT))};
+        const std::vector<StateId> unsafe{static_cast<StateId>(random.below(COUNT)),
+                                          static_cast<StateId>(random.below(COUNT))};
         const auto is_unsafe = [&](StateId id) { return std::find(unsafe.begin(), unsafe.end(), id) != unsafe.end(); };
         std::vector<char> safe(COUNT, 1);
         for (bool changed = true; changed;) {
@@ -133,7 +136,8 @@ void test_random_graphs() {
             for (StateId id = 0; id < COUNT; ++id) {
                 bool can = !is_unsafe(id) && edges[id].empty();
                 for (const auto &outcomes : edges[id])
-                    can = can || (!is_unsafe(id) && std::all_of(outcomes.begin(), outcomes.end(), [&](StateId t) { return safe[t] != 0; }));
+                    can = can || (!is_unsafe(id) && std::all_of(outcomes.begin(), outcomes.end(),
+                                                                [&](StateId t) { return safe[t] != 0; }));
                 if (safe[id] && !can) {
                     safe[id] = 0;
                     changed = true;
@@ -179,7 +183,8 @@ void test_tables_that_do_not_fit() {
     offsets.offsets = {0, 2};
     actions.actions = {0, 2};
     distances.distances = {1, 1};
-    for (const Tables &bad : {outcome, offsets, actions, distances}) CHECK_THROWS(ExplicitTransitions(bad), std::invalid_argument);
+    for (const Tables &bad : {outcome, offsets, actions, distances})
+        CHECK_THROWS(ExplicitTransitions(bad), std::invalid_argument);
 }
 
 void test_containers() {

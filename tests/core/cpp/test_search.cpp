@@ -91,7 +91,8 @@ void test_reopening() {
         Cost evaluate(const int *values) override { return values[0] == 1 ? 4 : 0; }
         std::size_t bytes() const override { return 0; }
     } heuristic;
-    const Task task = make_task({4}, {0}, {{0, 3}}, {step(0, 0, 1, 1), step(0, 0, 2, 4), step(0, 1, 2, 1), step(0, 2, 3, 4)});
+    const Task task =
+        make_task({4}, {0}, {{0, 3}}, {step(0, 0, 1, 1), step(0, 0, 2, 4), step(0, 1, 2, 1), step(0, 2, 3, 4)});
     const SuccessorGenerator generator(task);
     const SearchResult result = AStar(generator, &heuristic, task.initial().data()).run({});
     CHECK_EQUAL(result.cost, 6);

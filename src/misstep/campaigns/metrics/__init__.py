@@ -1,15 +1,11 @@
 """Numbers of the papers, computed from records alone.
 
 Everything here is a pure function of records; nothing runs a policy or an oracle again. A quotient whose divisor is
-0 is None, never 0: an empty cell of a table is not a bad score.
+0 is None, never 0: an empty cell of a table is not a bad score. `Campaign.metrics` gives all of them for one campaign.
 """
 
-from misstep.campaigns.metrics.coverage import (
-    Coverage,
-    TestedPool,
-    mean_coverage,
-    oracle_coverage,
-)
+from misstep.campaigns.metrics.all import all_metrics
+from misstep.campaigns.metrics.coverage import Coverage, TestedPool, oracle_coverage
 from misstep.campaigns.metrics.pairs import unique_pair_fraction
 from misstep.campaigns.metrics.recall import JointRecall, Recall, joint_recall, recall
 from misstep.campaigns.metrics.regions import regions, successors_in
@@ -24,11 +20,11 @@ __all__ = [
     "Recall",
     "Severity",
     "TestedPool",
+    "all_metrics",
     "basic_sets",
     "bugs_over_time",
     "joint_recall",
     "mean",
-    "mean_coverage",
     "oracle_coverage",
     "ratio",
     "recall",

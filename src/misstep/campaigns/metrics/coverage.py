@@ -6,30 +6,29 @@ in the order of generation; then coverage = bugs / states over the whole domain.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from misstep.campaigns.metrics.sets import mean, ratio
-from misstep.campaigns.records import TestedState
+from misstep.campaigns.metrics.sets import ratio
 
 
 @dataclass(frozen=True, slots=True)
 class TestedPool:
-    """One pool: its size, which may exceed what was tested, and what was tested."""
+    """One pool: its size, which may exceed what was tested, and the numbers of the states that are bugs."""
 
     __test__ = False
 
     size: int
-    tested: Sequence[TestedState]
+    bugs: tuple[int, ...]
 
     def bugs_before(self, size: int) -> int:
-        return sum(state.is_bug and state.index < size for state in self.tested)
+        return sum(number < size for number in self.bugs)
 
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    states: float
-    bugs: float
+    states: int
+    bugs: int
     coverage: float | None
 
 
@@ -44,13 +43,3 @@ def oracle_coverage(pools: Mapping[str, Mapping[str, TestedPool]]) -> dict[str, 
         bugs = sum(by_task[task].bugs_before(size) for task, size in sizes.items() if size)
         result[bias] = Coverage(states, bugs, ratio(bugs, states))
     return result
-
-
-def mean_coverage(repetitions: Iterable[Coverage]) -> Coverage:
-    """The average over runs with different seeds, which is why numbers of states are fractional in P24."""
-    found = list(repetitions)
-    return Coverage(
-        mean(c.states for c in found) or 0.0,
-        mean(c.bugs for c in found) or 0.0,
-        mean(c.coverage for c in found),
-    )

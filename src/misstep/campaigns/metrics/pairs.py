@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from itertools import combinations
 
 from misstep.campaigns.metrics.sets import ratio
-from misstep.campaigns.records import Values
+from misstep.campaigns.rows import Values
 
-_Fact = tuple[int, int]
+_Fact = tuple[int, bool | int | float]
 
 
 def unique_pair_fraction(

@@ -5,11 +5,12 @@ P22 asks per instance and kind of bug; P23 compares oracles on the states that a
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from misstep.campaigns.metrics.sets import BasicSets, ratio
-from misstep.campaigns.records import TestedState, Values
+from misstep.campaigns.records import Record
 
 # An oracle that processed fewer states a task on average says too little, and would shrink the joint pool.
 MIN_STATES_A_TASK = 25
@@ -39,27 +40,30 @@ class JointRecall:
 
 
 def joint_recall(
-    tested: Mapping[str, Sequence[TestedState]],
+    records: Iterable[Record],
     *,
     tasks: int | None = None,
     min_states_a_task: float = MIN_STATES_A_TASK,
 ) -> JointRecall:
     """Recall of each oracle on the joint pool: bugs / |J|, summed over the tasks of the domain.
 
-    `tested` has for each oracle the states that it processed, of all tasks. `tasks` is the number of tasks of the
-    domain, if some have no tested state at all. Oracles are dropped first, then J is formed.
+    `records` are those of all tasks, each with the verdicts of the oracles that judged it. `tasks` is the number
+    of tasks, if some have no tested state at all. Oracles are dropped first, then J is formed.
     """
-    processed = {oracle: {_place(state) for state in states} for oracle, states in tested.items()}
+    processed: dict[str, set[str]] = defaultdict(set)
+    convicted: dict[str, set[str]] = defaultdict(set)
+    names = set()
+    for record in records:
+        names.add(record.task)
+        for opinion in record.verdicts:
+            processed[opinion.oracle].add(record.id)
+            if opinion.is_bug:
+                convicted[opinion.oracle].add(record.id)
     if tasks is None:
-        tasks = len({task for places in processed.values() for task, _ in places})
-    kept = [o for o, places in processed.items() if len(places) >= min_states_a_task * tasks]
+        tasks = len(names)
+    kept = [o for o, states in processed.items() if len(states) >= min_states_a_task * tasks]
     joint = set.intersection(*(processed[oracle] for oracle in kept)) if kept else set()
-    shares: dict[str, float | None] = dict.fromkeys(tested)
+    shares: dict[str, float | None] = dict.fromkeys(processed)
     for oracle in kept:
-        bugs = {_place(state) for state in tested[oracle] if state.is_bug}
-        shares[oracle] = ratio(len(bugs & joint), len(joint))
-    return JointRecall(len(joint), shares, tuple(o for o in tested if o not in kept))
-
-
-def _place(state: TestedState) -> tuple[str, Values]:
-    return state.task, state.state
+        shares[oracle] = ratio(len(convicted[oracle] & joint), len(joint))
+    return JointRecall(len(joint), shares, tuple(o for o in processed if o not in kept))

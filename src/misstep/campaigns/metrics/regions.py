@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from misstep.campaigns.records import Values
+from misstep.campaigns.rows import Values
 from misstep.tasks.task import State, Task
 
 Successors = Callable[[Values], Iterable[Values]]
@@ -30,10 +30,10 @@ def regions(states: Collection[Values], successors: Successors) -> list[list[Val
 
 
 def successors_in(task: Task) -> Successors:
-    """The successors of a task, for instance of one rebuilt from a store."""
+    """The successors in a planning task."""
 
     def successors(values: Values) -> list[Values]:
-        state = State(list(values))
+        state = State(list(map(int, values)))
         return [tuple(task.apply(state, op).values) for op in task.applicable(state)]
 
     return successors

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from misstep.campaigns.records import PoolRecord, RunRecord, TestedState
+from misstep.campaigns.records import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,34 +14,38 @@ class BasicSets:
     """Sizes for one task, policy, seed and oracle."""
 
     pool: int
+    """States to be tested; more than `tested` if the campaign is not finished."""
     solved: int
-    """Pool states from which the policy reaches the goal."""
+    """Tested states from which the policy reaches the goal."""
     tested: int
-    """Pool states with a verdict, whatever it is."""
+    """States with a verdict, whatever it is."""
     fails: int
     costly: int
+    unsafe: int
     unclassified: int
-    optimal: int
+    sound: int
+    """OPTIMAL; of a model: NOT A BUG."""
     unknown: int
 
     @property
     def bugs(self) -> int:
-        return self.fails + self.costly + self.unclassified
+        return self.fails + self.costly + self.unsafe + self.unclassified
 
 
-def basic_sets(
-    pool: Sequence[PoolRecord], runs: Iterable[RunRecord], tested: Iterable[TestedState]
-) -> BasicSets:
-    verdicts = Counter((state.verdict, state.kind) for state in tested)
+def basic_sets(records: Sequence[Record], pool: int | None = None) -> BasicSets:
+    """Of the records of one task; `pool` is the size of its pool, if not all of it was tested."""
+    kinds = Counter(record.kind for record in records if record.is_bug)
+    unknown = sum(record.verdict == "UNKNOWN" for record in records)
     return BasicSets(
-        pool=len(pool),
-        solved=sum(run.outcome == "goal" for run in runs),
-        tested=sum(verdicts.values()),
-        fails=verdicts["BUG", "fails"],
-        costly=verdicts["BUG", "costly"],
-        unclassified=verdicts["BUG", "unclassified"],
-        optimal=verdicts["OPTIMAL", None],
-        unknown=verdicts["UNKNOWN", None],
+        pool=len(records) if pool is None else pool,
+        solved=sum(record.run.outcome == "goal" for record in records),
+        tested=len(records),
+        fails=kinds["fails"],
+        costly=kinds["costly"],
+        unsafe=kinds["unsafe"],
+        unclassified=kinds["unclassified"],
+        sound=len(records) - kinds.total() - unknown,
+        unknown=unknown,
     )
 
 

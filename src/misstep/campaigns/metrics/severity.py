@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from misstep.campaigns.metrics.sets import mean
-from misstep.campaigns.records import TestedState
+from misstep.campaigns.records import Record
 
 _EDGES = (5, 10, 20, 50, 100)
 ABSOLUTE_BINS = ("<5", "5-10", "10-20", "20-50", "50-100", ">=100", "inf")
@@ -27,22 +27,22 @@ class Severity:
     """Maxima and means are over finite gaps."""
 
 
-def severity(tested: Iterable[TestedState], *, proven: bool = True) -> Severity:
-    """Of all bugs; by the proven (low) end of each gap, or the high end of what is possible."""
+def severity(records: Iterable[Record], *, proven: bool = True) -> Severity:
+    """Of all bugs of planning tasks; by the proven (low) end of each gap, or the high end of what is possible."""
     absolute = dict.fromkeys(ABSOLUTE_BINS, 0)
     relative = dict.fromkeys(RELATIVE_BINS, 0)
     gaps, shares = [], []
-    for state in tested:
-        if not state.is_bug:
+    for record in records:
+        if not record.is_bug or record.gap is None:
             continue
-        gap = state.gap[0 if proven else 1]
+        gap = record.gap[0 if proven else 1]
         if gap is None:
             absolute["inf"] += 1
             continue
         absolute[ABSOLUTE_BINS[_bin(gap)]] += 1
         gaps.append(gap)
-        if state.policy_cost:
-            percent = 100 * gap / state.policy_cost
+        if record.run.outcome == "goal" and record.run.cost:
+            percent = 100 * gap / record.run.cost
             relative[RELATIVE_BINS[min(_bin(percent), len(RELATIVE_BINS) - 1)]] += 1
             shares.append(percent)
     return Severity(

@@ -116,7 +116,7 @@ class JudgeStage(Stage):
         self._states = {row.state: row for row in self.findings.states()}
         self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
         self._remember(self.findings.faults())
-        self._unsure = {int(number) for number in self.findings.done(self._unsure_mark)}
+        self._unsure = self.findings.marked(self._unsure_mark)
 
     def _remember(self, faults: Sequence[FaultRow]) -> None:
         for fault in faults:

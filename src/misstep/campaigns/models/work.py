@@ -216,7 +216,9 @@ class ModelWork(Work):
             source=payload.oracle if step.safety is not Answer.UNKNOWN else None,
             strategy=strategy,
             size=size,
-            expansions=step.effort.expansions,
+            # A state is expanded once for all questions that this worker is asked, so that their number depends on who
+            # was asked what before. Evaluations do not.
+            expansions=0,
             evaluations=step.effort.evaluations,
             seconds=step.effort.seconds,
             at=at,

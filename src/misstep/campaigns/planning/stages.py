@@ -64,7 +64,7 @@ class PoolStage(Stage):
         super().__init__(findings)
         self.settings = settings.of_planning
         self.wanted = self.settings.fuzzing.max_states
-        self.spent = 0.0
+        self.spent = findings.seconds(self.name)
         self.size = findings.state_count()
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
@@ -199,15 +199,20 @@ class JudgeStage(Stage):
         judged: Judged = result.content
         began = findings.clock()
         findings.add_runs(judged.runs)
-        findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
         if unit.job == "judge":
             chunk: Chunk = unit.payload
+            findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
             self.tested += len(judged.verdicts)
             if judged.knowledge is not None:
                 findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)
             return
         settled: SettlePayload = unit.payload
         assert judged.knowledge is not None
+        # What was decided before is only told better now.
+        decided = {row.number: row.at for *_, row in settled.read if row.verdict != "UNKNOWN"}
+        findings.add_verdicts(
+            [row._replace(at=decided.get(row.number, began + row.at)) for row in judged.verdicts]
+        )
         findings.set_knowledge(self.oracle, settled.round, SETTLED, judged.knowledge)
         # The round before is kept: if the pool grows, this round may have to be judged again.
         findings.forget_knowledge(self.oracle, before=settled.round - 1, parts=settled.round)

@@ -363,7 +363,6 @@ class PlanningWork(Work):
             expansions=before.expansions,
             evaluations=before.evaluations,
             seconds=before.seconds,
-            at=before.at if decided else at,
         )
 
     def _check(
@@ -384,10 +383,15 @@ class PlanningWork(Work):
             None if base is None else Knowledge.from_bytes(base.content, self.task.variable_count)
         )
         distances = self._distances(known)
+        bench = None
         for row, run, verdict in payload.members:
             now = verdict
             if verdict.derivation is not None and verdict.plan is None:
-                found = self._concrete(row, run, verdict, resources, known)
+                if bench is None:
+                    bench = self._bench(resources)
+                    if known is not None:
+                        bench.bounds.add_knowledge(known)
+                found = self._concrete(bench, row, run, verdict)
                 if found is not None:
                     now = found
                     improved.append(now)
@@ -413,29 +417,26 @@ class PlanningWork(Work):
         return distances
 
     def _concrete(
-        self,
-        row: StateRow,
-        run: RunRow,
-        before: VerdictRow,
-        resources: Mapping[str, Any],
-        known: Knowledge | None,
+        self, bench: Workbench, row: StateRow, run: RunRow, before: VerdictRow
     ) -> VerdictRow | None:
         """The verdict with a plan, where a small search finds one."""
         began = perf_counter()
         state = _state(row.state)
         trace = trace_of(self.task, state, run)
         self.runner.recall(trace, run.named)
-        bench = self._bench(resources)
-        if known is not None:
-            bench.bounds.add_knowledge(known)
         verdict = bench.verdict_of(state)
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
         if found.witness is None:
             return None
         bench.check(found)
-        dominance = _function(self._dominance_of(resources))
         now = verdict_row(
-            self.task, row.number, before.oracle, before.round, found, dominance, before.at
+            self.task,
+            row.number,
+            before.oracle,
+            before.round,
+            found,
+            _function(bench.dominance),
+            before.at,
         )
         effort = found.effort
         return now._replace(

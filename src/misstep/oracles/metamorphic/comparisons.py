@@ -33,6 +33,9 @@ class Index(Protocol):
     def add(self, state: State) -> int:
         """Take a state in, with an infinite bound. Returns its row: 0, 1, 2, ..."""
 
+    def add_batch(self, states: States) -> NDArray[np.uint32]:
+        """The same for many states."""
+
     def set_bound(self, row: int, bound: int) -> None:
         """The bound of a row is better than it was."""
 

@@ -45,8 +45,7 @@ class ComparisonPool:
         assert not self.states
         self.states = [State(row) for row in values.tolist()]
         self._rows = {state: row for row, state in enumerate(self.states)}
-        for state in self.states:
-            self.index.add(state)
+        self.index.add_batch(values)
         self._values = values
         self._known = self.bounds.graph.upper_bounds(values)
         for row in np.flatnonzero(np.isfinite(self._known)):

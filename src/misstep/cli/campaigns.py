@@ -1,0 +1,109 @@
+"""What the commands on campaigns share: opening one, printing its summary, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from misstep.cli.output import print_json, print_table, remark
+from misstep.errors import Interrupted, MemoryLimitError, TimeLimitError, UndecidedError
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Campaign
+    from misstep.campaigns.summary import Summary
+
+MOST_REMARKS = 10
+
+Folder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="The folder of a campaign.", show_default=False)
+]
+
+
+def open_folder(folder: Path) -> Campaign:
+    """The campaign in a folder; what is odd about its files is said."""
+    from misstep.campaigns.create import DATABASE_NAME
+    from misstep.campaigns.store import open_store
+
+    if not (folder / DATABASE_NAME).is_file():
+        open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
+    from misstep.campaigns.campaign import open_campaign
+
+    campaign = open_campaign(folder)
+    for text in campaign.remarks:
+        remark(text)
+    return campaign
+
+
+@contextmanager
+def keeping(folder: Path, again: str) -> Iterator[None]:
+    """Ctrl-C in here says that the work is kept, and which command goes on with it."""
+    from misstep.campaigns.create import DATABASE_NAME
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        if not (folder / DATABASE_NAME).exists():
+            raise
+        raise Interrupted(
+            "stopped by the user; what is done is kept", where=str(folder), hint=f"{again} goes on"
+        ) from None
+
+
+def exit_code(summary: Summary) -> int:
+    if summary.bugs["total"]:
+        return 1
+    if summary.errors == summary.tested > 0:
+        # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
+        return UndecidedError.exit_code
+    if not summary.finished:
+        is_memory = summary.limit == "memory"
+        return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code
+    return 0
+
+
+def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
+    if as_json:
+        print_json(summary.as_dict())
+        return
+    if summary.tasks > 1:
+        print_table(
+            ["task", *next(iter(summary.by_task.values()))],
+            [[name, *map(str, own.values())] for name, own in summary.by_task.items()],
+        )
+        print()
+    if len(summary.by_oracle) > 1:
+        _print_oracles(summary)
+    print(summary)
+    stages = "".join(f", {name} {spent:.1f} s" for name, spent in summary.seconds.items())
+    where = "" if summary.campaign is None else f"; records in {summary.campaign}"
+    remark(f"{seconds:.1f} s{stages}; {summary.policy_calls} policy calls{where}")
+    for text in summary.remarks[:MOST_REMARKS]:
+        remark(f"note: {text}")
+    if len(summary.remarks) > MOST_REMARKS:
+        remark(f"... and {len(summary.remarks) - MOST_REMARKS} more notes (--json has all)")
+
+
+def _print_oracles(summary: Summary) -> None:
+    """What each oracle has proven, and what all of them have together."""
+    best = (summary.tested, summary.bugs["total"], summary.optimal, summary.unknown)
+    print_table(
+        [
+            "oracle",
+            "tested",
+            "bugs",
+            "optimal" if summary.world == "planning" else "not bugs",
+            "unknown",
+        ],
+        [
+            *([spec, *map(str, own.values())] for spec, own in summary.by_oracle.items()),
+            ["the best of all", *map(str, best)],
+        ],
+    )
+    print()
+
+
+__all__ = ["Folder", "exit_code", "keeping", "open_folder", "print_summary"]

@@ -1,0 +1,314 @@
+"""The options of `misstep test`, and of `misstep judge` where they are the same.
+
+Fields that are settings of a campaign have the names that `misstep.test` gives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits
+from misstep.cli.defaults import (
+    FAULT_BUDGET,
+    LOOKAHEAD_CAP,
+    MAX_STEPS,
+    ORACLE,
+    RUNS,
+    SAFETY_EVALUATIONS,
+    SAFETY_ORACLE,
+)
+from misstep.cli.groups import Group, given_options
+from misstep.cli.models import Constants, Inapplicable, Property
+from misstep.errors import UsageError
+from misstep.fuzzing.settings import DEAD_ENDS, PRESETS
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Limits
+
+OF_PRESET = "Default: that of the preset"
+
+
+@dataclass(frozen=True)
+class Subject(Group, heading="What to test"):
+    """The policy, the tasks, and where the settings come from."""
+
+    task: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TASK...",
+            help="The task, as for the other commands, or MODEL.jani; left out with --suite, --pool-from and "
+            "--resume.",
+            show_default=False,
+        ),
+    ] = None
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
+        ),
+    ] = None
+    suite: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Test on every problem, or on every .jani model, in this folder and below.",
+        ),
+    ] = None
+    pool_from: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Test the states of this campaign; its tasks if none are named."
+        ),
+    ] = None
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Settings in TOML, such as the config.toml of a campaign; options override them.",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same records.")] = 0
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Cut runs of the policy after so many steps.")
+    ] = MAX_STEPS
+    fuzz: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BIAS",
+            help="Bias of the fuzzer: none, policy-cost, loop, detour, surface; of a model greedy-inf and others. "
+            "Default: detour and greedy-inf.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Planning(Group, heading="Planning tasks: fuzzing and judging"):
+    """What only planning tasks have."""
+
+    preset: Annotated[
+        str, typer.Option(metavar="NAME", help="Fuzzer of a paper: " + ", ".join(PRESETS) + ".")
+    ] = "p24"
+    pool: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help=f"Number of states to test on each task. {OF_PRESET} (100)."
+        ),
+    ] = None
+    walk_length: Annotated[
+        int | None,
+        typer.Option(metavar="N", help=f"Longest walk, in steps (L of the papers). {OF_PRESET}."),
+    ] = None
+    min_weight: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Smooth the bias with P once fuzzing is stuck. Default: 0.1."
+        ),
+    ] = None
+    estimate: Annotated[
+        str | None, typer.Option(metavar="ff|h*", help="Distances that the bias uses. Default: ff.")
+    ] = None
+    state_budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|none", help=f"Steps of the policy for one candidate. {OF_PRESET} (50)."
+        ),
+    ] = None
+    expansion_budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|none", help=f"Steps of the policy for all candidates. {OF_PRESET} (200)."
+        ),
+    ] = None
+    novelty: Annotated[
+        int | None,
+        typer.Option(
+            metavar="0..3",
+            help="Keep only states with a new fact (1), pair (2) or triple of facts (3); 0: all. Default: 0.",
+        ),
+    ] = None
+    dead_ends: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILTER",
+            help="Which dead ends the fuzzer avoids: " + ", ".join(DEAD_ENDS) + ". Default: hmax.",
+        ),
+    ] = None
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Rounds without a new state before it stops. Default: 10000."
+        ),
+    ] = None
+    fuzz_time: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SECONDS|none",
+            help=f"Safety net for the fuzzing of a task. {OF_PRESET} (3600).",
+        ),
+    ] = None
+    require_solved: Annotated[
+        bool,
+        typer.Option("--require-solved", help="Skip tasks whose initial state it does not solve."),
+    ] = False
+    objective: Annotated[
+        str,
+        typer.Option(
+            metavar="cost|goal",
+            help="What counts as a bug: any loss of cost, or only missing the goal.",
+        ),
+    ] = "cost"
+    isolate: Annotated[
+        bool,
+        typer.Option("--isolate", help="Judge each state without what is known from the others."),
+    ] = False
+    keep_unimportant: KeepUnimportant = True
+
+
+@dataclass(frozen=True)
+class Models(Group, heading="Models (JANI): fuzzing and judging"):
+    """What only models have."""
+
+    property: Property = None
+    constant: Constants = None
+    inapplicable: Inapplicable = None
+    runs: Annotated[int, typer.Option(metavar="N", help="Number of runs of the fuzzer.")] = RUNS
+    lookahead_cap: Annotated[
+        int, typer.Option(metavar="N", help="States of one lookahead of the fuzzer.")
+    ] = LOOKAHEAD_CAP
+    radius: Annotated[
+        str,
+        typer.Option(
+            metavar="R", help="Deviations from the policy that may avoid a bug; inf: any."
+        ),
+    ] = "inf"
+    evaluations: Annotated[
+        int, typer.Option(metavar="N", help="Effort for one question to the oracle, in nodes.")
+    ] = SAFETY_EVALUATIONS
+
+
+@dataclass(frozen=True)
+class Judging(Group, heading="Judging"):
+    """Who judges, and who is to blame."""
+
+    oracle: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help=f"The oracles, or p22, p23, p24. Default: {ORACLE}; of a model {SAFETY_ORACLE} (or tarjan, lrtdp, "
+            "lao, vi, ipi).",
+            show_default=False,
+        ),
+    ] = None
+    fault_budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|none",
+            help=f"Evaluations for blaming one bug; none: faults are not looked for. Default: {FAULT_BUDGET}.",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Spending(Group, heading="Limits"):
+    """What the work may take. Records do not depend on it, but for what a limit leaves undone."""
+
+    jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
+    batch_size: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", help="Most states in one question to the policy. Default: no limit."
+        ),
+    ] = None
+    time: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="For all of the work. Default: no limit."),
+    ] = None
+    task_time: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="For each task. Default: no limit.")
+    ] = None
+    memory: Annotated[
+        int | None,
+        typer.Option(metavar="MB", help="For all worker processes together. Default: no limit."),
+    ] = None
+    task_memory: Annotated[
+        int | None,
+        typer.Option(metavar="MB", help="For the work on one task. Default: no limit."),
+    ] = None
+
+    def check(self) -> None:
+        check_limits(**self.values(self.names()))
+
+    def limits(self) -> Limits:
+        from misstep.campaigns.campaign import Limits
+
+        return Limits(self.time, self.task_time, self.memory, self.task_memory)
+
+
+@dataclass(frozen=True)
+class Output(Group, heading="Output"):
+    """Where the records go."""
+
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="Folder of the campaign.")
+    ] = Path("misstep-campaign")
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume",
+            help="Go on with the campaign in DIR; a larger --pool or --runs lets it grow.",
+        ),
+    ] = False
+    as_json: AsJson = False
+
+
+# How tasks are read, which is decided before there is a campaign.
+OF_LOADING = ("property", "constant", "keep_unimportant")
+OF_SUBJECT = ("seed", "max_steps", "fuzz")
+# Numbers that may be none.
+NULLABLE: dict[str, type[int] | type[float]] = {
+    "state_budget": int,
+    "expansion_budget": int,
+    "fuzz_time": float,
+    "fault_budget": int,
+}
+
+
+def settings_given(
+    context: typer.Context, subject: Subject, planning: Planning, models: Models, judging: Judging
+) -> dict[str, Any]:
+    """The settings on the command line, by the names of `misstep.test`."""
+    chosen = given_options(context, subject, planning, models, judging)
+    for name in (*OF_LOADING, *(set(subject.names()) - set(OF_SUBJECT))):
+        chosen.pop(name, None)
+    for name, kind in NULLABLE.items():
+        if name in chosen:
+            chosen[name] = _number_or_none(name, chosen[name], kind)
+    numbers = (
+        "pool",
+        "max_steps",
+        "walk_length",
+        "patience",
+        "runs",
+        "lookahead_cap",
+        "evaluations",
+    )
+    given = {name: chosen[name] for name in (*numbers, *NULLABLE) if name in chosen}
+    check_limits(**{name: value for name, value in given.items() if value != "none"})
+    return chosen
+
+
+def _number_or_none(name: str, text: str, kind: type[int] | type[float]) -> int | float | str:
+    if text == "none":
+        return text
+    try:
+        return kind(text)
+    except ValueError:
+        option = "--" + name.replace("_", "-")
+        raise UsageError(f"{option} is {text!r}", expected="a positive number or none") from None
+
+
+__all__ = ["Judging", "Models", "Output", "Planning", "Spending", "Subject", "settings_given"]
