@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,7 +56,7 @@ def test_lines_can_be_read(name: str) -> None:
 
 # -- settings -------------------------------------------------------------------------------------
 
-TREE = {
+TREE: dict[str, tuple[Any, str]] = {
     "The root": (Settings("", "planning"), ""),
     "[planning]": (PlanningSettings(), "planning"),
     "[planning.fuzzing]": (FuzzingSettings(), "fuzzing"),
@@ -67,21 +68,15 @@ ENTRY = re.compile(r"(?m)^- `(\w+)` \(([^;]*?)(?:; `--([\w-]+)`)?\): \S")
 def expected_entries(title: str) -> list[tuple[str, str, str]]:
     """Name, default and option of each setting of a table, as the page is to have them."""
     settings, table = TREE[title]
-    places = {**options.COMMON, **options.OF_PLANNING, **options.OF_MODELS}
-    if table != "model":
-        places = {**places, **options.OF_PLANNING}
-    names = {(place.table, place.name): option for option, place in places.items()}
+    pairs = (*options.COMMON.items(), *options.OF_PLANNING.items(), *options.OF_MODELS.items())
+    names = {(place.table, place.name): option for option, place in pairs}
     entries = []
-    for name, value in settings.as_dict().items() if table == "" else _values(settings):
-        if not isinstance(value, dict):
+    for field in dataclasses.fields(settings):
+        name, value = field.name, getattr(settings, field.name)
+        if name not in ("planning", "model", "fuzzing"):
             option = names.get((table, name), "").replace("_", "-")
             entries.append((name, _written(value), option))
     return entries
-
-
-def _values(settings: object) -> list[tuple[str, object]]:
-    fields = dataclasses.fields(settings)  # type: ignore[arg-type]
-    return [(f.name, getattr(settings, f.name)) for f in fields if f.name != "fuzzing"]
 
 
 def _written(value: object) -> str:

@@ -42,11 +42,11 @@ TABLES = {
     "meta": "the schema, the settings as TOML (`config`), whether the campaign is finished.",
     "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
     "policy": "which policy was tested.",
-    "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and `step` "
-    "say where the policy's run from there begins.",
+    "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and "
+    "`step` say where the policy's run from there begins.",
     "runs": "the runs of the policy. `named` is the operator that it named where that did not apply.",
-    "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` the "
-    "bounds on the cost of the cheapest plan.",
+    "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
+    "the bounds on the cost of the cheapest plan.",
     "faults": "the decisions of each run that are to blame.",
     "dominance": "the dominance function of a task, or why there is none.",
     "knowledge": "what the rounds of judging hand on to later ones.",
@@ -98,7 +98,7 @@ def without_times(value: Any) -> Any:
     if isinstance(value, dict):
         own = {"times", "at", "seconds"}
         return {
-            key: ({k: 0.0 for k in inner} if isinstance(inner, dict) else 0.0)
+            key: (dict.fromkeys(inner, 0.0) if isinstance(inner, dict) else 0.0)
             if key in own
             else without_times(inner)
             for key, inner in value.items()
