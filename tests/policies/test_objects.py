@@ -249,6 +249,12 @@ def test_a_label_policy_is_taken_as_it_is(model: JaniTask) -> None:
 
 # -- digests ----------------------------------------------------------------------------------------
 
+NOTHING = object()  # has no attributes at all, not even a dictionary of them
+
+
+def with_a_mark(state: object) -> object:
+    return None if state is NOTHING else 0
+
 
 def test_equal_code_and_values_have_equal_digests(monkeypatch: pytest.MonkeyPatch) -> None:
     def with_closure(values: object) -> Callable[[Any], Any]:
@@ -268,6 +274,7 @@ def test_equal_code_and_values_have_equal_digests(monkeypatch: pytest.MonkeyPatc
     assert len(set(digests)) == len(digests)
     assert not any(digest.startswith(UNKNOWN) for digest in digests)
     assert object_digest(Actor()) == object_digest(Actor())
+    assert object_digest(with_a_mark) == object_digest(with_a_mark)
     assert object_digest(Actor()) != object_digest(Actor(above)) != object_digest(Batched(above))
 
     before = object_digest(above)

@@ -128,7 +128,8 @@ class _Description:
             if name not in _HARMLESS and (not ours or vars(cls).get("__slots__")):
                 raise _OpaqueError
         parts = [self.of(type(value))]
-        for name, held in sorted(vars(value).items()):
+        # A plain object(), which stands for something, holds nothing.
+        for name, held in sorted(getattr(value, "__dict__", {}).items()):
             parts += [name, self.of(held)]
         return _hash("instance", *parts)
 

@@ -1,0 +1,162 @@
+"""The parts of the documentation that are made from the code: `python tests/support/pages.py` writes them anew.
+
+A part stands between `<!-- made: NAME -->` and `<!-- end -->` in its page. The tests compare each part with what the
+code says, so that a page can be neither incomplete nor stale.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import textwrap
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from misstep.campaigns import records, schema
+from misstep.campaigns.campaign import test as run_test
+from misstep.tasks.generate import generate
+from misstep.tasks.load import load_task
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+WIDTH = 118
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_PART = re.compile(r"<!-- made: (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
+
+# The parts of a record, in the order of the page.
+KINDS: dict[str, type] = {
+    "The record": records.Record,
+    "`found`": records.Found,
+    "`run`": records.Run,
+    "`witness`": records.Witness,
+    "Members of `verdicts`": records.Opinion,
+    "Members of `faults`": records.Fault,
+    "`decision` and `better` of a fault": records.Decision,
+    "`walk` of `found`": records.Operators,
+    "`effort`": records.Effort,
+    "`times`": records.Times,
+}
+TABLES = {
+    "meta": "the schema, the settings as TOML (`config`), whether the campaign is finished.",
+    "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
+    "policy": "which policy was tested.",
+    "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and "
+    "`step` say where the policy's run from there begins.",
+    "runs": "the runs of the policy. `named` is the operator that it named where that did not apply.",
+    "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
+    "the bounds on the cost of the cheapest plan.",
+    "faults": "the decisions of each run that are to blame.",
+    "dominance": "the dominance function of a task, or why there is none.",
+    "knowledge": "what the rounds of judging hand on to later ones.",
+    "fuzzed": "of models: how each batch of runs ended.",
+    "units": "which pieces of work are done.",
+    "events": "remarks, and limits that were reached.",
+}
+
+
+def items(pairs: Iterator[tuple[str, str]]) -> Iterator[str]:
+    for name, text in pairs:
+        yield textwrap.fill(
+            f"- `{name}`: {text}",
+            WIDTH,
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+
+def fields() -> str:
+    sections = []
+    for title, kind in KINDS.items():
+        sections.append(f"### {title}\n\n" + "\n".join(items(records.fields(kind))) + "\n")
+    return "\n".join(sections)
+
+
+def example(record: records.Record) -> str:
+    """A record as `misstep records --json` prints it, wrapped, and without times, which differ each time."""
+    tree = without_times(record.as_dict())
+    lines = ["{"]
+    for name, value in tree.items():
+        text = f"{json.dumps(name)}: {json.dumps(value)}" + ("," if name != [*tree][-1] else "")
+        text = _TEXT.sub(
+            lambda found: found.group().replace(" ", "\0"), text
+        )  # is not to be broken
+        lines += textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+    return "```json\n" + "\n".join([*lines, "}"]).replace("\0", " ") + "\n```\n"
+
+
+def without_times(value: Any) -> Any:
+    if isinstance(value, dict):
+        own = {"times", "at", "seconds"}
+        return {
+            key: (dict.fromkeys(inner, 0.0) if isinstance(inner, dict) else 0.0)
+            if key in own
+            else without_times(inner)
+            for key, inner in value.items()
+        }
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def planning_example() -> str:
+    task = load_task(generate("gripper", balls=2))
+    task.name = "gripper"
+    return example(run_test(task, "noisy:0.3:1+optimal", pool=10).bugs[0])
+
+
+def model_example() -> str:
+    model = load_task(generate("one-way-line", cells=3, packages=1, vmax=2))
+    model.name = "line"
+    bugs = run_test(model, "first", runs=20).bugs
+    return example(min(bugs, key=lambda bug: len(json.dumps(bug.as_dict()))))
+
+
+def tables() -> str:
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        schema.create_tables(connection)
+        names = [
+            row[0]
+            for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        ]
+        assert set(names) == set(TABLES)
+        columns = {
+            name: ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({name})"))
+            for name in names
+        }
+    pairs = ((name, f"({columns[name]}) {text}") for name, text in TABLES.items())
+    return f"This is schema {schema.VERSION}.\n\n" + "\n".join(items(iter(pairs))) + "\n"
+
+
+MAKERS: dict[str, Callable[[], str]] = {
+    "fields": fields,
+    "planning-example": planning_example,
+    "model-example": model_example,
+    "tables": tables,
+}
+
+
+def made(text: str) -> str:
+    """The page with its parts as the code has them."""
+
+    def part(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return f"<!-- made: {name} -->\n{MAKERS[name]()}<!-- end -->"
+
+    return _PART.sub(part, text)
+
+
+def pages() -> list[Path]:
+    return [path for path in sorted(DOCS.glob("*.md")) if _PART.search(path.read_text())]
+
+
+if __name__ == "__main__":
+    for page in pages():
+        page.write_text(made(page.read_text()))
