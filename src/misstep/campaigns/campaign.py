@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.engine import Engine, Limits, Progress
-from misstep.campaigns.grow import grown_settings, prepare_growth
+from misstep.campaigns.grow import grown_settings, lend_pool, lender_of, prepare_growth
 from misstep.campaigns.options import make_settings, split_options
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
@@ -293,7 +293,8 @@ def test(
         if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
-    # First of all: a policy or setting that is wrong leaves nothing behind.
+    # First of all: a pool, policy or setting that is wrong leaves nothing behind.
+    lender = None if pool_from is None else lender_of(given, pool_from)
     spec = _name_of(policy, given[0], options.get("inapplicable"))
     settings = make_settings(world, spec, split_options(options), base)
     if out is None:
@@ -306,10 +307,8 @@ def test(
         content = Content(store)
         settings = Settings.from_dict(store.config, store.path)
         _know(content, given)
-        if pool_from is not None:
-            from misstep.campaigns.grow import lend_pool
-
-            lend_pool(content, settings, pool_from)
+        if lender is not None:
+            lend_pool(content, settings, lender)
         _work(content, settings, policy, jobs, batch_size, limits, progress)
     except BaseException:
         store.close()

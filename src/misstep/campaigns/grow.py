@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from misstep.campaigns.planning.stages import PoolStage, pool_key
@@ -15,6 +16,7 @@ from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import Content
 from misstep.errors import UsageError
+from misstep.tasks.load import AnyTask
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
@@ -66,30 +68,33 @@ def prepare_growth(content: Content, settings: Settings) -> None:
     content.store.write_config()
 
 
-def lend_pool(
-    content: Content, settings: Settings, source: str | os.PathLike[str] | Campaign
-) -> None:
-    """Take the states of another campaign as the pools of this one."""
+def lender_of(tasks: Sequence[AnyTask], source: str | os.PathLike[str] | Campaign) -> Campaign:
+    """The campaign that has pools for these tasks; an error if it has not."""
     from misstep.campaigns.campaign import Campaign, open_campaign
 
-    if settings.world != PLANNING:
-        raise UsageError(
-            "models have no pool to take over: their states come from the policy's own runs",
-            hint="test the other policy with the same seed instead",
-        )
     lender = source if isinstance(source, Campaign) else open_campaign(source)
     theirs = {task.name: task for task in lender.tasks}
+    for task in tasks:
+        if task.world != PLANNING:
+            raise UsageError(
+                "models have no pool to take over: their states come from the policy's own runs",
+                hint="test the other policy with the same seed instead",
+            )
+        if task.name not in theirs or theirs[task.name].digest != task.digest:
+            raise UsageError(
+                f"the other campaign has not tested on {task.name}",
+                where=lender._store.where,
+                expected="a campaign on the same task",
+            )
+    return lender
+
+
+def lend_pool(content: Content, settings: Settings, lender: Campaign) -> None:
+    """Take the states of another campaign as the pools of this one."""
     for name in content.task_names():
         findings = content.findings(name)
         if findings.state_count():
             continue  # resumed
-        task = theirs.get(name)
-        if task is None or task.digest != content.task(name).digest:
-            raise UsageError(
-                f"the other campaign has not tested on {name}",
-                where=lender._store.where,
-                expected="a campaign on the same task",
-            )
         rows: list[StateRow] = lender._content.findings(name).states()
         with content.store.unit():
             findings.add_states(rows)
@@ -97,4 +102,4 @@ def lend_pool(
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
 
 
-__all__ = ["grown_settings", "lend_pool", "prepare_growth"]
+__all__ = ["grown_settings", "lend_pool", "lender_of", "prepare_growth"]
