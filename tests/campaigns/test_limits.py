@@ -140,12 +140,9 @@ def test_wrong_limits() -> None:
 # -- memory ---------------------------------------------------------------------------------------
 
 HUNGRY = """
-hoard = []
-
 def act(state):
     if state.values[0] == {value}:
-        for _ in range(4000):
-            hoard.append(bytes(2**20))
+        bytes(2**31)
     return state.operators[0] if state.operators else None
 """
 

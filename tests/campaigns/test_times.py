@@ -8,7 +8,7 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.campaign import test as run_campaign
-from support.campaigns import BATCHES, NOISY, ORACLE, SHARING, small_model
+from support.campaigns import BATCHES, NOISY, SHARING, small_model
 from support.tasks import random_costs, small_task
 
 COMPARING = "bmo(10), bmo(20)+aras/ehc"
@@ -61,10 +61,10 @@ def test_times_of_a_second_oracle_come_later() -> None:
 def test_a_bug_that_was_found_late_is_late() -> None:
     """Some states are decided by what was found for another state: later than when they were tested themselves."""
     late = 0
-    for seed, name in enumerate(("gripper-4", "blocksworld-4", "ferry-3")):
-        task = random_costs(small_task(name), seed=seed, choices=(0, 1, 3))
+    for name in ("gripper-4", "blocksworld-4", "transport-2"):
+        task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))
         found = run_campaign(
-            *(task, "noisy:0.3:2+heuristic:ff"), pool=40, oracle="bmo(5)", config=SHARING
+            *(task, "noisy:0.2:3+optimal"), pool=40, oracle="lookahead(1)", config=SHARING
         )
         order = sorted(found.records, key=lambda record: record.number)
         for record in order:
@@ -74,14 +74,14 @@ def test_a_bug_that_was_found_late_is_late() -> None:
                 tested = [o.at for o in own_round if o.source is not None and o.number < record.number]
                 assert all(record.at > at for at in tested)
                 late += any(other.at < record.at for other in later)
-    assert late > 0
+    assert late > 10
 
 
 def test_settling_does_not_count_time_twice() -> None:
     """A verdict that a later round only tells better keeps its time; none is later than all work on the task."""
-    task = random_costs(small_task("gripper-4"), seed=6, choices=(0, 1, 3))
-    how: dict[str, Any] = {"oracle": f"{ORACLE}, bmo(10)", "config": SHARING}
-    found = run_campaign(task, NOISY, pool=40, **how)
+    task = random_costs(small_task("ferry-3"), seed=6, choices=(0, 1, 3))
+    how: dict[str, Any] = {"oracle": "bmo(10)+aras/ehc", "config": SHARING}
+    found = run_campaign(task, "noisy:0.2:3+optimal", pool=40, **how)
     whole = found._content.findings(task.name).clock()
     for record in found.records:
         assert 0 < record.at < whole
