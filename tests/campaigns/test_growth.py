@@ -31,30 +31,29 @@ def essence(campaign: Campaign) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize(
-    ("name", "oracle"),
+    ("name", "oracle", "policy"),
     [
-        ("blocksworld-4", COMPARING),
-        ("ferry-3", COMPARING),
-        ("gripper-4", ORACLE),
-        ("spanner-3", "lookahead(1)"),
-        ("transport-2", "bmo(5)"),
+        ("blocksworld-4", "bmo(10)+aras/ehc", "noisy:0.2:3+optimal"),
+        ("ferry-3", COMPARING, NOISY),
+        ("ferry-3", COMPARING, "noisy:0.2:3+optimal"),
+        ("gripper-4", ORACLE, NOISY),
+        ("spanner-3", "lookahead(1)", "noisy:0.2:3+optimal"),
+        ("transport-2", "bmo(5)", NOISY),
     ],
 )
-def test_a_larger_pool_later_is_a_larger_pool(name: str, oracle: str) -> None:
+def test_a_larger_pool_later_is_a_larger_pool(name: str, oracle: str, policy: str) -> None:
     """Twenty is no multiple of the six states of a round: the last round is judged again."""
-    task = random_costs(small_task(name), seed=3, choices=(1, 2, 5))
-    for policy in (NOISY, "noisy:0.2:3+optimal"):
-        how: dict[str, Any] = {"oracle": oracle, "config": SHARING, "patience": 500}
-        at_once = run_campaign(task, policy, pool=40, **how)
-        grown = run_campaign(task, policy, pool=20, **how)
-        assert len(grown) == 20 < len(at_once)
-        grown.resume(pool=40)
-        assert essence(grown) == essence(at_once)
-        assert grown.settings == at_once.settings
-        assert [r.faults is None for r in grown.records] == [
-            r.faults is None for r in at_once.records
-        ]
-        assert grown.replay(rerun=True).ok
+    task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))
+    how: dict[str, Any] = {"oracle": oracle, "config": SHARING, "patience": 500}
+    at_once = run_campaign(task, policy, pool=40, **how)
+    grown = run_campaign(task, policy, pool=20, **how)
+    assert len(grown) == 20 < len(at_once)
+    grown.resume(pool=40)
+    assert essence(grown) == essence(at_once)
+    assert grown.settings == at_once.settings
+    blamed = [[r.faults is None for r in campaign.records] for campaign in (grown, at_once)]
+    assert blamed[0] == blamed[1]
+    assert grown.replay(rerun=True).ok
 
 
 def test_growing_step_by_step_in_a_folder(tmp_path: Path) -> None:

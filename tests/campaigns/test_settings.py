@@ -75,7 +75,7 @@ OTHER_PLANNING: dict[str, Any] = {
     "patience": 99,
 }
 OTHER_MODEL: dict[str, Any] = {
-    "fuzz": "random",
+    "fuzz": "sample-1",
     "runs": 12,
     "radius": 2,
     "evaluations": 1000,
