@@ -107,7 +107,9 @@ def sharing(size: int) -> dict[str, Any]:
                 f"chunks_of_{CHUNK}": in_chunks(task, pool.records, oracle, function),
                 "isolated": judged(misstep.test(task, None, config=alone, pool_from=pool)),
             }
-            cells = [f"{how} {cell['bugs']} in {cell['seconds']:.2f} s" for how, cell in row.items()]
+            cells = [
+                f"{how} {cell['bugs']} in {cell['seconds']:.2f} s" for how, cell in row.items()
+            ]
             remark(f"{task.name:30} {oracle:10} " + ", ".join(cells))
     return results
 

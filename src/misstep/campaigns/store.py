@@ -287,11 +287,11 @@ class Store:
             return
         verb = _VERBS[conflict]
         marks = ", ".join("?" * len(rows[0]))
-        try:
-            with self.unit():
+        with self.unit():
+            try:
                 self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
-        except sqlite3.IntegrityError as error:
-            raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
+            except sqlite3.IntegrityError as error:
+                raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)
