@@ -12,8 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from misstep.campaigns.campaign import Campaign, open_campaign, test
+    from misstep.campaigns.campaign import Campaign, open_campaign
     from misstep.campaigns.records import Record
+    from misstep.campaigns.testing import test
     from misstep.errors import MisstepError
     from misstep.faults.census import census
     from misstep.oracles.dominance import dominance
@@ -53,7 +54,7 @@ _HOMES = {
     "policy": "misstep.policies.function",
     "run": "misstep.runs.single",
     "select": "misstep.training.api",
-    "test": "misstep.campaigns.campaign",
+    "test": "misstep.campaigns.testing",
     "train": "misstep.training.api",
 }
 

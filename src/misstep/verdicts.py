@@ -6,6 +6,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 
+class Objective(Enum):
+    """What the policy is tested for: cheap plans, or reaching the goal at all."""
+
+    COST = "cost"
+    GOAL = "goal"
+
+
 class Status(Enum):
     BUG = "bug"  # proven: a witness shows that the policy could do better
     OPTIMAL = "optimal"  # planning, proven: nothing is better
@@ -41,4 +48,4 @@ class Effort:
         )
 
 
-__all__ = ["Effort", "Kind", "Status"]
+__all__ = ["Effort", "Kind", "Objective", "Status"]

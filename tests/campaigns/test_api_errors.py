@@ -14,7 +14,8 @@ import pytest
 
 from misstep.campaigns import campaign as campaigns
 from misstep.campaigns import options
-from misstep.campaigns.campaign import Campaign, open_campaign, read_settings
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.testing import read_settings
 from misstep.errors import (
     InputFileError,
     InputFormatError,

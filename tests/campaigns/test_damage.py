@@ -16,9 +16,9 @@ import pytest
 
 from misstep._core import CounterRandom
 from misstep.campaigns.campaign import open_campaign
-from misstep.campaigns.campaign import test as run_campaign
 from misstep.campaigns.store import create_store, open_store
 from misstep.campaigns.tables import Content
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UnsupportedError
 from support.campaigns import (
     BATCHES,

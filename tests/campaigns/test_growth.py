@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
-from misstep.campaigns.campaign import test as run_campaign
 from misstep.campaigns.create import read_config
+from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.view import rank
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.function import StateView

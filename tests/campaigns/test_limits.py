@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from misstep.campaigns import workers
-from misstep.campaigns.campaign import Campaign, Limits, open_campaign
-from misstep.campaigns.campaign import test as run_campaign
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.limits import Limits
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import MisstepError, ToolError, UsageError
 from misstep.policies.function import StateView
 from misstep.tasks.generate import generate

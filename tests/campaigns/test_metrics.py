@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misstep.campaigns.campaign import test as run_test
 from misstep.campaigns.metrics import (
     BasicSets,
     Coverage,
@@ -28,6 +27,7 @@ from misstep.campaigns.metrics import (
 )
 from misstep.campaigns.records import Effort, Found, Opinion, Record, Run, Times, Witness
 from misstep.campaigns.rows import Values
+from misstep.campaigns.testing import test as run_test
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from support.tasks import small_task, walk

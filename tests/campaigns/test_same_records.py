@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
-from misstep.campaigns.campaign import test as run_campaign
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import MisstepError
 from misstep.tasks.generate import generate
 from misstep.tasks.load import AnyTask, load_task
@@ -124,7 +124,11 @@ def test_a_policy_that_exists_only_in_memory(tmp_path: Path, jobs: int) -> None:
     task, chosen = small_task("gripper-4"), 0
     found = run_campaign(
         *(task, lambda state: state.operators[chosen]),
-        pool=12, oracle=ORACLE, config=SHARING, jobs=jobs, out=tmp_path / "c",
+        pool=12,
+        oracle=ORACLE,
+        config=SHARING,
+        jobs=jobs,
+        out=tmp_path / "c",
     )
     with found:
         rows = told(found)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from misstep.campaigns.campaign import read_settings
-from misstep.campaigns.campaign import test as run_campaign
 from misstep.campaigns.options import OF_MODELS, OF_PLANNING, WORLD_OPTIONS, make_settings
 from misstep.campaigns.settings import ModelSettings, PlanningSettings, Settings
+from misstep.campaigns.testing import read_settings
+from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.toml import from_toml, to_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
@@ -160,9 +160,12 @@ def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
 
 def test_the_settings_of_a_campaign_make_it_again(tmp_path: Path) -> None:
     task = small_task("gripper-4")
-    with run_campaign(
-        task, "random:3", out=tmp_path / "a", pool=5, chunk=2, oracle="undo", seed=4
-    ) as first, run_campaign(task, None, config=tmp_path / "a" / "config.toml") as again:
+    with (
+        run_campaign(
+            task, "random:3", out=tmp_path / "a", pool=5, chunk=2, oracle="undo", seed=4
+        ) as first,
+        run_campaign(task, None, config=tmp_path / "a" / "config.toml") as again,
+    ):
         assert again.settings == first.settings
         assert [r.state for r in again.records] == [r.state for r in first.records]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.campaign import test as run_campaign
+from misstep.campaigns.testing import test as run_campaign
 from support.campaigns import BATCHES, NOISY, SHARING, small_model
 from support.tasks import random_costs, small_task
 

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.campaign import test as run_test
+from misstep.campaigns.testing import test as run_test
 from misstep.errors import UsageError
 from misstep.faults.blame import find_faults
 from misstep.faults.distances import BoundedDistances, Distances, ExactDistances, distances

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from misstep.campaigns.campaign import test as run_test
+from misstep.campaigns.testing import test as run_test
 from support.planted import PERFECT, ModelPlant, ModelTruth
 
 SEEDS = range(4)

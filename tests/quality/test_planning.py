@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from misstep.campaigns.campaign import test as run_test
+from misstep.campaigns.testing import test as run_test
 from misstep.policies.function import StateView
 from misstep.tasks.task import State
 from support.planted import PERFECT, PlanningTruth, Plant

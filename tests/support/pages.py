@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep.campaigns import records, schema
-from misstep.campaigns.campaign import test as run_test
+from misstep.campaigns.testing import test as run_test
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 

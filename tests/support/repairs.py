@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from misstep.faults.repair import DEFAULT_EXPANSIONS, Deviation, Repair
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State
 
 

@@ -20,8 +20,8 @@ from misstep.faults.regret import exact_regrets
 from misstep.oracles import Workbench, parse_oracle
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import named_operator
-from misstep.runs.runner import Trace
 from misstep.policies.load import load_policy
+from misstep.runs.runner import Trace
 from misstep.safety import Decider, FuzzSettings, System, fuzz, jani_transitions
 from misstep.safety.faults import PathReport, StepReport, analyse
 from misstep.tasks.jani.task import JaniTask

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.campaign import test as run_test
+from misstep.campaigns.testing import test as run_test
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
 from misstep.tasks.generate import generate

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from misstep.campaigns.engine import MOST, Limits
+from misstep.campaigns.limits import MOST, Limits
 from misstep.errors import UsageError
 from misstep.tasks.parameters import did_you_mean
 

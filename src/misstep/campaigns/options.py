@@ -17,6 +17,7 @@ from misstep.campaigns.settings import (
     ModelSettings,
     PlanningSettings,
     Settings,
+    check_oracle,
 )
 from misstep.errors import UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
@@ -99,6 +100,7 @@ def make_settings(
     if changes[""].get("oracle", "given") in ("", None):
         raise UsageError("the oracle is empty", expected="the spec of an oracle")
     settings: Settings = _changed(root, changes[""])
+    check_oracle(world, settings.oracle)
     return settings
 
 

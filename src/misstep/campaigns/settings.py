@@ -10,17 +10,18 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from misstep.errors import InputFormatError, UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
-from misstep.oracles.grammar import DEFAULT_ORACLE, read_oracle
-from misstep.oracles.verdict import Objective
-from misstep.runs.runner import DEFAULT_MAX_STEPS
-from misstep.safety.decider import KINDS as DECIDERS
-from misstep.safety.decider import Budget
-from misstep.safety.fuzz import CONFIGURATIONS, LOOKAHEAD_CAP, FuzzSettings
-from misstep.safety.system import INAPPLICABLE
+from misstep.oracles.presets import DEFAULT_ORACLE
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.verdicts import Objective
+
+# Oracles and deciders are loaded where a setting needs them: whoever only reads a campaign does not wait for them.
+if TYPE_CHECKING:
+    from misstep.safety.decider import Budget
+    from misstep.safety.fuzz import FuzzSettings
 
 PLANNING, MODEL = "planning", "model"
 WORLDS = (PLANNING, MODEL)
@@ -57,12 +58,15 @@ class ModelSettings:
     runs: int = 1000
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
-    lookahead_cap: int = LOOKAHEAD_CAP  # states of one lookahead of the fuzzer
+    lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
     # What happens to labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
     batch: int = 50  # runs that are fuzzed or judged together
 
     def __post_init__(self) -> None:
+        from misstep.policies.labels.policy import INAPPLICABLE
+        from misstep.safety.fuzz import CONFIGURATIONS
+
         if self.fuzz not in list(CONFIGURATIONS):
             raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(CONFIGURATIONS))
         parse_radius(self.radius)
@@ -85,9 +89,13 @@ class ModelSettings:
 
     @property
     def budget(self) -> Budget:
+        from misstep.safety.decider import Budget
+
         return Budget(evaluations=self.evaluations)
 
     def fuzzing(self, runs: int, max_steps: int) -> FuzzSettings:
+        from misstep.safety.fuzz import CONFIGURATIONS
+
         return dataclasses.replace(
             CONFIGURATIONS[self.fuzz],
             runs=runs,
@@ -127,7 +135,6 @@ class Settings:
         else:
             object.__setattr__(self, "model", self.model or ModelSettings())
             object.__setattr__(self, "planning", None)
-        check_oracle(self.world, self.oracle)
         _check_positive("max_steps", self.max_steps)
         if self.fault_budget is not None:
             _check_positive("fault_budget", self.fault_budget)
@@ -174,9 +181,14 @@ def check_oracle(world: str, spec: object) -> None:
     if not isinstance(spec, str) or not spec:
         raise UsageError(f"the oracle is {spec!r:.80}", expected="the spec of an oracle")
     if world == PLANNING:
+        from misstep.oracles.grammar import read_oracle
+
         read_oracle(spec)
-    elif spec not in DECIDERS:
-        raise UsageError(f"no safety oracle {spec!r}", expected=", ".join(DECIDERS))
+        return
+    from misstep.safety.decider import KINDS
+
+    if spec not in KINDS:
+        raise UsageError(f"no safety oracle {spec!r}", expected=", ".join(KINDS))
 
 
 def parse_radius(text: object) -> float:

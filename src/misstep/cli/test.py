@@ -70,7 +70,7 @@ def command(
                     **options,
                 )
         else:
-            from misstep.campaigns.campaign import test
+            from misstep.campaigns.testing import test
 
             limits = spending.limits()
             with campaign_progress() as progress:

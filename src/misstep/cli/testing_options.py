@@ -27,7 +27,7 @@ from misstep.errors import UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS
 
 if TYPE_CHECKING:
-    from misstep.campaigns.campaign import Limits
+    from misstep.campaigns.limits import Limits
 
 OF_PRESET = "Default: that of the preset"
 
@@ -243,7 +243,7 @@ class Spending(Group, heading="Limits"):
         check_limits(**self.values(self.names()))
 
     def limits(self) -> Limits:
-        from misstep.campaigns.campaign import Limits
+        from misstep.campaigns.limits import Limits
 
         return Limits(self.time, self.task_time, self.memory, self.task_memory)
 

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from misstep import _core
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State
 
 DEFAULT_EXPANSIONS = 10_000

@@ -9,7 +9,8 @@ from misstep.fuzzing.fuzzer_2022 import Fuzzer2022
 from misstep.fuzzing.fuzzer_2024 import Fuzzer2024
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import PRESETS, Settings, preset
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 
 

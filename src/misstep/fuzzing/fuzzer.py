@@ -24,7 +24,8 @@ from misstep.fuzzing.dead_ends import make_walks
 from misstep.fuzzing.parts import parts_that_fit
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.fuzzing.settings import Settings
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 
 PROGRESS_EVERY = 0.1  # seconds

@@ -12,7 +12,8 @@ from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.select import weighted_select
 from misstep.fuzzing.settings import Settings
 from misstep.policies.native import NativePolicy
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 
 

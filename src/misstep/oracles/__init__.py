@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from misstep.oracles.bounds import BoundStore
-    from misstep.oracles.grammar import DEFAULT_ORACLE, parse_oracle
+    from misstep.oracles.grammar import parse_oracle
     from misstep.oracles.oracle import Oracle, Walk
+    from misstep.oracles.presets import DEFAULT_ORACLE
     from misstep.oracles.verdict import Kind, Objective, Status, Verdict, is_fuzzing_bug
     from misstep.oracles.witness import check_witness
     from misstep.oracles.workbench import Workbench
 
 _HOMES = {
-    "DEFAULT_ORACLE": "grammar",
+    "DEFAULT_ORACLE": "presets",
     "BoundStore": "bounds",
     "Kind": "verdict",
     "Objective": "verdict",

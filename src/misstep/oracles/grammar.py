@@ -21,8 +21,6 @@ from misstep.oracles.presets import PRESETS
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
 
-DEFAULT_ORACLE = "lmcut, bmo(100)+aras/ehc"
-
 _TOKEN = re.compile(r"\s*(?:(?P<word>[\w.-]+)|(?P<sign>[,|/()=+])|(?P<end>$)|(?P<other>.))")
 _MAX_DEPTH = 50  # of parentheses: nobody means more, and the parser is recursive
 
@@ -244,4 +242,4 @@ def _close(name: str, known: list[str]) -> str | None:
     return f"did you mean {close[0]}?" if close else None
 
 
-__all__ = ["DEFAULT_ORACLE", "needs_comparisons", "needs_dominance", "parse_oracle", "read_oracle"]
+__all__ = ["needs_comparisons", "needs_dominance", "parse_oracle", "read_oracle"]

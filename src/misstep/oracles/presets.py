@@ -24,10 +24,12 @@ def _of_p22(hours: int, gib: int) -> str:
     return f"({around} | aras(none, {time}, memory={gib * _GIB}))/({around})"
 
 
+DEFAULT_ORACLE = "lmcut, bmo(100)+aras/ehc"
+
 PRESETS: dict[str, str] = {
     "p22": _of_p22(hours=10, gib=16),
     "p23": _combined(hours=4, gib=16),
     "p24": _combined(hours=2, gib=2),
 }
 
-__all__ = ["PRESETS"]
+__all__ = ["DEFAULT_ORACLE", "PRESETS"]

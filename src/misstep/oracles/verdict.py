@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from enum import Enum
 
 from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost, Interval, PolicyCost, cost_gap, goal_gap
 from misstep.tasks.task import State
-from misstep.verdicts import Effort, Kind, Status
-
-
-class Objective(Enum):
-    """What the policy is tested for: cheap plans, or reaching the goal at all."""
-
-    COST = "cost"
-    GOAL = "goal"
+from misstep.verdicts import Effort, Kind, Objective, Status
 
 
 @dataclass(frozen=True)

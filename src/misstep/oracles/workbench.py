@@ -18,8 +18,8 @@ from misstep.oracles.verdict import Objective, Verdict, judge
 from misstep.oracles.witness import check_witness, named_operator
 from misstep.planning import make_heuristic
 from misstep.policies.policy import States
-from misstep.runs.outcomes import OUTCOMES
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner, RunEnds, Trace
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
+from misstep.runs.runner import PolicyRunner, RunEnds, Trace
 from misstep.tasks.task import State
 
 

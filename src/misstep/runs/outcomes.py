@@ -19,9 +19,11 @@ from misstep import _core
 OUTCOMES: tuple[str, ...] = _core.OUTCOMES  # run ends name an outcome by its index in here
 GOAL = OUTCOMES.index("goal")
 
+DEFAULT_MAX_STEPS = 1000  # of a run
+
 STOPPING = ("stuck", "inapplicable")  # the policy was asked and has no way to go on
 # A deterministic policy without memory goes on doing what it did, so no goal can follow after these.
 PROVEN_FAILING = ("loop", *STOPPING)
 FAILING = (*PROVEN_FAILING, "error")
 
-__all__ = ["FAILING", "GOAL", "OUTCOMES", "PROVEN_FAILING", "STOPPING"]
+__all__ = ["DEFAULT_MAX_STEPS", "FAILING", "GOAL", "OUTCOMES", "PROVEN_FAILING", "STOPPING"]

@@ -25,10 +25,8 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
-from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
 from misstep.tasks.task import State
-
-DEFAULT_MAX_STEPS = 1000
 
 
 class RunEnds(NamedTuple):

@@ -17,7 +17,8 @@ from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, Candidates, Policy, States
-from misstep.runs.runner import DEFAULT_MAX_STEPS, Trace, ask
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import Trace, ask
 from misstep.tasks.load import load_task
 from misstep.tasks.task import State, Task
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.campaign import Campaign
 from misstep.errors import UnsupportedError, UsageError
-from misstep.runs.runner import DEFAULT_MAX_STEPS
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.tasks.keywords import check_names, make_settings
 from misstep.tasks.load import AnyTask, load_task
 from misstep.tasks.task import Task

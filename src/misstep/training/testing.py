@@ -23,7 +23,8 @@ from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.policies.policy import Policy
-from misstep.runs.runner import DEFAULT_MAX_STEPS, PolicyRunner
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 
 # The oracle of tests inside training: the one of P25, limited by what it does instead of by the clock.

@@ -83,9 +83,7 @@ def translate_sources(
         raise UsageError(
             f"the time limit is {time_limit!r}", expected="a positive number of seconds"
         )
-    if memory_limit_mb is not None and (
-        not _is_number(memory_limit_mb) or memory_limit_mb < 1
-    ):
+    if memory_limit_mb is not None and (not _is_number(memory_limit_mb) or memory_limit_mb < 1):
         raise UsageError(
             f"the memory limit is {memory_limit_mb!r} MB", expected="a positive number or none"
         )

@@ -1,0 +1,193 @@
+"""Beginning a campaign, or going on with one: `misstep.test`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from misstep.campaigns.arguments import as_path, check_session, check_truth
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.create import remove
+from misstep.campaigns.grow import check_lender, lend_pool
+from misstep.campaigns.limits import Limits, Progress
+from misstep.campaigns.options import make_settings
+from misstep.campaigns.session import grow, load_again, work
+from misstep.campaigns.settings import PLANNING, Settings, check_oracle
+from misstep.campaigns.store import Store, begin_store, memory_store, open_store
+from misstep.campaigns.tables import Content
+from misstep.campaigns.toml import from_toml
+from misstep.errors import InputFormatError, MisstepError, UsageError
+from misstep.files import read_bytes
+from misstep.tasks.load import AnyTask, load_task
+
+StrPath = str | os.PathLike[str]
+MAX_CONFIG_BYTES = 16 * 2**20
+
+
+def test(
+    tasks: Any,
+    policy: Any,
+    *,
+    out: StrPath | None = None,
+    resume: bool = False,
+    config: StrPath | Mapping[str, Any] | None = None,
+    pool_from: StrPath | Campaign | None = None,
+    jobs: int = 1,
+    batch_size: int | None = None,
+    limits: Limits | Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> Campaign:
+    """Test a policy on a task, a model, or several of one kind; returns what was found.
+
+    `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
+    is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
+    of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
+    processes, `limits` what they may spend. All other settings are options by the names of `misstep test`, such as
+    `pool=100, oracle="p24"`, or `runs=1000, radius=2` for models.
+    """
+    lender = None if pool_from is None else _campaign(pool_from)
+    given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
+    world = given[0].world
+    base = None if config is None else read_settings(config, world)
+    if lender is not None:
+        check_lender(given, lender._content)
+    check_session(jobs, batch_size, limits, progress)
+    check_truth("resume", resume)
+    folder = None if out is None else as_path("out", out, "the path of a folder")
+    if policy is None:
+        if base is None or not base.policy:
+            raise UsageError("no policy to test", expected="a policy")
+        policy = base.policy
+    # First of all: a setting or policy that is wrong leaves nothing behind.
+    settings = make_settings(world, "", options, base)
+    settings = replace(settings, policy=_name_of(policy, given[0], settings))
+    is_new = folder is not None and not folder.exists()
+    store = (
+        memory_store(settings.as_dict())
+        if folder is None
+        else _begin(folder, settings, resume, policy)
+    )
+    try:
+        content = Content(store)
+        settings = Settings.from_dict(store.config, store.path)
+        _know(content, given)
+        if lender is not None:
+            lend_pool(content, settings, lender._content)
+        work(content, settings, policy, jobs, batch_size, limits, progress)
+    except BaseException as error:
+        is_empty = (
+            is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+        )
+        store.close()
+        if is_empty and store.folder is not None:
+            remove(store.folder)
+        raise
+    memory = None if isinstance(policy, str) else policy
+    if folder is None:
+        return Campaign(store, memory)
+    store.close()
+    return Campaign(open_store(folder, readonly=True), memory)
+
+
+def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+    """From a file, or a tree of settings; `world` is meant where it does not say."""
+    if isinstance(config, Mapping):
+        return _checked(Settings.from_dict(config, "the settings", world), "the settings")
+    path = as_path("config", config, "the path of a file of settings, or a dictionary of them")
+    where = str(path)
+    try:
+        text = read_bytes(path, MAX_CONFIG_BYTES, "a file of settings").decode()
+    except UnicodeDecodeError as error:
+        raise InputFormatError("not UTF-8 text", where=where) from error
+    return _checked(Settings.from_dict(from_toml(text, where), where, world), where)
+
+
+def _checked(settings: Settings, where: str) -> Settings:
+    try:
+        check_oracle(settings.world, settings.oracle)
+    except UsageError as error:
+        raise InputFormatError(error.what, where=where, expected=error.expected) from None
+    return settings
+
+
+def _begin(folder: Path, settings: Settings, resume: bool, policy: Any) -> Store:
+    """A new campaign, or the same one again; one that has grown may be asked for with its larger size."""
+    if not resume:
+        return begin_store(folder, settings.as_dict())
+    try:
+        known = open_store(folder, readonly=True)
+    except Exception:
+        return begin_store(folder, settings.as_dict(), resume=True)
+    with known:
+        before = Settings.from_dict(known.config, known.path)
+    smaller = _with_size_of(settings, before)
+    store = begin_store(folder, smaller.as_dict(), resume=True)
+    if smaller != settings:
+        try:
+            grow(Content(store), settings, policy)
+        except BaseException:
+            store.close()
+            raise
+    return store
+
+
+def _with_size_of(settings: Settings, other: Settings) -> Settings:
+    if settings.world != other.world:
+        return settings
+    if settings.world == PLANNING:
+        own, size = settings.of_planning, other.of_planning.fuzzing.max_states
+        return replace(
+            settings, planning=replace(own, fuzzing=replace(own.fuzzing, max_states=size))
+        )
+    return replace(settings, model=replace(settings.of_model, runs=other.of_model.runs))
+
+
+def _campaign(given: StrPath | Campaign) -> Campaign:
+    return given if isinstance(given, Campaign) else open_campaign(given)
+
+
+def _tasks(tasks: Any) -> list[AnyTask]:
+    several = list(tasks) if isinstance(tasks, (list, tuple)) else [tasks]
+    if not several:
+        raise UsageError("no task to test on", expected="at least one")
+    loaded = [load_task(task) for task in several]
+    worlds = {task.world for task in loaded}
+    if len(worlds) > 1:
+        raise UsageError("tasks and models together", expected="planning tasks, or models")
+    names: set[str] = set()
+    for task in loaded:
+        if task.name in names:
+            raise UsageError(
+                f"two tasks have the name {task.name}", hint="set the name of one of them"
+            )
+        names.add(task.name)
+    return loaded
+
+
+def _name_of(policy: Any, task: AnyTask, settings: Settings) -> str:
+    """What stands for the policy in the settings; an error if it cannot be loaded."""
+    loaded = load_again(policy, task, settings)
+    if isinstance(policy, str):
+        loaded.close()
+        return policy
+    return loaded.name
+
+
+def _know(content: Content, tasks: Sequence[AnyTask]) -> None:
+    known = content.task_names()
+    if known and set(known) != {task.name for task in tasks}:
+        raise UsageError(
+            "the campaign has other tasks",
+            where=content.store.where,
+            expected=", ".join(known[:10]),
+        )
+    with content.store.unit():  # all or none
+        for task in tasks:
+            content.add_task(task)
+
+
+__all__ = ["read_settings", "test"]
