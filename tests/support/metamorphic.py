@@ -31,8 +31,10 @@ class PairwiseIndex:
         self.bounds.append(math.inf)
         return len(self.states) - 1
 
-    def set_bound(self, row: int, bound: int) -> None:
-        self.bounds[row] = min(bound, self.bounds[row])
+    def set_bounds(self, bounds: NDArray[np.int64]) -> None:
+        for row, bound in enumerate(bounds.tolist()):
+            if bound >= 0:
+                self.bounds[row] = min(bound, self.bounds[row])
 
     def pull_batch(self, dominating: States) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         best, rows = [], []
