@@ -193,7 +193,7 @@ def test_bounds_that_do_not_fit_change_nothing() -> None:
     with pytest.raises(ValueError, match="negative"):
         index.set_bounds(np.array([50, -1, -2], dtype=np.int64))
     with pytest.raises(TypeError):
-        index.set_bounds(np.array([50.0, 60.0, 70.0]))  # type: ignore[arg-type]
+        index.set_bounds(np.array([50.0, 60.0, 70.0]))
     assert [index.bound(row) for row in range(3)] == [None, None, None]
     index.set_bounds(np.array([50, -1, 70]))
     index.set_bounds(np.array([60, 2**63 - 1, 65]))  # higher, infinite, lower
