@@ -49,6 +49,8 @@ struct IndexHandle {
     ComparisonIndex index;
 };
 
+using Bounds = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
 nb::object value_to_python(Cost value) { return value == MINUS_INFINITY ? nb::none() : nb::object(nb::int_(value)); }
 
 std::vector<const int *> row_pointers(const StateBatch &states) {
@@ -366,6 +368,16 @@ void define_index(nb::module_ &module) {
                 self.index.set_bound(row, IndexHandle::checked(bound));
             },
             nb::arg("row"), nb::arg("bound"))
+        .def(
+            "set_bounds",
+            [](IndexHandle &self, const Bounds &bounds) {
+                if (bounds.shape(0) != self.index.size()) throw nb::value_error("a bound for each row is needed");
+                std::vector<Cost> checked;  // all of them, before the first one is set
+                for (std::size_t row = 0; row < bounds.shape(0); ++row)
+                    checked.push_back(bounds(row) == -1 ? -1 : IndexHandle::checked(bounds(row)));
+                self.index.set_bounds(checked);
+            },
+            nb::arg("bounds").noconvert(), "One for each row; -1 where there is none.")
         .def(
             "pull",
             [](IndexHandle &self, const State &dominating) {

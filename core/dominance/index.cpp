@@ -126,6 +126,11 @@ void ComparisonIndex::set_bound(std::uint32_t row, Cost bound) {
     for (std::size_t f = 0; f < rows_.size(); ++f) settle(f, row, values.data());
 }
 
+void ComparisonIndex::set_bounds(std::span<const Cost> bounds) {
+    for (std::uint32_t row = 0; row < bounds.size(); ++row)
+        if (bounds[row] >= 0) set_bound(row, bounds[row]);
+}
+
 ComparisonIndex::Push ComparisonIndex::apply(const int *values, Cost bound, const std::vector<Cost> &value_of) {
     Push result;
     if (bound >= INFINITE_COST) return result;

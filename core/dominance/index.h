@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/packer.h"
@@ -27,6 +28,7 @@ class ComparisonIndex {
     void state(std::uint32_t row, int *values) const;
     Cost bound(std::uint32_t row) const { return bounds_[row]; }
     void set_bound(std::uint32_t row, Cost bound);  // bounds only fall: a higher one is ignored
+    void set_bounds(std::span<const Cost> bounds);  // one for each row; negative: none
 
     struct Pull {
         Cost bound = INFINITE_COST;

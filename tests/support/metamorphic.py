@@ -39,8 +39,13 @@ class PairwiseIndex:
         self.bounds.append(math.inf)
         return len(self.states) - 1
 
-    def set_bound(self, row: int, bound: int) -> None:
-        self.bounds[row] = min(bound, self.bounds[row])
+    def add_batch(self, states: States) -> NDArray[np.uint32]:
+        return np.array([self.add(State(row)) for row in states.tolist()], dtype=np.uint32)
+
+    def set_bounds(self, bounds: NDArray[np.int64]) -> None:
+        for row, bound in enumerate(bounds.tolist()):
+            if bound >= 0:
+                self.bounds[row] = min(bound, self.bounds[row])
 
     def pull_batch(self, dominating: States) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         best, rows = [], []

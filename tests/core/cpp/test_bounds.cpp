@@ -267,15 +267,18 @@ void test_random_stores() {
 void test_knowledge_by_hand() {
     TwoWays t;
     t.store.add_path(t.id(0), Plan{0, 1});
+    t.store.add_path(t.id(1), Plan{5});
     t.store.add_path(t.id(3), Plan{4});
     t.store.add_jump(t.id(2), t.id(3), -1);
     t.store.raise_lower_bound(t.id(0), 5);
     const std::array given{1, 0, 1};
     const Knowledge known = knowledge(t.store, given);
-    // The proof for 1: its operator to 2, the jump to 3, the plan of 3. For 0, its operator to 1.
+    // The proof for 1: its operator to 2, the jump to 3, the plan of 3. Then its operator to 0, which proves nothing, but
+    // 0 is given too. For 0, its operator to 1.
     CHECK(known.states == (std::vector<std::int32_t>{1, 0, 2, 3, 4}));
     CHECK(known.lower == (std::vector<std::int64_t>{3, 5, 1, 1, 0}));
-    CHECK(known.edges == (std::vector<std::int64_t>{0, 1, 2, 0, 2, Knowledge::JUMP, 3, -1, 3, 4, 4, 0, 1, 0, 0, 0}));
+    CHECK(known.edges ==
+          (std::vector<std::int64_t>{0, 1, 2, 0, 2, Knowledge::JUMP, 3, -1, 3, 4, 4, 0, 0, 5, 1, 0, 1, 0, 0, 0}));
 
     TwoWays other;
     add_knowledge(other.store, known.states, known.lower, known.edges);

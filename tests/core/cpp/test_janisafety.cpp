@@ -110,7 +110,7 @@ void test_transitions() {
     CHECK(drawn == (std::set<Word>{1, 2, 3}));
 }
 
-// Two outputs from x and r: for right 2x, for left 2 and 4r, which is 4 everywhere. Counts what it is asked.
+// Two outputs from x and r: for right 2x, for left 2 + 4r, which is 4 everywhere. Counts what it is asked.
 class Counted : public Network {
    public:
     Counted() : Network(2, 2) {}

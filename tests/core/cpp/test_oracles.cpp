@@ -174,16 +174,18 @@ void test_way_back_by_hand() {
     CHECK(!back({0, 1, 2}, {NONE, NONE, NONE}).found);
 }
 
-// Nobody needs the second variable to be 0: a state where it is 1 will do, and no operator is spent on it.
+// Nobody needs the second variable to be 0: a state where it is 1 will do, and no operator is spent on it. Of two operators
+// for the same step, the cheaper one.
 void test_values_that_nobody_needs() {
-    const Task task = make_task({2, 2}, {0, 0}, {{0, 0}},
-                                {{"mess", {{0, 0}}, {{{}, {0, 1}}, {{}, {1, 1}}}, 1}, step(0, 1, 0), step(1, 1, 0)});
+    const Task task = make_task(
+        {2, 2}, {0, 0}, {{0, 0}},
+        {{"mess", {{0, 0}}, {{{}, {0, 1}}, {{}, {1, 1}}}, 1}, step(0, 1, 0, 3), step(0, 1, 0), step(1, 1, 0)});
     const SuccessorGenerator generator(task);
     WayBack finder = way_back(generator);
     const std::vector<int> walk{0, 0, 1, 1};
     const std::vector<Cost> plans{7, INFINITE_COST};
     const WayBack::Way way = finder.back(walk, plans, INFINITE_COST, {});
-    CHECK(way.found && way.operators == (std::vector<OperatorId>{1}));
+    CHECK(way.found && way.operators == (std::vector<OperatorId>{2}));
 
     const ValuePreorder order(generator);
     WalkGraph graph(generator, order, walk);

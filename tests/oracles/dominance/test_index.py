@@ -159,6 +159,47 @@ def test_bounds_only_fall() -> None:
         index.set_bound(1, 3)
 
 
+@pytest.mark.parametrize("name", SETTINGS)
+def test_all_bounds_at_once(name: str) -> None:
+    """The same as one after the other, whatever the rows had before."""
+    for seed, task in enumerate(solvable_tasks(range(10))):
+        function = DominanceFunction.compute(task, SETTINGS[name])
+        truth, random = Truth.of(task), CounterRandom(seed, 4)
+        good = solvable_states(truth)
+        together, model = ComparisonIndex(function), Model(function)
+        together.add_batch(rows_of([state for state, _ in good]))
+        for state, _ in good:
+            model.add(state)
+        for _ in range(3):
+            offered = [h + random.below(6) if random.below(2) else -1 for _, h in good]
+            together.set_bounds(np.array(offered, dtype=np.int64))
+            for row, bound in enumerate(offered):
+                if bound >= 0:
+                    model.set_bound(row, bound)
+            assert [together.bound(row) for row in range(len(together))] == model.bounds
+            for row in truth.states.tolist():
+                check_pull(together, model, State(row))
+
+
+def test_bounds_that_do_not_fit_change_nothing() -> None:
+    task = gripper(2)
+    index = ComparisonIndex(DominanceFunction.compute(task))
+    index.set_bounds(np.empty(0, dtype=np.int64))
+    states = list(dict.fromkeys(walk(task, 20, 1)))[:3]
+    assert index.add_batch(rows_of(states)).tolist() == [0, 1, 2]
+    for wrong in ([50, 60], [50, 60, 70, 80], []):
+        with pytest.raises(ValueError, match="for each row"):
+            index.set_bounds(np.array(wrong, dtype=np.int64))
+    with pytest.raises(ValueError, match="negative"):
+        index.set_bounds(np.array([50, -1, -2], dtype=np.int64))
+    with pytest.raises(TypeError):
+        index.set_bounds(np.array([50.0, 60.0, 70.0]))
+    assert [index.bound(row) for row in range(3)] == [None, None, None]
+    index.set_bounds(np.array([50, -1, 70]))
+    index.set_bounds(np.array([60, 2**63 - 1, 65]))  # higher, infinite, lower
+    assert [index.bound(row) for row in range(3)] == [50, None, 65]
+
+
 def test_a_negative_bound_is_an_error_in_all_builds() -> None:
     task = gripper(2)
     index = ComparisonIndex(DominanceFunction.compute(task))

@@ -318,3 +318,30 @@ def test_a_derivation_that_proves_more_is_not_hidden_by_a_plan() -> None:
             if concrete.derivation is not None:
                 assert concrete.upper_bound < concrete.witness_cost
     assert min(found[kind] for kind in ("plan alone", "both", "made concrete")) > 0, found
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_a_seeded_pool_goes_on_where_another_stopped(native: bool) -> None:
+    task, space = variant("spanner-3", (0, 1, 5))
+    dominance = DominanceFunction.compute(task) if native else TrueDominance(task, space, seed=5)
+    store = BoundStore(task)
+    pool = ComparisonPool(store, dominance)
+    runner = PolicyRunner(load_policy("noisy:0.2:3+optimal", task))
+    for state in sample(space, 25):
+        ends = runner.run(np.array([state.values], dtype=np.int32))
+        store.add_runs(runner.graph, ends.ids)
+        pool.add(runner.trace(state).states)
+    pool.settle()
+    values = np.array([state.values for state in pool.states], dtype=np.int32)
+    upper = store.graph.upper_bounds(values)
+    assert np.isfinite(upper).any()
+    assert np.isinf(upper).any()
+    seeded = ComparisonPool(store, dominance)
+    seeded.seed(values)
+    everything = np.array([space.state(s).values for s in range(len(space))], dtype=np.int32)
+    assert (
+        seeded.index.pull_batch(everything)[0].tolist()
+        == pool.index.pull_batch(everything)[0].tolist()
+    )
+    seeded.settle()
+    assert seeded.comparisons == 0  # there is nothing to tell

@@ -67,6 +67,10 @@ class ComparisonIndex:
         """Lower the bound of a row; a higher one than it has is ignored. Tells no other row."""
         self._core.set_bound(row, bound)
 
+    def set_bounds(self, bounds: NDArray[np.int64]) -> None:
+        """The same for all rows, in order; -1 where there is no bound."""
+        self._core.set_bounds(bounds)
+
     def pull(self, dominating: State) -> Pull:
         """The lowest u(s) - D(s, t) over all rows s with a bound, and a row that gives it."""
         return Pull(*self._core.pull(dominating))

@@ -39,8 +39,8 @@ class Index(Protocol):
     def add_batch(self, states: States) -> NDArray[np.uint32]:
         """The same for many states."""
 
-    def set_bound(self, row: int, bound: int) -> None:
-        """The bound of a row is better than it was."""
+    def set_bounds(self, bounds: NDArray[np.int64]) -> None:
+        """The bounds of all rows, in order, -1 where there is none; one that is not better changes nothing."""
 
     def pull_batch(self, dominating: States) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each state t the smallest u(s) - D(s,t) over the rows s, and that row; -1 and -1: there is none."""

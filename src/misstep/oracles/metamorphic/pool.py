@@ -48,8 +48,7 @@ class ComparisonPool:
         self.index.add_batch(values)
         self._values = values
         self._known = self.bounds.graph.upper_bounds(values)
-        for row in np.flatnonzero(np.isfinite(self._known)):
-            self.index.set_bound(int(row), int(self._known[row]))
+        self._set_bounds()
 
     def copy(self, bounds: BoundStore) -> ComparisonPool:
         """The same states on another bound store, which has to know the same of them."""
@@ -97,10 +96,12 @@ class ComparisonPool:
             if not len(improved):
                 return
             self._known[improved] = upper[improved]
-            for row in improved:
-                self.index.set_bound(int(row), int(upper[row]))
+            self._set_bounds()
             for row in improved:
                 self._tell(int(row))
+
+    def _set_bounds(self) -> None:
+        self.index.set_bounds(np.where(np.isfinite(self._known), self._known, -1).astype(np.int64))
 
     def _tell(self, row: int) -> None:
         """What a state's bound means for the others."""
