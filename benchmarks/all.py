@@ -24,6 +24,7 @@ NAMES = (
     "safety",
     "safety_jani",
     "dominance",
+    "testing",
     "training",
 )
 

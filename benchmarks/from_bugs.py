@@ -18,21 +18,20 @@ from typing import Any
 
 import torch
 
+import misstep
 from benchmarks.common import remark, report
 from benchmarks.models import read_tree, results_of
 from benchmarks.train_shipped import SUBJECTS, make_tasks
 from misstep._core import CounterRandom
-from misstep.campaigns.campaign import Campaign, start_store
-from misstep.campaigns.configuration import CampaignSettings
-from misstep.fuzzing.settings import preset
 from misstep.tasks.task import Task
-from misstep.training.bugs import STATES, TaskFaults, read_faults
+from misstep.training.bugs import TaskFaults, read_faults
 from misstep.training.selection import rank
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.teachers import make_teacher
 from misstep.training.testing import TaskResult, TestSettings
 from misstep.training.trainer import TrainingSummary, train
 
+ENUMERATED = 100_000  # tasks up to this size are enumerated by the teacher of random samples
 ARMS = ("faults", "random", "plain")
 
 
@@ -49,21 +48,17 @@ def settings_of(seed: int, epochs: int, steps: int) -> TrainingSettings:
 
 
 def find_faults(
-    summary: TrainingSummary, tasks: list[Task], folder: Path, pool: int, seed: int
+    summary: TrainingSummary, tasks: list[Task], pool: int, seed: int
 ) -> list[TaskFaults]:
-    settings = CampaignSettings(
-        f"asnet:{summary.best}", seed=seed, fuzzing=preset("p24", max_states=pool)
-    )
-    with start_store(folder, settings) as store:
-        Campaign(store, settings).run(tasks)
-    return [own for own in read_faults(folder) if own.samples]
+    found = misstep.test(tasks, f"asnet:{summary.best}", preset="p24", pool=pool, seed=seed)
+    return [own for own in read_faults(found) if own.samples]
 
 
 def random_samples(faults: list[TaskFaults], seed: int) -> list[TaskFaults]:
     """As many samples from each task, at random walks' ends, with the labels of a teacher."""
     result = []
     for number, own in enumerate(faults):
-        teacher = make_teacher("auto", own.task, max_states=STATES)
+        teacher = make_teacher("auto", own.task, max_states=ENUMERATED)
         random = CounterRandom(seed, number)
         found: dict[Any, Any] = {}
         for _ in range(100 * len(own.samples)):
@@ -89,7 +84,7 @@ def one_seed(domain: str, seed: int, arguments: Any, folder: Path) -> dict[str, 
     held_out = make_tasks(domain, subject.test, folder / "tasks")
     settings = settings_of(seed, arguments.epochs, arguments.steps)
     plain = train(tasks, [], folder / f"plain-{seed}", settings)
-    faults = find_faults(plain, bug_tasks, folder / f"campaign-{seed}", arguments.pool, seed)
+    faults = find_faults(plain, bug_tasks, arguments.pool, seed)
     extra = {"plain": [], "faults": faults, "random": random_samples(faults, seed)}
     remark(f"seed {seed}: {sum(len(own.samples) for own in faults)} faults")
     found = {}

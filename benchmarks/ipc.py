@@ -21,15 +21,16 @@ THREE_EACH: dict[str, tuple[str, ...]] = {
 
 def competition_tasks(domain: str) -> list[Task]:
     """Three tasks of a domain, from small to medium."""
+    return [competition_task(domain, name) for name in THREE_EACH[domain]]
+
+
+def competition_task(domain: str, name: str) -> Task:
     folder = FOLDER / domain
     if not folder.is_dir():
         sys.exit(f"this experiment needs the competition tasks in {FOLDER.name}/{domain}")
-    tasks = []
-    for name in THREE_EACH[domain]:
-        task = load_task(_domain_of(folder, name), folder / f"{name}.pddl")
-        task.name = f"{domain}/{name}"
-        tasks.append(task)
-    return tasks
+    task = load_task(_domain_of(folder, name), folder / f"{name}.pddl")
+    task.name = f"{domain}/{name}"
+    return task
 
 
 def _domain_of(folder: Path, name: str) -> Path:

@@ -22,8 +22,9 @@ from misstep.fuzzing.fuzz import fuzz
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.settings import preset
 from misstep.oracles.dominance import try_dominance
-from misstep.oracles.grammar import parse_oracle
+from misstep.oracles.grammar import read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
+from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.workbench import Workbench
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
@@ -50,18 +51,10 @@ Found = dict[State, float]  # bugs, with the processor time at which each was kn
 def find(task: Task, states: list[State], oracle: str, dominance: Dominance | str) -> Found:
     bench = Workbench(PolicyRunner(load_policy(POLICY, task)), dominance=dominance)
     bench.verdicts_of(states)  # the policy's runs are not the oracle's time
-    tester = parse_oracle(oracle, bench)
-    found: Found = {}
-    began = process_time()
-    for state in states:
-        if tester.test(state).is_bug:
-            found[state] = process_time() - began
-    if bench.pool is not None:
-        bench.pool.settle()
-    for state in states:
-        if state not in found and bench.verdict_of(state).is_bug:
-            found[state] = process_time() - began
-    return found
+    loop = TestLoop(bench, read_oracle(oracle), clock=process_time)
+    for _ in loop.run([TestState(state) for state in states]):
+        pass
+    return {own.verdict.state: own.at for own in loop.settle() if own.verdict.is_bug}
 
 
 def measure(task: Task, pool: Pool) -> dict[str, Found]:

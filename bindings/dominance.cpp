@@ -324,6 +324,9 @@ void define_index(nb::module_ &module) {
     nb::class_<IndexHandle>(module, "ComparisonIndex",
                             "States with upper bounds, and what dominance says between them.")
         .def(nb::init<FunctionHandle &>(), nb::arg("function"), nb::keep_alive<1, 2>())
+        .def(
+            "copy", [](const IndexHandle &self) { return new IndexHandle(self); }, nb::rv_policy::take_ownership,
+            nb::keep_alive<0, 1>(), "The same rows, bounds and sources.")
         .def("__len__", [](const IndexHandle &self) { return self.index.size(); })
         .def_prop_ro("sources", [](const IndexHandle &self) { return self.index.sources(); })
         .def_prop_ro("bytes", [](const IndexHandle &self) { return self.index.bytes(); })

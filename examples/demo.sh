@@ -12,15 +12,17 @@ say misstep run "$out/task" --policy shipped:gripper
 say misstep test "$out/task" --policy shipped:gripper --pool 30 --out "$out/found" || [ $? -eq 1 ] # 1: bugs found
 say misstep records "$out/found" --verdict BUG
 say misstep explain "$out/found"
-say misstep explain "$out/found" 0 # the initial state
+say misstep explain "$out/found" 0 --deeper --time 20 # the initial state
+say misstep judge "$out/found" --oracle exact || [ $? -eq 1 ] # another opinion on the same states
 say misstep replay "$out/found"
 
 cat <<END
 
 Every bug above is proven: a better plan is known, and an independent checker has replayed it. To look closer:
   . .venv/bin/activate
-  misstep explain $out/found 2        # another bug: the run beside the better plan
-  misstep replay $out/found --rerun   # run the policy again and compare
-  misstep test $out/task --policy shipped:gripper --pool 200 --oracle exact --out $out/all
-  misstep list                            # the other shipped policies, domains and oracles
+  misstep explain $out/found 2                        # another bug: the run beside the better plan
+  misstep replay $out/found --rerun                   # run the policy again and compare
+  misstep test --resume --out $out/found --pool 200   # go on with more states
+  misstep list                                            # the other shipped policies, domains and oracles
+  python examples/test_a_task.py                          # the same from Python
 END

@@ -43,6 +43,17 @@ ComparisonIndex::ComparisonIndex(const Function &function)
     }
 }
 
+ComparisonIndex::ComparisonIndex(const ComparisonIndex &other)
+    : function_(other.function_),
+      packer_(other.packer_),
+      registry_(packer_.words()),
+      bounds_(other.bounds_),
+      sources_(other.sources_),
+      packed_(other.packed_) {
+    for (std::uint32_t row = 0; row < other.size(); ++row) registry_.insert(other.registry_[row]);
+    for (const auto &rows : other.rows_) rows_.push_back(rows->clone());
+}
+
 std::uint32_t ComparisonIndex::add(const int *values) {
     std::fill(packed_.begin(), packed_.end(), 0);
     packer_.pack(values, packed_.data());

@@ -19,6 +19,8 @@ namespace misstep::dominance {
 class ComparisonIndex {
    public:
     explicit ComparisonIndex(const Function &function);
+    // Settling many rows takes a comparison with all sources for each; who starts from the same rows again copies them.
+    ComparisonIndex(const ComparisonIndex &other);
 
     std::uint32_t add(const int *values);  // the same row for the same state
     std::uint32_t size() const { return static_cast<std::uint32_t>(bounds_.size()); }

@@ -32,6 +32,8 @@ class FactoringRows : public Rows {
         query_.resize(factors.size());
     }
 
+    std::unique_ptr<Rows> clone() const override { return std::make_unique<FactoringRows>(*this); }
+
     // Whether sums of this type can hold all values.
     static bool fits(const std::vector<FactorTable> &factors) {
         Cost sum = 0;

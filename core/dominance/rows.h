@@ -16,6 +16,7 @@ namespace misstep::dominance {
 class Rows {
    public:
     virtual ~Rows() = default;
+    virtual std::unique_ptr<Rows> clone() const = 0;
     // Numbers of 32 bits where all sums fit, else of 64.
     static std::unique_ptr<Rows> make(const Function &function, int factoring);
 

@@ -12,56 +12,75 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from misstep.campaigns.campaign import Campaign, open_campaign, test
+    from misstep.campaigns.records import Record
     from misstep.errors import MisstepError
-    from misstep.planning import PlanResult, make_heuristic, plan
+    from misstep.faults.census import census
+    from misstep.oracles.dominance import dominance
+    from misstep.planning import PlanResult, plan
     from misstep.policies.conformance import check_policy
     from misstep.policies.function import StateView, policy
     from misstep.policies.load import load_policy
     from misstep.policies.policy import Policy
-    from misstep.runs.runner import PolicyRunner, Trace
-    from misstep.tasks.census import Census, census
+    from misstep.runs.runner import Trace
+    from misstep.runs.single import run
     from misstep.tasks.generate import generate
+    from misstep.tasks.jani.task import JaniTask as Model
     from misstep.tasks.load import load_task
     from misstep.tasks.task import State, Task
+    from misstep.training.api import select, train
 
+# Where each name is defined; behind a colon the name that it has there.
 _HOMES = {
-    "Census": "misstep.tasks.census",
+    "Campaign": "misstep.campaigns.campaign",
     "MisstepError": "misstep.errors",
+    "Model": "misstep.tasks.jani.task:JaniTask",
     "PlanResult": "misstep.planning",
     "Policy": "misstep.policies.policy",
-    "PolicyRunner": "misstep.runs.runner",
+    "Record": "misstep.campaigns.records",
     "State": "misstep.tasks.task",
     "StateView": "misstep.policies.function",
     "Task": "misstep.tasks.task",
     "Trace": "misstep.runs.runner",
-    "census": "misstep.tasks.census",
+    "census": "misstep.faults.census",
     "check_policy": "misstep.policies.conformance",
+    "dominance": "misstep.oracles.dominance",
     "generate": "misstep.tasks.generate",
     "load_policy": "misstep.policies.load",
     "load_task": "misstep.tasks.load",
-    "make_heuristic": "misstep.planning",
+    "open_campaign": "misstep.campaigns.campaign",
     "plan": "misstep.planning",
     "policy": "misstep.policies.function",
+    "run": "misstep.runs.single",
+    "select": "misstep.training.api",
+    "test": "misstep.campaigns.campaign",
+    "train": "misstep.training.api",
 }
 
 __all__ = [
-    "Census",
+    "Campaign",
     "MisstepError",
+    "Model",
     "PlanResult",
     "Policy",
-    "PolicyRunner",
+    "Record",
     "State",
     "StateView",
     "Task",
     "Trace",
     "census",
     "check_policy",
+    "dominance",
     "generate",
     "load_policy",
     "load_task",
-    "make_heuristic",
+    "open_campaign",
     "plan",
     "policy",
+    "run",
+    "select",
+    "test",
+    "train",
 ]
 
 
@@ -74,7 +93,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'misstep' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_HOMES[name]), name)
+    module, _, original = _HOMES[name].partition(":")
+    return getattr(import_module(module), original or name)
 
 
 def __dir__() -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from misstep.campaigns import campaign
+from misstep.campaigns.planning import work
 from misstep.oracles.dominance import DominanceFunction, DominanceSettings
 from misstep.tasks.task import Task
 from support.commands import misstep, result_of
@@ -61,7 +61,7 @@ def test_wrong_tables_stop_the_campaign(monkeypatch: pytest.MonkeyPatch, tmp_pat
         assert tables.count(table) == 1
         return DominanceFunction.from_bytes(task, tables.replace(table, better))
 
-    monkeypatch.setattr(campaign, "try_dominance", wrong)
+    monkeypatch.setattr(work, "try_dominance", wrong)
     path = tmp_path / "logistics.sas"
     path.write_bytes(logistics(2, 1, goal=1).sas)
     done = misstep(

@@ -1,89 +1,119 @@
-"""`misstep records` as a user types it."""
+"""`misstep records` as a user types it, for tasks and models in the same way."""
 
 from __future__ import annotations
 
 import json
-from contextlib import redirect_stderr, redirect_stdout
-from io import StringIO
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from misstep.campaigns.store import create_store
-from misstep.cli.main import main
-from support.campaigns import fill
+from support.commands import misstep, result_of
+
+KEYS = [
+    "id", "world", "task", "number", "state", "facts", "found", "run", "verdict", "kind", "gap", "radius", "bounds",
+    "witness", "oracle", "source", "verdicts", "faults", "effort", "times", "at", "fuzzing_bug",
+]  # fmt: skip
 
 
-def misstep(*arguments: str | Path) -> tuple[int, str, str]:
-    with (
-        redirect_stdout(StringIO()) as out,
-        redirect_stderr(StringIO()) as err,
-        pytest.raises(SystemExit) as stop,
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two tasks: on one the policy fails, on the other it is costly."""
+    folder = tmp_path_factory.mktemp("records")
+    for domain, size in (("blocksworld", ["--blocks", "4"]), ("ferry", [])):
+        assert misstep("generate", domain, *size, "-o", folder / "suite" / domain).returncode == 0
+    options = ["--policy", "heuristic:ff", "--pool", "8", "--oracle", "exact"]
+    result_of("test", "--suite", folder / "suite", *options, "-o", folder / "c", code=1)
+    return folder / "c"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("records")
+    made = misstep("generate", "one-way-line", "--cells", "3", "-o", folder / "line.jani")
+    assert made.returncode == 0
+    options = ["--policy", "random:1", "--runs", "20"]
+    result_of("test", folder / "line.jani", *options, "-o", folder / "c", code=1)
+    return folder / "c"
+
+
+def lines(*arguments: str | Path) -> list[dict[str, Any]]:
+    done = misstep("records", *arguments, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("world", ["campaign", "model"])
+def test_json_lines_have_the_same_keys_in_both_worlds(
+    world: str, request: pytest.FixtureRequest
+) -> None:
+    folder: Path = request.getfixturevalue(world)
+    found = lines(folder)
+    summary = result_of("test", "--resume", "-o", folder, code=1)
+    assert len(found) == summary["tested"] > 5
+    assert sum(record["verdict"] == "BUG" for record in found) == summary["bugs"]["total"] > 0
+    for record in found:
+        assert list(record) == KEYS
+        assert record["id"] == f"{record['task']}:{record['number']}"
+    assert lines(folder) == found
+
+
+@pytest.mark.parametrize("world", ["campaign", "model"])
+def test_filters(world: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(world)
+    everything = lines(folder)
+    for verdict in ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN"):
+        chosen = [record for record in everything if record["verdict"] == verdict]
+        assert lines(folder, "--verdict", verdict.lower()) == chosen
+    for kind in ("fails", "costly", "unsafe"):
+        chosen = [record for record in everything if record["kind"] == kind]
+        assert lines(folder, "--kind", kind, "--verdict", "BUG") == chosen
+    name = everything[-1]["task"]
+    of_task = [record for record in everything if record["task"] == name]
+    assert lines(folder, "--task", name) == of_task
+    for option, value, message in (
+        ("--task", "other", "no task other; expected one of "),
+        ("--verdict", "MAYBE", "no verdict 'MAYBE'; expected BUG, OPTIMAL, NOT A BUG, UNKNOWN"),
+        ("--kind", "odd", "no kind 'odd'; expected fails, costly, unsafe, unclassified"),
     ):
-        main([str(argument) for argument in arguments])
-    assert isinstance(stop.value.code, int)
-    return stop.value.code, out.getvalue(), err.getvalue()
+        done = misstep("records", folder, option, value)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert message in done.stderr
 
 
-@pytest.fixture
-def campaign(tmp_path: Path) -> Path:
-    with create_store(tmp_path / "c", {"seed": 1}) as store:
-        fill(store, 12, 9)
-    return tmp_path / "c"
+def test_table(campaign: Path, model: Path) -> None:
+    for folder in (campaign, model):
+        found = lines(folder)
+        done = misstep("records", folder)
+        assert done.returncode == 0
+        rows = [line.split() for line in done.stdout.splitlines()]
+        assert rows[0][:3] == ["id", "verdict", "kind"]
+        assert [row[0] for row in rows[1:]] == [record["id"] for record in found]
+    costly = next(record for record in lines(campaign) if record["kind"] == "costly")
+    shown = misstep("records", campaign, "--kind", "costly").stdout.splitlines()[1].split()
+    cost, low = str(costly["run"]["cost"]), str(costly["gap"][0])
+    assert shown[:5] == [costly["id"], "BUG", "costly", costly["source"] or "-", "goal"]
+    assert shown[6] == cost
+    assert shown[8] == low
 
 
-def test_json_lines(campaign: Path, tmp_path: Path) -> None:
-    code, out, err = misstep("records", campaign, "--json")
-    lines = [json.loads(line) for line in out.splitlines()]
-    assert (code, err, len(lines)) == (0, "", 9)
-    assert list(lines[0]) == [
-        "task", "state", "facts", "walk", "outcome", "policy_cost", "verdict", "kind", "gap",
-        "upper_bound", "lower_bound", "oracle", "witness", "derivation", "seconds",
-        "fuzzing_bug",
-    ]  # fmt: skip
-    assert [line["state"] for line in lines] == [[0, i] for i in range(9)]
-    assert lines[0]["gap"] == [None, None]
-    with create_store(tmp_path / "again", {"seed": 1}) as store:
-        fill(store, 12, 9)
-    assert misstep("records", tmp_path / "again", "--json")[1] == out
-
-
-def test_filters(campaign: Path) -> None:
-    bugs = misstep("records", campaign, "--json", "--verdict", "bug")[1].splitlines()
-    assert [json.loads(line)["state"][1] for line in bugs] == [0, 3, 6]
-    assert misstep("records", campaign, "--json", "--task", "counter")[1].count("\n") == 9
-    code, _, err = misstep("records", campaign, "--task", "other")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "no task other; expected one of counter" in err
-    code, _, err = misstep("records", campaign, "--verdict", "MAYBE")
-    assert (code, err) == (2, "misstep: no verdict 'MAYBE'; expected BUG, OPTIMAL, UNKNOWN\n")
-
-
-def test_table(campaign: Path) -> None:
-    code, out, _ = misstep("records", campaign)
-    assert code == 0
-    rows = [line.split() for line in out.splitlines()]
-    assert rows[0] == [
-        "task",
-        "verdict",
-        "kind",
-        "oracle",
-        "state",
-        "cost",
-        "bounds",
-        "gap",
-        "seconds",
-    ]
-    assert rows[1] == ["counter", "BUG", "fails", "ehc", "0", "loop", "0..2", "inf", "0.000"]
-    assert rows[3] == ["counter", "UNKNOWN", "-", "-", "2", "5", "0..inf", "0..inf", "0.500"]
+def test_a_reader_that_goes_away_is_no_error(model: Path) -> None:
+    command = f"{sys.executable} -m misstep records {model} --json | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["id"] == "line:0"
 
 
 def test_mistakes_are_one_line(campaign: Path, tmp_path: Path) -> None:
-    code, out, err = misstep("records", tmp_path, "--json")
-    assert (code, err.count("\n")) == (30, 1)
-    assert "no campaign" in json.loads(out)["what"]
-    path = campaign / "run.db"
-    path.write_bytes(path.read_bytes()[:-100])
-    code, _, err = misstep("records", campaign)
-    assert (code, err.count("\n")) == (31, 1)
-    assert "cut off" in err
+    done = misstep("records", tmp_path, "--json")
+    assert (done.returncode, done.stderr.count("\n")) == (30, 1)
+    assert "no campaign" in json.loads(done.stdout)["what"]
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    (damaged / "config.toml").write_bytes((campaign / "config.toml").read_bytes())
+    (damaged / "run.db").write_bytes((campaign / "run.db").read_bytes()[:-100])
+    done = misstep("records", damaged)
+    assert (done.returncode, done.stderr.count("\n")) == (31, 1)
+    assert "cut off" in done.stderr

@@ -81,7 +81,9 @@ def test_the_help_of_a_command_does_not_load_what_the_command_needs(verb: str) -
     assert not loaded & {"numpy", "rich.progress", "misstep.campaigns.store", "misstep.safety"}
 
 
-@pytest.mark.parametrize("arguments", [["records", "nowhere"], ["replay", "nowhere"]], ids=str)
+@pytest.mark.parametrize(
+    "arguments", [["records", "nowhere"], ["replay", "nowhere"], ["explain", "nowhere"]], ids=str
+)
 def test_a_campaign_is_looked_for_before_numpy_is_loaded(arguments: list[str]) -> None:
     _, loaded = start(*arguments, code=30)
     assert "misstep.campaigns.store" in loaded
@@ -120,7 +122,8 @@ def test_every_command_module_belongs_to_a_verb() -> None:
     parts = {path.stem for path in folder.glob("*.py")} - SHARED - {"__init__"}
     called = {verb.command.partition(":")[0].rpartition(".")[2] for _, verb in all_verbs()}
     # What verbs share among themselves.
-    assert parts - called == {"jani_census", "jani_records", "jani_test", "models"}
+    shared = {"campaigns", "groups", "models", "progress", "testing_options"}
+    assert parts - called == shared
 
 
 OWNERS = {
@@ -131,12 +134,13 @@ OWNERS = {
     "DOMINANCE_STATES": "misstep.oracles.dominance:DominanceSettings.limit_states",
     "DOMINANCE_TRANSITIONS": "misstep.oracles.dominance:DominanceSettings.limit_transitions",
     "DOMINANCE_STEPS": "misstep.oracles.dominance:DominanceSettings.steps",
-    "EXACT_STATES": "misstep.faults.distances:SMALL",
-    "EXPLAIN_EVALUATIONS": "misstep.faults.distances:DEFAULT_EVALUATIONS",
-    "SAFETY": "misstep.campaigns.safety_settings:SAFETY",
+    "EXPLAIN_SECONDS": "misstep.campaigns.deeper:DEFAULT_SECONDS",
+    "FAULT_BUDGET": "misstep.campaigns.settings:DEFAULT_FAULT_BUDGET",
     "INAPPLICABLE": "misstep.safety.system:INAPPLICABLE",
     "LOOKAHEAD_CAP": "misstep.safety.fuzz:LOOKAHEAD_CAP",
-    "SAFETY_EVALUATIONS": "misstep.campaigns.safety_settings:SafetySettings.evaluations",
+    "RUNS": "misstep.campaigns.settings:ModelSettings.runs",
+    "SAFETY_EVALUATIONS": "misstep.campaigns.settings:ModelSettings.evaluations",
+    "SAFETY_ORACLE": "misstep.campaigns.settings:DEFAULT_DECIDER",
     "TEST_POOL": "misstep.training.testing:POOL_SIZE",
     "TEST_ORACLE": "misstep.training.testing:TEST_ORACLE",
     "ALGORITHMS": "misstep.training.algorithms:NAMES",
@@ -171,7 +175,7 @@ def test_completion_of_verbs_loads_no_command() -> None:
 
 def test_completion_of_options_and_of_further_verbs() -> None:
     found, loaded = complete("misstep test --po")
-    assert found == ["--policy", "--pool"]
+    assert found == ["--policy", "--pool-from", "--pool"]
     assert commands_in(loaded) >= {"test"}
     assert "numpy" not in loaded
     assert complete("misstep train ")[0] == ["asnet", "qlearning"]

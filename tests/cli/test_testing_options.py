@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -64,16 +65,16 @@ def test_resume_takes_nothing_or_the_whole_command(gripper: list[Path], tmp_path
         assert result_of(*again, "--resume", code=1)["tested"] == 7
     assert misstep(*command).returncode == 30
     for changed, difference in (
-        (["--pool", "8"], "its max_states is 7, not 8"),
+        (["--pool", "6"], "pool is 6; expected 7 or more: a campaign only grows"),
         (["--policy", "random:1"], "its policy is first, not random:1"),
         (["--oracle", "lmcut"], "not lmcut"),
     ):
         done = misstep(*command, *changed, "--resume")
         assert done.returncode == 2
         assert difference in done.stderr
-    done = misstep("test", "-o", out, "--resume", "--pool", "7")
+    done = misstep("test", "-o", out, "--resume", "--seed", "7")
     assert done.returncode == 2
-    assert "--pool with --resume; expected --resume and --out alone" in done.stderr
+    assert "--seed with --resume; expected --resume and --out alone" in done.stderr
     assert misstep("generate", "gripper", "--balls", "3", "-o", tmp_path / "x").returncode == 0
     command[1] = tmp_path / "x"
     assert "is not the one" in misstep(*command, "--resume").stderr
@@ -94,6 +95,9 @@ def test_a_model_is_resumed_in_the_same_ways(line: Path, tmp_path: Path) -> None
     other = tmp_path / "line2.jani"
     assert misstep("generate", "one-way-line", "--cells", "5", "-o", other).returncode == 0
     command[1] = other
+    assert "the campaign has other tasks" in misstep(*command, "--resume").stderr
+    line.unlink()
+    command[1] = other.rename(line)
     assert "is not the one that the campaign began with" in misstep(*command, "--resume").stderr
 
 
@@ -123,12 +127,13 @@ def test_calls_of_all_processes_are_counted(tmp_path: Path) -> None:
     assert counts[1] >= counts[0] > 60  # processes do not know what others have asked
 
 
-def test_a_policy_that_ends_the_process(tmp_path: Path) -> None:
+def test_a_policy_that_ends_the_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESTED_IN", str(os.getpid()))
     assert misstep("generate", "gripper", "--balls", "6", "-o", tmp_path / "t").returncode == 0
     (tmp_path / "bad.py").write_text(
-        "import multiprocessing, os\n\n"
+        "import os\n\n"
         "def policy(state):\n"
-        "    if multiprocessing.parent_process() is not None:\n"
+        "    if os.environ['TESTED_IN'] != str(os.getpid()):\n"
         "        os._exit(7)\n"
         "    return state.operators[0]\n"
     )

@@ -230,7 +230,7 @@ class Campaign:
         settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
             if settings != before:
-                prepare_growth(content, settings)
+                _grow(content, settings, self._policy)
             _work(content, settings, self._policy, jobs, batch_size, limits, progress)
         return self
 
@@ -328,11 +328,15 @@ def test(
         if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
         policy = base.policy
-    # First of all: a policy or setting that is wrong leaves nothing behind.
-    spec = _name_of(policy, given[0], options.get("inapplicable"))
-    settings = make_settings(world, spec, options, base)
+    # First of all: a setting or policy that is wrong leaves nothing behind.
+    settings = make_settings(world, "", options, base)
+    settings = replace(settings, policy=_name_of(policy, given[0], settings))
     is_new = folder is not None and not folder.exists()
-    store = memory_store(settings.as_dict()) if folder is None else _begin(folder, settings, resume)
+    store = (
+        memory_store(settings.as_dict())
+        if folder is None
+        else _begin(folder, settings, resume, policy)
+    )
     try:
         content = Content(store)
         settings = Settings.from_dict(store.config, store.path)
@@ -385,7 +389,7 @@ def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | Label
     return load_policy(policy, task)
 
 
-def _begin(folder: Path, settings: Settings, resume: bool) -> Store:
+def _begin(folder: Path, settings: Settings, resume: bool, policy: Any) -> Store:
     """A new campaign, or the same one again; one that has grown may be asked for with its larger size."""
     if not resume:
         return begin_store(folder, settings.as_dict())
@@ -399,11 +403,18 @@ def _begin(folder: Path, settings: Settings, resume: bool) -> Store:
     store = begin_store(folder, smaller.as_dict(), resume=True)
     if smaller != settings:
         try:
-            prepare_growth(Content(store), settings)
+            _grow(Content(store), settings, policy)
         except BaseException:
             store.close()
             raise
     return store
+
+
+def _grow(content: Content, settings: Settings, policy: Any) -> None:
+    """Larger settings, unless the policy is not there to work with them: growing forgets who was to blame."""
+    source = settings.policy if policy is None else policy
+    _check_identity(content, settings, source, content.task_names())
+    prepare_growth(content, settings)
 
 
 def _with_size_of(settings: Settings, other: Settings) -> Settings:
@@ -439,12 +450,9 @@ def _tasks(tasks: Any) -> list[AnyTask]:
     return loaded
 
 
-def _name_of(policy: Any, task: AnyTask, inapplicable: str | None) -> str:
+def _name_of(policy: Any, task: AnyTask, settings: Settings) -> str:
     """What stands for the policy in the settings; an error if it cannot be loaded."""
-    if isinstance(task, JaniTask):
-        loaded: Policy | LabelPolicy = load_policy(policy, task, inapplicable=inapplicable)
-    else:
-        loaded = load_policy(policy, task)
+    loaded = load_again(policy, task, settings)
     if isinstance(policy, str):
         loaded.close()
         return policy
@@ -509,6 +517,8 @@ def _check_identity(
     content: Content, settings: Settings, source: Any, names: Sequence[str]
 ) -> None:
     """Note which policy is tested, or refuse another one."""
+    if not names:
+        return
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)

@@ -160,6 +160,8 @@ class Engine:
         for run in active:
             while run.waiting and workers.idle:
                 unit = run.waiting.popleft()
+                assert run.stage is not None
+                self._tell(run.findings, run.stage)  # it may take long
                 resources = {"task": self.content.task(unit.task), **unit.resources}
                 workers.submit(replace(unit, resources=resources), self._seconds_left(run))
 
@@ -202,8 +204,11 @@ class Engine:
             for kind, texts in ((REMARK, result.remarks), (LIMIT, result.limits)):
                 for text in texts:
                     self.content.add_event(kind, text, findings.name)
-        done, total = stage.progress()
         self.bugs = self._count_bugs()
+        self._tell(findings, stage)
+
+    def _tell(self, findings: Findings, stage: Stage) -> None:
+        done, total = stage.progress()
         self.report(f"{findings.name}: {stage.title}", done, total, self.bugs)
 
     def _count_bugs(self) -> int:

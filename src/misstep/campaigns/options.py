@@ -103,14 +103,8 @@ def make_settings(
 
 
 def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
-    """Where nothing is a value, it is called "none", as in files: None says that an option was not given."""
-    kinds = {option.name: str(option.type) for option in dataclasses.fields(settings)}
-    given = {
-        name: None if value == NONE and "None" in kinds[name] else value
-        for name, value in changes.items()
-    }
     try:
-        return dataclasses.replace(settings, **given)
+        return dataclasses.replace(settings, **changes)
     except UsageError as error:
         error.what = _in_users_words(error.what, settings)
         raise
@@ -125,11 +119,6 @@ def _in_users_words(text: str, settings: Any) -> str:
     return text
 
 
-def split_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Without those that were not given."""
-    return {name: value for name, value in options.items() if value is not None}
-
-
 WORLD_OPTIONS = {PLANNING: (*OF_PLANNING, PRESET), MODEL: tuple(OF_MODELS)}
 
-__all__ = ["COMMON", "OF_MODELS", "OF_PLANNING", "WORLD_OPTIONS", "make_settings", "split_options"]
+__all__ = ["COMMON", "OF_MODELS", "OF_PLANNING", "WORLD_OPTIONS", "make_settings"]

@@ -112,7 +112,7 @@ CREATE TABLE knowledge (
     oracle TEXT NOT NULL,
     round INTEGER NOT NULL,
     part INTEGER NOT NULL,
-    compared INTEGER NOT NULL,
+    given INTEGER NOT NULL,
     content BLOB NOT NULL,
     PRIMARY KEY (task, oracle, round, part)
 );

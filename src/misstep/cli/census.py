@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,9 +22,14 @@ from misstep.cli.models import (
     Inapplicable,
     Property,
     is_model,
+    read_model,
     refuse_options,
 )
 from misstep.cli.output import print_json, print_pairs, search_progress
+
+if TYPE_CHECKING:
+    from misstep.tasks.jani.task import JaniTask
+    from misstep.tasks.task import Task
 
 
 def census_command(
@@ -56,51 +61,45 @@ def census_command(
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     if is_model(task):
-        from misstep.cli.jani_census import jani_census
-
         refuse_options(context, ["keep_unimportant"], "a planning task")
-        return jani_census(
-            task,
-            policy,
-            property=property,
-            constants=constant,
-            inapplicable=inapplicable,
-            max_states=max_states,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            as_json=as_json,
-        )
-    refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
-    loaded = read_task(task, keep_unimportant)
-    from misstep.tasks.census import Census, state_space
+        loaded: Task | JaniTask = read_model(task, property, constant)
+    else:
+        refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
+        loaded = read_task(task, keep_unimportant)
+    from misstep.faults.census import FIRST, PolicyCensus, SafetyCensus, census
 
     with search_progress("enumerating") as progress:
-        space = state_space(
+        found = census(
             loaded,
+            policy,
+            inapplicable=inapplicable,
             max_states=max_states,
             time_limit=time_limit,
             memory_limit_mb=memory_limit,
             progress=progress,
         )
-    counts: dict[str, Any] = {"task": loaded.name, **Census.of(space).as_dict()}
+    counts: dict[str, Any] = {"task": loaded.name}
     bugs = 0
-    if policy is not None:
-        from misstep.faults.census import policy_census
-        from misstep.policies.load import load_policy
-
-        tested = load_policy(policy, loaded)
-        try:
-            with search_progress("running the policy") as progress:
-                found = policy_census(tested, space, progress)
-        finally:
-            tested.close()
+    if isinstance(found, SafetyCensus):
+        counts |= {"policy": policy or FIRST, **found.as_dict()}
+        bugs = found.bugs if policy is not None else 0
+    elif isinstance(found, PolicyCensus):
+        counts |= {**found.of_task.as_dict(), "policy": {"spec": policy, **found.as_dict()}}
         bugs = found.bugs
-        counts["policy"] = {"spec": policy, **found.as_dict()}
+    else:
+        counts |= found.as_dict()
     if as_json:
         print_json(counts)
     else:
-        print_pairs({name: value for name, value in counts.items() if name != "policy"})
-        if policy is not None:
-            print()
-            print_pairs(counts["policy"])
+        _print(counts)
     return 1 if bugs else 0
+
+
+def _print(counts: dict[str, Any]) -> None:
+    of_policy = counts["policy"] if isinstance(counts.get("policy"), dict) else None
+    shown = {n: v for n, v in counts.items() if of_policy is None or n != "policy"}
+    by_radius = shown.pop("safe", {})
+    print_pairs({**shown, **{f"safe, radius {radius}": n for radius, n in by_radius.items()}})
+    if of_policy is not None:
+        print()
+        print_pairs(of_policy)

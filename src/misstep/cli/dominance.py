@@ -14,8 +14,7 @@ from misstep.cli.output import print_json, print_pairs, remark, search_progress
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
-    from misstep.oracles.dominance import DominanceFunction, DominanceSettings, FactorInfo
-    from misstep.tasks.task import Task
+    from misstep.oracles.dominance import FactorInfo
 
 
 def dominance_command(
@@ -73,21 +72,23 @@ def dominance_command(
     if atomic and (simplify or both):
         raise UsageError("--atomic goes with neither --simplify nor --both")
     loaded = read_task(task, keep_unimportant)
-    from misstep.oracles.dominance.settings import DominanceSettings
+    from misstep.oracles.dominance import dominance
 
-    settings = DominanceSettings(
-        atomic=atomic or both,
-        merged=not atomic,
-        reduce_labels=simplify or both,
-        shrink=simplify or both,
-        limit_states=limit_states,
-        limit_transitions=limit_transitions,
-        prune_unreachable=not keep_unreachable,
-        steps=steps,
-        seconds=time_limit,
-        threads=threads,
-    )
-    function = _compute(loaded, settings)
+    with search_progress("comparing states", unit="table entries read") as update:
+        function = dominance(
+            loaded,
+            progress=lambda _, steps, seconds: update(steps, 0, 0, 0, seconds),
+            atomic=atomic or both,
+            merged=not atomic,
+            reduce_labels=simplify or both,
+            shrink=simplify or both,
+            limit_states=limit_states,
+            limit_transitions=limit_transitions,
+            prune_unreachable=not keep_unreachable,
+            steps=steps,
+            seconds=time_limit,
+            threads=threads,
+        )
     for text in function.remarks:
         remark(text)
     result: dict[str, Any] = {
@@ -111,15 +112,6 @@ def dominance_command(
     else:
         _print_table(result, function.factors)
     return 0
-
-
-def _compute(task: Task, settings: DominanceSettings) -> DominanceFunction:
-    from misstep.oracles.dominance import DominanceFunction
-
-    with search_progress("comparing states", unit="table entries read") as update:
-        return DominanceFunction.compute(
-            task, settings, lambda _, steps, seconds: update(steps, 0, 0, 0, seconds)
-        )
 
 
 def _as_dict(factor: FactorInfo, several: bool) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -18,27 +19,52 @@ Progress = Callable[[str, int, int | None, int], None]
 
 
 class _CampaignBar:
-    """A bar for each phase. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal."""
+    """A bar for each phase. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal.
+
+    A clock of its own lets it appear, because the first report of a phase may be the last one for an hour.
+    """
 
     def __init__(self) -> None:
-        self._began = monotonic()
+        self._lock = threading.Lock()
         self._bars: Bars | None = None
         self._row: TaskID | None = None
         self._phase = ""
+        self._last: tuple[str, int, int | None, int] | None = None
         self._start = (0, 0.0)  # what was done, and when the phase was first seen
+        self._clock = threading.Timer(QUIET_SECONDS, self._appear)
+        self._clock.daemon = True
+
+    def begin(self) -> None:
+        if sys.stderr.isatty():
+            self._clock.start()
 
     def report(self, phase: str, done: int, total: int | None, bugs: int) -> None:
-        if not sys.stderr.isatty() or monotonic() - self._began < QUIET_SECONDS:
+        with self._lock:
+            if self._last is None or self._last[0] != phase:
+                self._start = (done, monotonic())
+            self._last = (phase, done, total, bugs)
+            self._draw()
+
+    def _appear(self) -> None:
+        bars = self._shown()
+        with self._lock:
+            self._bars = bars
+            self._draw()
+
+    def _draw(self) -> None:
+        if self._bars is None or self._last is None:
             return
-        bars = self._bars = self._bars or self._shown()
+        if not self._bars.live.is_started:
+            self._bars.start()
+        phase, done, total, bugs = self._last
         if phase != self._phase or self._row is None:
             # A row for each phase: rates and times left are its own.
             if self._row is not None:
-                bars.stop_task(self._row)
-            self._row = bars.add_task(phase, total=None, bugs=0, rate="")
-            self._phase, self._start = phase, (done, monotonic())
+                self._bars.stop_task(self._row)
+            self._row = self._bars.add_task(phase, total=None, bugs=0, rate="")
+            self._phase = phase
         rate = (done - self._start[0]) / max(monotonic() - self._start[1], 1e-9)
-        bars.update(self._row, completed=done, total=total, bugs=bugs, rate=f"{rate:,.1f}/s")
+        self._bars.update(self._row, completed=done, total=total, bugs=bugs, rate=f"{rate:,.1f}/s")
 
     def _shown(self) -> Bars:
         from rich.console import Console
@@ -51,7 +77,7 @@ class _CampaignBar:
             TimeRemainingColumn,
         )
 
-        bars = Progress(
+        return Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -63,18 +89,20 @@ class _CampaignBar:
             console=Console(stderr=True),
             transient=True,
         )
-        bars.start()
-        return bars
 
     def stop(self) -> None:
-        if self._bars is not None:
-            self._bars.stop()
+        self._clock.cancel()
+        with self._lock:
+            bars, self._bars, self._last = self._bars, None, None
+        if bars is not None and bars.live.is_started:
+            bars.stop()
 
 
 @contextmanager
 def campaign_progress() -> Iterator[Progress]:
     """What `misstep.test` and its like are given to report to."""
     bar = _CampaignBar()
+    bar.begin()
     try:
         yield bar.report
     finally:

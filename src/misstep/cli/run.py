@@ -44,17 +44,11 @@ def run_command(
     """Run a policy once and print the operators it chooses. How it ends is said on standard error."""
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)
-    from misstep.policies.load import load_policy
-    from misstep.runs.single import run_once
+    from misstep.runs.single import run
 
-    start = loaded.initial_state if state is None else loaded.parse_state(state)
     began = monotonic()
-    subject = load_policy(policy, loaded)
-    try:
-        with search_progress("running"):
-            trace = run_once(subject, start, revisit=revisit, max_steps=max_steps)
-    finally:
-        subject.close()
+    with search_progress("running"):
+        trace = run(policy, loaded, state, revisit=revisit, max_steps=max_steps)
     if as_json:
         print_json(
             {

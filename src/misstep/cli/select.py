@@ -52,13 +52,20 @@ def select_command(
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
     loaded = read_problems(tasks)
-    from misstep.training.selection import select_policies
-    from misstep.training.testing import TestSettings
+    from misstep.training.api import select
 
-    settings = TestSettings(pool, seed, oracle, budget, max_steps)
     began = monotonic()
     with _progress() as report:
-        selection = select_policies(loaded, policies, settings, report)
+        selection = select(
+            loaded,
+            policies,
+            pool=pool,
+            oracle=oracle,
+            budget=budget,
+            seed=seed,
+            max_steps=max_steps,
+            progress=report,
+        )
     if as_json:
         print_json({**selection.as_dict(), "seconds": round(monotonic() - began, 3)})
     else:

@@ -23,10 +23,10 @@ from misstep.cli.defaults import (
     TEST_POOL,
 )
 from misstep.cli.output import print_json, remark
-from misstep.cli.train import require_device
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
+    from misstep.training.bugs import TaskFaults
     from misstep.training.trainer import Report
     from misstep.training.tree import Node
 
@@ -110,51 +110,51 @@ def asnet_command(
     """
     if keep is not None and not resume:
         raise UsageError("--keep is for --resume")
-    require_device(device)
-    from misstep.training.explore import Exploration
-    from misstep.training.settings import LearnerSettings, TrainingSettings
-    from misstep.training.testing import TestSettings
-    from misstep.training.trainer import resume as go_on
-    from misstep.training.trainer import train as begin
+    from misstep.training.api import asnet_settings, check_device
+    from misstep.training.api import train as train_asnet
 
-    settings = TrainingSettings(
-        config=config,
-        epochs=epochs,
-        n_init=inits,
-        n_start=start,
-        seed=seed,
-        hidden=hidden,
-        layers=layers,
-        teacher=teacher,
-        exhaustive_states=exhaustive_states,
-        teacher_expansions=teacher_expansions,
-        unit_costs=unit_costs,
-        all_states=all_states,
-        criterion=select,
-        learner=LearnerSettings(steps, batch_size, learning_rate, dropout, weight_decay, clip),
-        exploration=Exploration(walks=walks),
-        test=TestSettings(pool_size=pool, seed=seed, oracle=oracle),
-    )
+    settings = {
+        "config": config,
+        "epochs": epochs,
+        "inits": inits,
+        "start": start,
+        "select": select,
+        "steps": steps,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "dropout": dropout,
+        "weight_decay": weight_decay,
+        "clip": clip,
+        "hidden": hidden,
+        "layers": layers,
+        "teacher": teacher,
+        "exhaustive_states": exhaustive_states,
+        "teacher_expansions": teacher_expansions,
+        "unit_costs": unit_costs,
+        "all_states": all_states,
+        "walks": walks,
+        "pool": pool,
+        "oracle": oracle,
+        "seed": seed,
+    }
+    check_device(device)
+    asnet_settings(settings)  # whatever is wrong is told before the translator works
     tasks = read_problems(train, domain)
     validation = read_problems(validate or [], domain)
-    faults = _read_faults(from_bugs)
+    faults = None if from_bugs is None else _read_faults(from_bugs)
     began = monotonic()
     with _live(as_json) as report:
-        if resume:
-            summary = go_on(
-                tasks,
-                validation,
-                out,
-                asked=settings,
-                keep=keep,
-                faults=faults,
-                report=report,
-                device=device,
-            )
-        else:
-            summary = begin(
-                tasks, validation, out, settings, faults=faults, report=report, device=device
-            )
+        summary: Any = train_asnet(
+            tasks,
+            out,
+            validate=validation,
+            from_bugs=faults,
+            resume=resume,
+            keep=keep,
+            device=device,
+            report=report,
+            **settings,
+        )
     summary.seconds["total"] = round(monotonic() - began, 3)
     for text in summary.remarks:
         remark(f"note: {text}")
@@ -165,22 +165,14 @@ def asnet_command(
     return 0
 
 
-def _read_faults(folder: Path | None) -> list[Any]:
-    if folder is None:
-        return []
+def _read_faults(folder: Path) -> list[TaskFaults]:
     from misstep.training.bugs import read_faults
 
     faults = read_faults(folder)
     samples = sum(len(own.samples) for own in faults)
     bugs = sum(own.bugs for own in faults)
     remark(f"{samples} proven faults behind {bugs} bugs of {folder}")
-    if not samples:
-        raise UsageError(
-            "the campaign has no proven fault to learn from",
-            where=str(folder),
-            hint="leave out --from-bugs",
-        )
-    return [own for own in faults if own.samples]
+    return faults
 
 
 def _print(summary: dict[str, Any], out: Path) -> None:

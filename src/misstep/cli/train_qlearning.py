@@ -11,9 +11,7 @@ import typer
 from misstep.cli.arguments import AsJson
 from misstep.cli.models import Constants, Property, read_model
 from misstep.cli.output import print_json, remark
-from misstep.cli.train import require_device
 from misstep.errors import UsageError
-from misstep.tasks.jani.episodes import Rewards
 from misstep.training.qlearning.settings import QSettings
 
 USUAL = QSettings()
@@ -74,32 +72,31 @@ def qlearning_command(
     Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
     DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
     """
-    require_device(device)
-    from misstep.training.qlearning import trainer
+    from misstep.training.api import check_device, qlearning_settings, train
 
-    settings = QSettings(
-        hidden=_sizes(hidden),
-        steps=USUAL.steps if steps is None else steps,
-        seed=seed,
-        environments=environments,
-        horizon=horizon,
-        gamma=gamma,
-        learning_rate=learning_rate,
-        checkpoints=checkpoints,
-        episodes=episodes,
-        stop_at=stop_at,
-        ignore=tuple(ignore or ()),
-        uniform_outcomes=uniform_outcomes,
-        rewards=Rewards(goal_reward, unsafe_reward, dead_end_reward, step_reward),
-    )
+    settings: dict[str, Any] = {
+        "hidden": _sizes(hidden),
+        "seed": seed,
+        "environments": environments,
+        "horizon": horizon,
+        "gamma": gamma,
+        "learning_rate": learning_rate,
+        "checkpoints": checkpoints,
+        "episodes": episodes,
+        "stop_at": stop_at,
+        "ignore": tuple(ignore or ()),
+        "uniform_outcomes": uniform_outcomes,
+        "goal_reward": goal_reward,
+        "unsafe_reward": unsafe_reward,
+        "dead_end_reward": dead_end_reward,
+        "step_reward": step_reward,
+        **({} if steps is None else {"steps": steps}),
+    }
+    check_device(device)
+    qlearning_settings(settings)  # whatever is wrong is told before the model is read
     task = read_model([model], property, constant)
     report = None if as_json else _line
-    if resume:
-        summary = trainer.resume(
-            task, out, steps=steps, asked=settings, device=device, report=report
-        )
-    else:
-        summary = trainer.train(task, out, settings, device=device, report=report)
+    summary: Any = train(task, out, resume=resume, device=device, report=report, **settings)
     if as_json:
         print_json(asdict(summary))
     else:

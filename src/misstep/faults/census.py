@@ -15,15 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep._core import StateSpace
+from misstep.errors import UsageError
+from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, Policy
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner
+from misstep.safety.census import SafetyCensus, safety_census
+from misstep.tasks.census import DEFAULT_MAX_STATES, Census, state_space
+from misstep.tasks.load import load_task
+from misstep.tasks.task import Task
+
+FIRST = "first"  # the policy of a model where none is given: its space does not depend on it
 
 
 @dataclass(frozen=True)
 class PolicyCensus:
     """Counts over the reachable states that are not goals."""
 
+    of_task: Census
     states: int
     solved: int  # the policy reaches the goal
     bugs: int
@@ -35,7 +44,61 @@ class PolicyCensus:
     faults: int  # decisions that lose something: cost + h*(successor) > h*(state)
 
     def as_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """Without those of the task, which has an `as_dict` of its own."""
+        own = asdict(self)
+        del own["of_task"]
+        return own
+
+
+def census(
+    task: Any,
+    policy: Any = None,
+    *,
+    inapplicable: str | None = None,
+    max_states: int | None = DEFAULT_MAX_STATES,
+    time_limit: float | None = None,
+    memory_limit_mb: int | None = None,
+    progress: Callable[..., None] | None = None,
+) -> Census | PolicyCensus | SafetyCensus:
+    """Exact numbers of a small task or model, from its whole reachable state space.
+
+    `task` is what `load_task` takes and `policy` what `load_policy` takes. Of a planning task: states, dead ends and
+    distances (`Census`); with a policy also its bugs and faults over all states (`PolicyCensus`). Of a model: safe and
+    unsafe states, bugs and faults of the policy, which is `first` if none is given (`SafetyCensus`); `inapplicable`
+    is that of `load_policy`. A limit that ends the enumeration is an error.
+    """
+    loaded = load_task(task)
+    limits: dict[str, Any] = {
+        "max_states": _checked("max_states", max_states),
+        "time_limit": _checked("time_limit", time_limit),
+        "memory_limit_mb": _checked("memory_limit_mb", memory_limit_mb),
+        "progress": progress,
+    }
+    if isinstance(loaded, Task):
+        if inapplicable is not None:
+            raise UsageError("inapplicable is an option of models", where=loaded.name)
+        space = state_space(loaded, **limits)
+        if policy is None:
+            return Census.of(space)
+        subject = load_policy(policy, loaded)
+        try:
+            return policy_census(subject, space, progress)
+        finally:
+            if subject is not policy:
+                subject.close()
+    labels = load_policy(FIRST if policy is None else policy, loaded, inapplicable=inapplicable)
+    try:
+        return safety_census(loaded, labels, **limits)
+    finally:
+        if labels is not policy:
+            labels.close()
+
+
+def _checked(name: str, limit: float | None) -> float | None:
+    number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
+    if limit is not None and not (number and limit > 0):
+        raise UsageError(f"{name} is {limit!r:.40}", expected="a positive number, or None")
+    return limit
 
 
 def policy_census(
@@ -56,6 +119,7 @@ def policy_census(
     errors = int(np.count_nonzero(error))
     states = int(np.count_nonzero(here))
     return PolicyCensus(
+        of_task=Census.of(space),
         states=states,
         solved=int(np.count_nonzero(outcome["goal"] & here)),
         bugs=bugs,
@@ -83,4 +147,4 @@ def _faults(
     return loses
 
 
-__all__ = ["PolicyCensus", "policy_census"]
+__all__ = ["FIRST", "PolicyCensus", "SafetyCensus", "census", "policy_census"]

@@ -43,7 +43,7 @@ class Knowledge:
             + self.lower.astype("<i8").tobytes()
             + self.edges.T.astype("<i8").tobytes()
         )
-        return _HEADER.pack(_MAGIC, states, variables, len(self.edges)) + zlib.compress(body, 6)
+        return _HEADER.pack(_MAGIC, states, variables, len(self.edges)) + zlib.compress(body, 1)
 
     @classmethod
     def from_bytes(cls, data: bytes, variables: int) -> Knowledge:

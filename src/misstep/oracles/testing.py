@@ -9,7 +9,7 @@ Campaigns, selection, training and benchmarks all test with this loop.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -42,11 +42,15 @@ class TestLoop:
 
     __test__ = False
 
-    def __init__(self, bench: Workbench, oracle: Oracle) -> None:
+    def __init__(
+        self, bench: Workbench, oracle: Oracle, clock: Callable[[], float] = perf_counter
+    ) -> None:
+        """`clock` is the one that tells when a verdict was known."""
         self.bench = bench
+        self._clock = clock
         self.tester: Tester = oracle.on(bench)
         self.tested: list[Tested] = []
-        self._began = perf_counter()
+        self._began = clock()
 
     def run(self, states: Sequence[TestState]) -> Iterator[Tested]:
         """One after the other; whoever has enough stops asking for more."""
@@ -77,7 +81,7 @@ class TestLoop:
             tested.verdict = improved(before, now)
 
     def _now(self) -> float:
-        return perf_counter() - self._began
+        return self._clock() - self._began
 
 
 def improved(before: Verdict, now: Verdict) -> Verdict:

@@ -8,15 +8,74 @@ the run instead of the state, so it never enters the policy graph.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from misstep.errors import UsageError
+from misstep.errors import UnsupportedError, UsageError
+from misstep.policies.function import StateView
+from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, Candidates, Policy, States
 from misstep.runs.runner import DEFAULT_MAX_STEPS, Trace, ask
-from misstep.tasks.task import State
+from misstep.tasks.load import load_task
+from misstep.tasks.task import State, Task
 
 REVISIT = ("stop", "avoid")
+
+
+def run(
+    policy: Any,
+    task: Any,
+    state: State | StateView | Sequence[int] | str | None = None,
+    *,
+    revisit: str = "stop",
+    max_steps: int | None = DEFAULT_MAX_STEPS,
+) -> Trace:
+    """Run a policy once on a planning task, from a state or else from the initial state.
+
+    `policy` is what `load_policy` takes, `task` what `load_task` takes. A state is also given by its values or as text:
+    numbers or the atoms that are true. `revisit="avoid"` never goes where the run has been (for policies that rank
+    operators); "stop" ends the run there. `max_steps=None` never cuts the run.
+    """
+    loaded = load_task(task)
+    if not isinstance(loaded, Task):
+        raise UnsupportedError(
+            "a run of a model is no function of its first state",
+            where=loaded.name,
+            expected="a planning task",
+            hint="misstep.test runs policies on models",
+        )
+    start = _start(loaded, state)
+    if max_steps is not None and not (type(max_steps) is int and max_steps > 0):
+        raise UsageError(f"max_steps is {max_steps!r:.40}", expected="a positive number, or None")
+    subject = load_policy(policy, loaded)
+    try:
+        return run_once(subject, start, revisit=revisit, max_steps=max_steps)
+    finally:
+        if subject is not policy:
+            subject.close()
+
+
+def _start(task: Task, state: State | StateView | Sequence[int] | str | None) -> State:
+    if state is None:
+        return task.initial_state
+    if isinstance(state, str):
+        return task.parse_state(state)
+    if isinstance(state, StateView):
+        state = state.state
+    if not isinstance(state, State):
+        try:
+            state = State([int(value) for value in state])
+        except (TypeError, ValueError, OverflowError):
+            raise UsageError(
+                f"{state!r:.80} is no state", expected="a State, a value for each variable, or text"
+            ) from None
+    try:
+        task.is_goal(state)  # checks the length and the values
+    except ValueError as error:
+        raise UsageError(str(error), where=task.name) from None
+    return state
 
 
 def run_once(
@@ -89,3 +148,6 @@ def run_once(
 
 def _row(state: State) -> States:
     return np.array([state.values], dtype=np.int32)
+
+
+__all__ = ["REVISIT", "run", "run_once"]

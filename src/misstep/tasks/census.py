@@ -71,9 +71,4 @@ def state_space(
     raise BudgetLimitError(seen, where=task.name, hint=f"the limit was {max_states:,} states")
 
 
-def census(task: Task, **limits: Any) -> Census:
-    """Enumerate the task and count. Takes the limits of `state_space`."""
-    return Census.of(state_space(task, **limits))
-
-
-__all__ = ["Census", "census", "state_space"]
+__all__ = ["DEFAULT_MAX_STATES", "Census", "state_space"]

@@ -8,9 +8,9 @@ because an infinite loss would drown everything else.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.records import Record
@@ -32,7 +32,7 @@ class TaskFaults:
     unexplained: int = 0  # bugs without a fault on their run of which something better is known
 
 
-def read_faults(campaign: Campaign | str | Path) -> list[TaskFaults]:
+def read_faults(campaign: Campaign | str | os.PathLike[str]) -> list[TaskFaults]:
     """The faults behind all bugs of a campaign, or of the campaign in a folder, task by task."""
     if isinstance(campaign, Campaign):
         return _read(campaign)

@@ -77,33 +77,52 @@ class Selection:
 
 def select_policies(
     tasks: Sequence[Task],
-    specs: Sequence[str],
+    policies: Sequence[Any],
     settings: TestSettings,
     progress: Progress | None = None,
 ) -> Selection:
-    """Test all policies on the same pools of the tasks and rank them by the score of P25."""
+    """Test all policies, which are what `load_policy` takes, on the same pools and rank them by the score of P25."""
     if not tasks:
         raise UsageError("no tasks to test on", expected="at least one")
-    if len(specs) < 2:
+    if len(policies) < 2:
         raise UsageError(
-            f"{len(specs)} policies", expected="at least two", hint="--policies SPEC SPEC ..."
+            f"{len(policies)} policies", expected="at least two", hint="--policies SPEC SPEC ..."
         )
-    if len(set(specs)) < len(specs):
-        raise UsageError("a policy is given twice", where=", ".join(specs))
-    results: list[list[TaskResult]] = [[] for _ in specs]
+    names = _names(policies, tasks[0])
+    results: list[list[TaskResult]] = [[] for _ in policies]
     done = 0
     for task in tasks:
         tested = TestedTask(task, settings)
-        for own, spec in zip(results, specs, strict=True):
+        for own, name, given in zip(results, names, policies, strict=True):
             if progress is not None:
-                progress(spec, task.name, done, len(tasks) * len(specs))
-            policy = load_policy(spec, task)
+                progress(name, task.name, done, len(tasks) * len(policies))
+            policy = load_policy(given, task)
             try:
                 own.append(tested.test(policy, abstain=False, check=True))
             finally:
-                policy.close()
+                if policy is not given:
+                    policy.close()
             done += 1
-    return rank(specs, results, settings.seed)
+    return rank(names, results, settings.seed)
+
+
+def _names(policies: Sequence[Any], task: Task) -> list[str]:
+    """Specs, and names of policies that exist in memory only; two of these may have one name, two specs may not."""
+    names: list[str] = []
+    for given in policies:
+        if isinstance(given, str):
+            name = given
+        else:
+            policy = load_policy(given, task)
+            name = policy.name
+            if policy is not given:
+                policy.close()
+        if name in names:
+            if isinstance(given, str) or given in policies[: len(names)]:
+                raise UsageError("a policy is given twice", where=name)
+            name = f"{name} ({len(names) + 1})"
+        names.append(name)
+    return names
 
 
 def rank(specs: Sequence[str], results: Sequence[Sequence[TaskResult]], seed: int) -> Selection:

@@ -12,6 +12,7 @@ import numpy as np
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
+    state_of,
     trace_of,
     verdict_row,
 )
@@ -90,6 +91,16 @@ class BlamePayload(NamedTuple):
     blamed: frozenset[int]  # whose faults are known
 
 
+class _Base(NamedTuple):
+    """What earlier rounds have found, ready to start from."""
+
+    oracle: str
+    snapshot: Snapshot
+    known: Knowledge
+    states: list[State]  # that it is about
+    pool: ComparisonPool | None  # of these states, to be copied
+
+
 class PlanningWork(Work):
     """A planning task and its policy."""
 
@@ -105,6 +116,7 @@ class PlanningWork(Work):
         self._policy: Policy | None = None
         self._fuzzer: Fuzzer | None = None
         self._exact: Distances | str | None = None
+        self._base: _Base | None = None
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
 
     @cached_property
@@ -183,7 +195,7 @@ class PlanningWork(Work):
             kept = [row for row in known if row.number == 0 or row.iteration < last]
             entries = [
                 PoolEntry(
-                    State(list(map(int, row.state))),
+                    state_of(self.task, row.state),
                     row.reference or 0,
                     row.walk,
                     row.iteration if row.number else -1,
@@ -226,9 +238,8 @@ class PlanningWork(Work):
     def _judge(self, chunk: Chunk, resources: Mapping[str, Any]) -> Any:
         for member in chunk.states:
             if member.run is not None:
-                self.runner.recall(
-                    trace_of(self.task, _state(member.state), member.run), member.run.named
-                )
+                state = state_of(self.task, member.state)
+                self.runner.recall(trace_of(self.task, state, member.run), member.run.named)
         groups = [[member] for member in chunk.states] if self.own.isolate else [list(chunk.states)]
         runs: list[RunRow] = []
         verdicts: list[VerdictRow] = []
@@ -250,10 +261,12 @@ class PlanningWork(Work):
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
         dominance = _function(self._dominance_of(resources))
+        known: list[State] = []
         if not self.own.isolate:
-            self._take_in(bench.bounds, bench, chunk.oracle, resources.get("base"))
+            bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
+        before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
         began = perf_counter()
-        items = [TestState(_state(m.state), self._walk(m.walk)) for m in members]
+        items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
         bench.run(_rows([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
@@ -279,9 +292,15 @@ class PlanningWork(Work):
             limits += verdict.problems
         if self.own.isolate:
             return None
-        states = bench.pool.states if bench.pool is not None else []
-        passed = [s for item in items for s in bench.trace(item.state).states]
-        return _snapshot(bench.bounds, states, passed)
+        fresh = (
+            bench.pool.states[len(known) :]
+            if bench.pool is not None
+            else [s for item in items for s in bench.trace(item.state).states]
+        )
+        if before is not None:  # what is known of the others is handed on where it is better now
+            now = bench.bounds.graph.upper_bounds(_rows(known))
+            fresh += [known[row] for row in np.flatnonzero(now < before)]
+        return _snapshot(bench.bounds, dict.fromkeys(fresh))
 
     def _bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
@@ -295,49 +314,53 @@ class PlanningWork(Work):
         return None if operators is None else Walk(self.task.initial_state, operators)
 
     def _take_in(
-        self, bounds: BoundStore, bench: Workbench | None, spec: str, base: Snapshot | None
-    ) -> ComparisonPool | None:
-        """Start from what earlier rounds have found."""
-        if base is not None:
-            known = Knowledge.from_bytes(base.content, self.task.variable_count)
-            bounds.add_knowledge(known)
-        dominance = self._dominance[1]
-        if dominance is None or isinstance(dominance, str) or not needs_comparisons(spec):
-            return None
+        self, bounds: BoundStore, spec: str, base: Snapshot | None
+    ) -> tuple[ComparisonPool | None, list[State]]:
+        """Start from what earlier rounds have found: what compares its states, if anything, and the states."""
+        dominance = _function(self._dominance[1])
+        compares = dominance is not None and needs_comparisons(spec)
+        if base is None:
+            return ComparisonPool(bounds, dominance) if compares and dominance else None, []
+        if self._base is None or self._base.snapshot is not base or self._base.oracle != spec:
+            self._base = self._read_base(spec, base, dominance if compares else None)
+        bounds.add_knowledge(self._base.known)
+        pool = self._base.pool
+        return None if pool is None else pool.copy(bounds), self._base.states
+
+    def _read_base(self, spec: str, base: Snapshot, dominance: Dominance | None) -> _Base:
+        """Read once for all units that start from it: comparing many states takes its time."""
+        known = Knowledge.from_bytes(base.content, self.task.variable_count)
+        rows = known.states[: base.given]
+        if dominance is None:
+            return _Base(spec, base, known, _states(rows), None)
+        bounds = BoundStore(self.task)
+        bounds.add_knowledge(known)
         pool = ComparisonPool(bounds, dominance)
-        if base is not None:
-            pool.seed(known.states[: base.compared])
-        if bench is not None:
-            bench.pool = pool
-        return pool
+        pool.seed(rows)
+        return _Base(spec, base, known, pool.states, pool)
 
     def _settle(self, payload: SettlePayload, resources: Mapping[str, Any]) -> Any:
         """Merge what the chunks of a round have found, and read verdicts again, without asking the policy."""
         began = perf_counter()
         dominance = self._dominance_of(resources)
         bounds = BoundStore(self.task)
-        pool = self._take_in(bounds, None, payload.oracle, resources.get("base"))
-        states: list[State] = list(pool.states) if pool is not None else []
-        others: list[State] = []
-        if pool is None and (base := resources.get("base")) is not None:
-            others = _states(Knowledge.from_bytes(base.content, self.task.variable_count).states)
+        pool, known_states = self._take_in(bounds, payload.oracle, resources.get("base"))
+        given = dict.fromkeys(known_states)
         for part in payload.parts:
             known = Knowledge.from_bytes(part.content, self.task.variable_count)
             bounds.add_knowledge(known)
-            compared = _states(known.states[: part.compared])
+            states = _states(known.states[: part.given])
+            given.update(dict.fromkeys(states))
             if pool is not None:
-                pool.add(compared)
-            others += _states(known.states[part.compared :])
+                pool.add(states)
         if pool is not None:
             pool.settle()
-            states = pool.states
         verdicts = []
         for row, run, before in payload.read:
             now = self._read_again(bounds, row, run, before, dominance, perf_counter() - began)
             if now is not None:
                 verdicts.append(now)
-        knowledge = _snapshot(bounds, states, others)
-        return Judged((), tuple(verdicts), knowledge), (), ()
+        return Judged((), tuple(verdicts), _snapshot(bounds, given)), (), ()
 
     def _read_again(
         self,
@@ -349,7 +372,7 @@ class PlanningWork(Work):
         at: float,
     ) -> VerdictRow | None:
         """A better verdict than before, or None."""
-        state = _state(row.state)
+        state = state_of(self.task, row.state)
         objective = Objective(self.own.objective)
         verdict = read_verdict(bounds, state, cost_of(run), objective)
         function = _function(dominance)
@@ -397,7 +420,7 @@ class PlanningWork(Work):
                     improved.append(now)
             if distances is None or row.number in payload.blamed:
                 continue
-            trace = trace_of(self.task, _state(row.state), run)
+            trace = trace_of(self.task, state_of(self.task, row.state), run)
             distances.allow(self.settings.fault_budget or 0)
             for fault in find_faults(trace, now.plan, distances):
                 faults.append(FaultRow(row.number, *fault))
@@ -421,7 +444,7 @@ class PlanningWork(Work):
     ) -> VerdictRow | None:
         """The verdict with a plan, where a small search finds one."""
         began = perf_counter()
-        state = _state(row.state)
+        state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
         self.runner.recall(trace, run.named)
         verdict = bench.verdict_of(state)
@@ -448,13 +471,12 @@ class PlanningWork(Work):
         )
 
 
-def _snapshot(bounds: BoundStore, compared: Sequence[State], others: Sequence[State]) -> Snapshot:
-    """What a store knows of these states, those first that are compared with each other."""
-    first = list(dict.fromkeys(compared))
-    states = list(dict.fromkeys([*first, *others]))
+def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
+    """What a store knows of these states."""
+    states = list(given)
     width = bounds.task.variable_count
     rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
-    return Snapshot(len(first), bounds.knowledge(rows).to_bytes())
+    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
 
 
 def _function(dominance: Dominance | str | None) -> Dominance | None:
@@ -472,10 +494,6 @@ def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
         0,
         seconds,
     )
-
-
-def _state(values: Values) -> State:
-    return State(list(map(int, values)))
 
 
 def _states(rows: States) -> list[State]:

@@ -8,6 +8,7 @@ the dominating one, as in the papers.
 from misstep.oracles.dominance.attempt import try_dominance
 from misstep.oracles.dominance.function import DominanceFunction, FactorInfo, Part
 from misstep.oracles.dominance.index import ComparisonIndex, Exchange, Pull, Push
+from misstep.oracles.dominance.public import dominance
 from misstep.oracles.dominance.settings import DominanceSettings
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "Part",
     "Pull",
     "Push",
+    "dominance",
     "try_dominance",
 ]

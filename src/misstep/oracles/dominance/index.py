@@ -39,9 +39,13 @@ class Exchange(NamedTuple):
 class ComparisonIndex:
     """Bounds only fall. A bound below zero would prove that D or a bound is wrong and raises RuntimeError."""
 
-    def __init__(self, function: DominanceFunction) -> None:
+    def __init__(self, function: DominanceFunction, core: CoreIndex | None = None) -> None:
         self.function = function
-        self._core = CoreIndex(function.core)
+        self._core = CoreIndex(function.core) if core is None else core
+
+    def copy(self) -> ComparisonIndex:
+        """The same rows, bounds and sources, to go on from separately."""
+        return ComparisonIndex(self.function, self._core.copy())
 
     def __len__(self) -> int:
         return len(self._core)

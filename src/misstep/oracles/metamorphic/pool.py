@@ -51,6 +51,19 @@ class ComparisonPool:
         for row in np.flatnonzero(np.isfinite(self._known)):
             self.index.set_bound(int(row), int(self._known[row]))
 
+    def copy(self, bounds: BoundStore) -> ComparisonPool:
+        """The same states on another bound store, which has to know the same of them."""
+        other = object.__new__(ComparisonPool)
+        other.bounds = bounds
+        other.index = self.index.copy()
+        other.dominance = self.dominance
+        other.states = list(self.states)
+        other._rows = dict(self._rows)
+        other._values = self._values
+        other._known = self._known.copy()
+        other.comparisons = self.comparisons
+        return other
+
     def add(self, states: Iterable[State]) -> None:
         """Take in states, each with what the others say about it; `settle` tells the others what it has to say."""
         fresh = [s for s in dict.fromkeys(states) if s not in self._rows]
