@@ -14,6 +14,7 @@ from misstep.campaigns.settings import ModelSettings, PlanningSettings, Settings
 from misstep.campaigns.toml import to_toml
 from misstep.fuzzing.settings import Settings as FuzzingSettings
 from support import pages
+from support.commands import misstep
 
 
 @pytest.mark.parametrize("path", pages.pages(), ids=lambda path: path.name)
@@ -62,7 +63,7 @@ TREE: dict[str, tuple[Any, str]] = {
     "[planning.fuzzing]": (FuzzingSettings(), "fuzzing"),
     "[model]": (ModelSettings(), "model"),
 }
-ENTRY = re.compile(r"(?m)^- `(\w+)` \(([^;]*?)(?:; `--([\w-]+)`)?\): \S")
+ENTRY = re.compile(r"(?m)^- `(\w+)` \(([^;]*?)(?:; `([\w=-]+)`)?\): \S")
 
 
 def expected_entries(title: str) -> list[tuple[str, str, str]]:
@@ -70,12 +71,15 @@ def expected_entries(title: str) -> list[tuple[str, str, str]]:
     settings, table = TREE[title]
     pairs = (*options.COMMON.items(), *options.OF_PLANNING.items(), *options.OF_MODELS.items())
     names = {(place.table, place.name): option for option, place in pairs}
+    of_the_command = set(re.findall(r"--[a-z-]+", misstep("test", "--help").stdout))
     entries = []
     for field in dataclasses.fields(settings):
         name, value = field.name, getattr(settings, field.name)
         if name not in ("planning", "model", "fuzzing"):
-            option = names.get((table, name), "").replace("_", "-")
-            entries.append((name, _written(value), option))
+            keyword = names.get((table, name), "")
+            option = "--" + keyword.replace("_", "-")
+            shown = option if option in of_the_command else f"{keyword}="
+            entries.append((name, _written(value), shown if keyword else ""))
     return entries
 
 
@@ -93,5 +97,5 @@ def test_settings_are_described_with_their_defaults(title: str) -> None:
     text = (pages.DOCS / "settings.md").read_text()
     assert entries(title, text) == expected_entries(title)
     wrong = text.replace("- `seed` (0;", "- `seed` (1;").replace("- `batch`", "- `bunch`")
-    wrong = wrong.replace("(25; `--chunk`)", "(25)").replace('"hmax"', '"none"')
+    wrong = wrong.replace("(25; `chunk=`)", "(25)").replace('"hmax"', '"none"')
     assert entries(title, wrong) != expected_entries(title)
