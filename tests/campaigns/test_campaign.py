@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from misstep.campaigns.configuration import CampaignSettings
 
 from misstep._core import StateSpace
 from misstep.campaigns.campaign import Campaign, summary_of
-from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.replay import replay
 from misstep.campaigns.store import create_store, open_store
 from misstep.fuzzing.settings import preset

@@ -15,12 +15,25 @@ from pathlib import Path
 import pytest
 
 from misstep._core import CounterRandom
-from misstep.campaigns import schema
-from misstep.campaigns.records import Event
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.campaign import test as run_campaign
 from misstep.campaigns.store import create_store, open_store
+from misstep.campaigns.tables import Content
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UnsupportedError
-from support.campaigns import SIZE, fill, pool_record, run_record, verdict_record
+from support.campaigns import (
+    BATCHES,
+    CONFIG,
+    NOISY,
+    SHARING,
+    SIZE,
+    add_tested,
+    fill,
+    small_model,
+    state_row,
+    told,
+)
 from support.disk import files_up_to
+from support.tasks import small_task
 
 TESTS = Path(__file__).resolve().parents[1]
 
@@ -31,15 +44,9 @@ def change(folder: Path, statement: str) -> None:
 
 
 def content(folder: Path) -> tuple[object, ...]:
-    with open_store(folder, readonly=True) as store:
-        return (
-            store.pool("counter"),
-            store.runs("counter"),
-            store.verdicts("counter"),
-            store.task("counter").sas,
-            store.config,
-            store.policy,
-        )
+    """All that there is to read."""
+    with open_campaign(folder) as found:
+        return told(found), found.summary.as_dict(), found.tasks, found.settings, found.policy
 
 
 # -- cut off and corrupted ------------------------------------------------------------------------
@@ -70,7 +77,7 @@ def test_a_cut_says_what_can_be_read(campaign: Path) -> None:
     path = campaign / "run.db"
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) - 10])
-    with pytest.raises(InputFormatError, match=f"{SIZE} pool states"):
+    with pytest.raises(InputFormatError, match=f"{SIZE} states"):
         open_store(campaign, readonly=True)
     path.write_bytes(whole[:200])
     with pytest.raises(InputFormatError, match="nothing in it can be read"):
@@ -104,43 +111,138 @@ def test_zeroed_page_is_found(campaign: Path) -> None:
     for page in range(4096, len(whole), 4096):
         path.write_bytes(whole[:page] + bytes(4096) + whole[page + 4096 :])
         with pytest.raises(InputFormatError, match="damaged") as caught:
-            open_store(campaign)
+            open_store(campaign).close()
+            content(campaign)  # a page in the middle of the task's own files
         assert "start a new campaign with the same settings" in str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("DELETE FROM pool WHERE idx = 35", "ends with number 39"),
-        ("DELETE FROM pool WHERE idx = 3", "refers to nothing"),
-        ("UPDATE pool SET reference = 77 WHERE idx = 5", "refers to nothing"),
-        ("UPDATE pool SET state = '0 x' WHERE idx = 5", "a damaged row"),
-        ("UPDATE pool SET walk = '{}' WHERE idx = 5", "a damaged row"),
-        ("UPDATE runs SET outcome = 'gaol' WHERE idx = 5", "a damaged row"),
-        ("UPDATE verdicts SET witness = '[1]' WHERE idx = 5", "a damaged row"),
-        ("UPDATE verdicts SET gap_low = 'x' WHERE idx = 5", "a damaged row"),
-        ("UPDATE tasks SET sas = x'00'", "SAS file of counter is not what"),
-        ("UPDATE tasks SET digest = 'x'", "SAS file of counter is not what"),
+        ("DELETE FROM states WHERE number = 35", "the last one has number 39"),
+        ("DELETE FROM states WHERE number = 3", "refers to nothing"),
+        ("DELETE FROM runs WHERE number = 3", "state 3 has no run"),
+        ("UPDATE states SET reference = 77 WHERE number = 5", "refers to nothing"),
+        ("UPDATE states SET reference = 5 WHERE number = 5", "state 5 refers to state 5"),
+        ("UPDATE states SET reference = 11 WHERE number = 5", "state 5 refers to state 11"),
+        ("UPDATE states SET state = '0 x' WHERE number = 5", "a damaged row"),
+        ("UPDATE states SET state = '[0, \"x\"]' WHERE number = 5", "a damaged row"),
+        ("UPDATE states SET state = '[]' WHERE number = 5", "a damaged row"),
+        ("UPDATE states SET state = '[0]' WHERE number = 5", "no state of counter"),
+        ("UPDATE states SET state = '[0, 99999]' WHERE number = 5", "no state of counter"),
+        ("UPDATE states SET state = '[0, -3]' WHERE number = 5", "no state of counter"),
+        ("UPDATE states SET state = '[0, 1e400]' WHERE number = 5", "no state of counter"),
+        ("UPDATE states SET state = '[0, 9223372036854775808]' WHERE number = 5", "no state"),
+        ("UPDATE states SET walk = '{}' WHERE number = 5", "a damaged row"),
+        ("UPDATE states SET walk = '[7]' WHERE number = 5", "no operator has the id 7"),
+        ("UPDATE states SET walk = '[-1]' WHERE number = 5", "no operator has the id -1"),
+        ("UPDATE states SET seconds = 'x' WHERE number = 5", "a damaged row"),
+        ("UPDATE states SET step = -1 WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET outcome = 'gaol' WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET cost = 'x' WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET cost = -1 WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET operators = '[2]' WHERE number = 5", "no operator has the id 2"),
+        ("UPDATE runs SET operators = '[true]' WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET message = x'ff' WHERE number = 5", "a damaged row"),
+        ("UPDATE runs SET states = '[[]]' WHERE number = 5", "a damaged row"),
+        ("UPDATE verdicts SET plan = '[\"op0\"]' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET plan = '[9]' WHERE number = 3", "no operator has the id 9"),
+        ("UPDATE verdicts SET low = 'x' WHERE number = 5", "a damaged row"),
+        ("UPDATE verdicts SET low = 5, high = 4 WHERE number = 5", "a damaged row"),
+        ("UPDATE verdicts SET verdict = 'MAYBE' WHERE number = 5", "a damaged row"),
+        ("UPDATE verdicts SET kind = 'odd' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET kind = NULL WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET derivation = '[1]' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET strategy = '[[[1], 1.5]]' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET strategy = '[1]' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET at = 'x' WHERE number = 3", "a damaged row"),
+        (
+            "INSERT INTO faults VALUES (1, 3, 0, '[0, 0]', 'x', 1, 1, 1, NULL, 0, NULL)",
+            "damaged row",
+        ),
+        ("INSERT INTO faults VALUES (1, 3, 0, '[0, 0]', 7, 1, 1, 1, NULL, 0, NULL)", None),
+        ("INSERT INTO units VALUES (1, 'blamed', 'x', 0, 0)", "a damaged row"),
+        ("UPDATE tasks SET source = x'00'", "the task counter"),
+        ("UPDATE tasks SET source = 5", "the task counter"),
+        ("UPDATE tasks SET digest = 'x'", "its files are not what they were"),
         ("DELETE FROM meta WHERE key = 'config'", "no config"),
+        ("UPDATE meta SET value = 'x = ' WHERE key = 'config'", "not TOML"),
+        ("UPDATE meta SET value = 'x = 1' WHERE key = 'config'", "no setting 'x'"),
+        ("UPDATE meta SET value = 'policy = 1' WHERE key = 'config'", "the policy is 1"),
         ("DELETE FROM meta WHERE key = 'schema'", "schema version"),
         ("DROP TABLE runs", "damaged"),
     ],
 )
-def test_rows_that_do_not_fit(campaign: Path, statement: str, message: str) -> None:
+def test_rows_that_do_not_fit(campaign: Path, statement: str, message: str | None) -> None:
     change(campaign, statement)
-    with pytest.raises(InputFormatError, match=message):
+    if message is None:  # a fault of a record without blame is not looked at
         content(campaign)
+        return
+    with pytest.raises(InputFormatError, match=message) as caught:
+        content(campaign)
+    assert "\n" not in str(caught.value)
+
+
+VALUES = ["x", "", "[]", "{}", "[[", "null", "-1", "1e999", -1, 2**62, 0.5, b"\xff", None]
+LIKELY = {"states", "runs", "verdicts", "faults", "dominance", "knowledge", "units", "fuzzed"}
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_any_value_anywhere_is_a_line_or_nothing(tmp_path: Path, world: str) -> None:
+    """Each column of each table with each odd value, in a real campaign: read, summed up, and gone on with."""
+    if world == "planning":
+        task, how = small_task("gripper-4"), {"pool": 8, "oracle": "bmo(5)", "config": SHARING}
+        run_campaign(task, NOISY, out=tmp_path / "c", **how).close()  # type: ignore[arg-type]
+    else:
+        model = small_model("two-way-line")
+        run_campaign(model, "first", runs=20, config=BATCHES, out=tmp_path / "c").close()
+    path = tmp_path / "c" / "run.db"
+    whole = path.read_bytes()
+    with closing(sqlite3.connect(path)) as connection:
+        columns = [
+            (table, column)
+            for table in sorted(LIKELY | {"tasks", "policy", "events"})
+            for _, column, *_ in connection.execute(f"PRAGMA table_info({table})")
+        ]
+    random = CounterRandom(5)
+    refused = 0
+    for table, column in columns:
+        value = VALUES[random.below(len(VALUES))]
+        path.write_bytes(whole)
+        try:
+            with closing(sqlite3.connect(path)) as connection, connection:
+                connection.execute(
+                    f"UPDATE {table} SET {column} = ? WHERE rowid = (SELECT max(rowid) FROM {table})"
+                    if table != "policy"
+                    else f"UPDATE policy SET {column} = ?",
+                    (value,),
+                )
+        except sqlite3.Error:
+            continue  # the tables themselves refuse it
+        try:
+            content(tmp_path / "c")
+            with open_campaign(tmp_path / "c") as found:
+                size = {"pool": 10} if world == "planning" else {"runs": 24}
+                found.resume(**size)  # type: ignore[arg-type]
+                told(found)
+        except MisstepError as error:
+            assert "\n" not in str(error)
+            refused += 1
+        for end in ("-wal", "-shm"):
+            path.with_name(path.name + end).unlink(missing_ok=True)
+        (tmp_path / "c" / "config.toml").unlink(missing_ok=True)
+    assert refused > len(columns) // 4
 
 
 def test_a_database_without_its_log_is_remarked(tmp_path: Path) -> None:
-    store = create_store(tmp_path / "c", {})
+    store = create_store(tmp_path / "c", CONFIG)
     fill(store, 20, 10)
     shutil.copytree(tmp_path / "c", tmp_path / "whole")
     shutil.copytree(tmp_path / "c", tmp_path / "alone")
     (tmp_path / "alone" / "run.db-wal").unlink()
     store.close()
     with open_store(tmp_path / "whole", readonly=True) as copy:
-        assert copy.last_unit("counter").tested == 10
+        assert len(Content(copy).findings("counter").verdicts()) == 10
         assert copy.remarks == ()
     with open_store(tmp_path / "alone", readonly=True) as copy:
         assert "newest records are missing" in copy.remarks[0]
@@ -197,7 +299,7 @@ def test_settings_gone_or_changed(campaign: Path) -> None:
     assert config.read_text() == text
     config.write_text("# a remark\n" + text)
     open_store(campaign).close()
-    config.write_text(text.replace("7", "8"))
+    config.write_text(text.replace("seed = 7", "seed = 8"))
     with pytest.raises(InputFormatError, match="settings were changed"):
         open_store(campaign)
     config.write_bytes(b"\xff")
@@ -206,57 +308,62 @@ def test_settings_gone_or_changed(campaign: Path) -> None:
     open_store(campaign, readonly=True).close()
 
 
+def test_a_kill_while_settings_change_leaves_the_old_or_the_new_ones(campaign: Path) -> None:
+    """The file never says something else than the database, which would look like a change by the user."""
+    store = open_store(campaign)
+    with pytest.raises(KeyboardInterrupt), store.unit():
+        store.set_config({**CONFIG, "seed": 8})
+        raise KeyboardInterrupt
+    store.close()
+    with open_store(campaign) as store:
+        assert store.config == CONFIG
+        with store.unit():
+            store.set_config({**CONFIG, "seed": 8})
+        # Killed here, before the file is written.
+    with open_store(campaign) as store:
+        assert store.config["seed"] == 8
+    assert "seed = 8" in (campaign / "config.toml").read_text()
+
+
+def test_a_moved_folder_is_the_same_campaign(tmp_path: Path) -> None:
+    """Nothing in it refers to where it lay, nor to the files of its task."""
+    task = small_task("gripper-4")
+    run_campaign(task, NOISY, pool=6, oracle="undo", out=tmp_path / "a" / "c").close()
+    before = content(tmp_path / "a" / "c")[0]
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert content(tmp_path / "b" / "c")[0] == before
+    with open_campaign(tmp_path / "b" / "c") as found:
+        found.resume(pool=8)
+        assert len(found) == 8
+        assert found.replay(rerun=True).ok
+
+
 # -- schema ---------------------------------------------------------------------------------------
 
 
-BACK_TO_1 = "ALTER TABLE verdicts DROP COLUMN derivation; " + "; ".join(
-    f"DROP TABLE {table}" for table in ("dominance", "models", "fuzzed", "decided", "paths")
+@pytest.mark.parametrize(
+    ("version", "says"),
+    [
+        (2, r"schema 2; expected schema 3; an older misstep wrote it.*config\.toml"),
+        (0, "schema 0.*an older misstep"),
+        (4, r"schema 4; expected schema 3; a newer misstep wrote it.*config\.toml"),
+        (99, "schema 99.*a newer misstep"),
+    ],
 )
-
-
-def test_campaigns_of_version_1_are_brought_up_to_date(campaign: Path) -> None:
-    change(campaign, "UPDATE verdicts SET derivation = NULL")
-    before = content(campaign)
-    for statement in BACK_TO_1.split(";"):
-        change(campaign, statement)
-    change(campaign, "UPDATE meta SET value = '1' WHERE key = 'schema'")
-    with pytest.raises(UnsupportedError, match="resume it once"):
-        open_store(campaign, readonly=True)
-    open_store(campaign).close()
-    assert content(campaign) == before
-
-
-def test_newer_and_older_schema(campaign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    change(campaign, "UPDATE meta SET value = '99' WHERE key = 'schema'")
-    with pytest.raises(UnsupportedError, match=r"schema 99.*newer misstep"):
-        open_store(campaign)
-    change(campaign, "UPDATE meta SET value = '0' WHERE key = 'schema'")
+def test_newer_and_older_schema(campaign: Path, version: int, says: str) -> None:
+    change(campaign, f"UPDATE meta SET value = '{version}' WHERE key = 'schema'")
+    before = (campaign / "run.db").read_bytes()
     for readonly in (True, False):
-        with pytest.raises(
-            UnsupportedError, match=r"schema 0.*older misstep.*start a new campaign"
-        ):
+        with pytest.raises(UnsupportedError, match=says):
             open_store(campaign, readonly=readonly)
-    monkeypatch.setitem(
-        schema.MIGRATIONS, 0, f"CREATE TABLE added (x); INSERT INTO added VALUES (5); {BACK_TO_1}"
-    )
-    with pytest.raises(UnsupportedError, match="resume it once"):
-        open_store(campaign, readonly=True)
-    open_store(campaign).close()
-    with closing(sqlite3.connect(campaign / "run.db")) as connection:
-        assert connection.execute("SELECT x FROM added").fetchall() == [(5,)]
-    content(campaign)
+    assert (campaign / "run.db").read_bytes() == before
 
 
-def test_a_migration_that_fails_changes_nothing(
-    campaign: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    change(campaign, "UPDATE meta SET value = '0' WHERE key = 'schema'")
-    monkeypatch.setitem(schema.MIGRATIONS, 0, "CREATE TABLE added (x); NONSENSE")
-    with pytest.raises(InputFormatError):
-        open_store(campaign)
-    with closing(sqlite3.connect(campaign / "run.db")) as connection:
-        assert connection.execute("SELECT value FROM meta WHERE key='schema'").fetchone() == ("0",)
-        assert connection.execute("SELECT * FROM sqlite_master WHERE name='added'").fetchall() == []
+def test_another_application(campaign: Path) -> None:
+    change(campaign, "PRAGMA application_id = 17")
+    for readonly in (True, False):
+        with pytest.raises(InputFormatError, match="a database of another program"):
+            open_store(campaign, readonly=readonly)
 
 
 # -- disks ----------------------------------------------------------------------------------------
@@ -287,7 +394,7 @@ def test_a_folder_without_write_permission(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(tempfile, "tempdir", str(folder))
         empty, finished, killed = folder / "empty", folder / "finished", folder / "killed"
         empty.mkdir()
-        with create_store(finished, {}) as store:
+        with create_store(finished, CONFIG) as store:
             fill(store, 20, 10)
             shutil.copytree(finished, killed)
         for end in ("-wal", "-shm"):
@@ -306,36 +413,36 @@ def test_a_folder_without_write_permission(monkeypatch: pytest.MonkeyPatch) -> N
                 open_store(place)
             # Reading works, with all that was committed.
             with open_store(place, readonly=True) as store:
-                assert store.last_unit("counter").tested == 10
+                assert len(Content(store).findings("counter").verdicts()) == 10
         (finished / "run.db").chmod(0)
         with pytest.raises(InputFileError, match="cannot read"):
             open_store(finished, readonly=True)
 
 
 FULL_DISK = f"""
-import shutil, sys
+import sys
 sys.path.insert(0, {str(TESTS)!r})
 from pathlib import Path
-from misstep.campaigns.records import PoolRecord
 from misstep.campaigns.store import create_store, open_store
+from misstep.campaigns.tables import Content
 from misstep.errors import InputFileError
-from support.campaigns import counter_task, pool_record
+from support.campaigns import CONFIG, counter_task, state_row
 folder = Path(sys.argv[1])
 stored = 0
 try:
-    with create_store(folder / "c", {{}}) as store:
-        store.add_task(counter_task())
+    with create_store(folder / "c", CONFIG) as store:
+        Content(store).add_task(counter_task())
+        findings = Content(store).findings("counter")
         while True:
-            record = pool_record(stored)
-            long = PoolRecord("counter", stored, record.state, record.reference, ("x" * 3000,), 0)
-            store.add_pool(long)
+            findings.add_states([state_row(stored)._replace(walk=(1,) * 1500)])
             stored += 1
 except InputFileError as error:
     print(error)
 (folder / "ballast").unlink()
 with open_store(folder / "c") as store:
-    assert store.last_unit("counter").pool == stored > 5, (store.last_unit("counter"), stored)
-    store.add_pool(pool_record(stored))
+    findings = Content(store).findings("counter")
+    assert findings.state_count() == stored > 5, (findings.state_count(), stored)
+    findings.add_states([state_row(stored)])
 full = folder / "full"
 full.mkdir()
 try:
@@ -346,7 +453,7 @@ try:
 except OSError:
     pass
 try:
-    create_store(full, {{}})
+    create_store(full, CONFIG)
 except InputFileError as error:
     print(error)
 """
@@ -387,15 +494,32 @@ def test_no_room_for_a_new_campaign(tmp_path: Path, size: int, says: str) -> Non
     create_store(tmp_path / "c", {"seed": 1}).close()
 
 
+def test_a_disk_that_fills_up_while_testing(tmp_path: Path) -> None:
+    """What is stored is whole, and with more room the campaign ends as any other."""
+    task, how = small_task("blocksworld-4"), {"pool": 30, "oracle": "undo", "config": SHARING}
+    expected = told(run_campaign(task, NOISY, **how))  # type: ignore[arg-type]
+    size = 0
+    with pytest.raises(InputFileError, match="safe|cannot write"), files_up_to(150_000):
+        for size in range(30, 2000, 60):
+            run_campaign(
+                *(task, NOISY), out=tmp_path / "c", resume=True, **{**how, "pool": size}
+            ).close()
+    with open_campaign(tmp_path / "c") as found:
+        found.resume()
+        assert told(found)[:6] == expected[:6]
+        assert found.replay(rerun=True).ok
+
+
 def test_a_database_that_another_program_holds(
     campaign: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("misstep.campaigns.database.BUSY_SECONDS", 0.1)
     with open_store(campaign) as store, closing(sqlite3.connect(campaign / "run.db")) as other:
+        findings = Content(store).findings("counter")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(InputFileError, match="another program has the database locked"):
-            store.add_tested(run_record(SIZE - 10), verdict_record(SIZE - 10))
+            add_tested(findings, SIZE - 10)
         other.rollback()
-        store.add_tested(run_record(SIZE - 10), verdict_record(SIZE - 10))
-        store.add_pool(pool_record(SIZE))
-        store.add_event(Event(0, "x"))
+        add_tested(findings, SIZE - 10)
+        findings.add_states([state_row(SIZE)])
+        Content(store).add_event("remark", "x")

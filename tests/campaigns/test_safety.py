@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from misstep.campaigns.safety import SafetyCampaign, safety_summary
 from misstep.campaigns.safety_replay import replay_safety
 from misstep.campaigns.safety_settings import SafetySettings
 from misstep.campaigns.safety_store import SafetyStore
+
 from misstep.campaigns.store import create_store, open_store
 from misstep.cli.main import main
 from misstep.errors import Interrupted, UsageError

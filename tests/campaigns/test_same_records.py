@@ -124,7 +124,7 @@ def test_a_policy_that_exists_only_in_memory(tmp_path: Path, jobs: int) -> None:
     task, chosen = small_task("gripper-4"), 0
     found = run_campaign(
         *(task, lambda state: state.operators[chosen]),
-        **{"pool": 12, "oracle": ORACLE, "config": SHARING, "jobs": jobs, "out": tmp_path / "c"},
+        pool=12, oracle=ORACLE, config=SHARING, jobs=jobs, out=tmp_path / "c",
     )
     with found:
         rows = told(found)

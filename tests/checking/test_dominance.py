@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from misstep.campaigns import testing
+from misstep.campaigns.planning import work
 from misstep.campaigns.store import open_store
 from misstep.checking import DominanceTables, parse_sas, validate_derivation
 from misstep.oracles.dominance import DominanceFunction, DominanceSettings
@@ -112,20 +112,19 @@ def test_summands_of_either_factoring_will_do() -> None:
 
 
 def test_replay_finds_a_changed_summand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(testing, "with_plan", lambda _, verdict: verdict)  # keep the derivations
+    monkeypatch.setattr(work, "with_plan", lambda _, verdict: verdict)  # keep the derivations
     path, out = tmp_path / "logistics.sas", tmp_path / "out"
     path.write_bytes(logistics(2, 2).sas)
     options = ("--policy", "noisy:0.6:1+heuristic:ff", "--pool", "30", "--oracle", "bmo(0)")
     assert misstep("test", path, *options, "-o", out).returncode == 1
-    assert result_of("replay", out)["wrong"] == []
+    assert result_of("replay", out)["problems"] == []
     with open_store(out) as store:
-        steps = next(v.derivation for v in store.verdicts("logistics") if v.derivation)
-        stored = json.dumps(list(steps))
+        ((stored,), *_) = store.rows("SELECT derivation FROM verdicts WHERE derivation NOT NULL")
         changed = json.loads(stored)
         next(step for step in changed if "state" in step)["factors"][0]["value"] += 1
         store.execute(
             "UPDATE verdicts SET derivation = ? WHERE derivation = ?", json.dumps(changed), stored
         )
-    wrong = result_of("replay", out, code=31)["wrong"]
+    wrong = result_of("replay", out, code=35)["problems"]
     assert wrong
-    assert all("by factor, the tables do not" in row["reason"] for row in wrong)
+    assert all("by factor, the tables do not" in row["problem"] for row in wrong)

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from misstep.campaigns.configuration import CampaignSettings
+from misstep.faults.explain import follow
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.configuration import CampaignSettings
 from misstep.campaigns.replay import replay, rerun
 from misstep.campaigns.store import create_store, open_store
 from misstep.faults.distances import distances
-from misstep.faults.explain import follow
 from misstep.fuzzing.settings import preset
 from misstep.oracles import DEFAULT_ORACLE
 from misstep.tasks.task import State

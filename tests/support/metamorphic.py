@@ -26,6 +26,14 @@ class PairwiseIndex:
         self.states: list[State] = []
         self.bounds: list[float] = []
 
+    def copy(self) -> PairwiseIndex:
+        other = PairwiseIndex(self.dominance)
+        other.states, other.bounds = list(self.states), list(self.bounds)
+        return other
+
+    def add_batch(self, states: States) -> NDArray[np.uint32]:
+        return np.array([self.add(State(row)) for row in states.tolist()], dtype=np.uint32)
+
     def add(self, state: State) -> int:
         self.states.append(state)
         self.bounds.append(math.inf)

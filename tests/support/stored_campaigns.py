@@ -21,9 +21,11 @@ from misstep.oracles import Workbench, parse_oracle
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import named_operator
 from misstep.runs.runner import Trace
-from misstep.safety import Decider, FuzzSettings, System, fuzz, jani_transitions, load_label_policy
+from misstep.policies.load import load_policy
+from misstep.safety import Decider, FuzzSettings, System, fuzz, jani_transitions
 from misstep.safety.faults import PathReport, StepReport, analyse
 from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.jani.task import State as JaniState
 from misstep.tasks.task import State, Task
 
 TABLES = """
@@ -230,7 +232,7 @@ def stored_model(
     """A campaign on a model: unsafe runs, all their states tested, all faults."""
     connection = new_database("model", radius="inf" if math.isinf(radius) else str(int(radius)))
     add_task(connection, 1, "model", {"world": "model", "name": task.name, **task.source})
-    system = System(jani_transitions(task), load_label_policy(policy, task).policy)
+    system = System(jani_transitions(task), load_policy(policy, task).policy)
     decider = Decider(system)
     numbers: dict[Any, int] = {}
     for run in fuzz(system, FuzzSettings("sample", 1, runs=runs), seed=seed).runs:
@@ -255,9 +257,9 @@ def stored_model(
 
 def add_step(
     connection: sqlite3.Connection,
-    decider: Decider,
-    report: PathReport,
-    step: StepReport,
+    decider: Decider[JaniState, str],
+    report: PathReport[JaniState, str],
+    step: StepReport[JaniState, str],
     number: int,
 ) -> None:
     state = json.dumps(list(step.state))
@@ -292,9 +294,9 @@ def add_step(
 def add_fault(
     connection: sqlite3.Connection,
     task: JaniTask,
-    decider: Decider,
-    report: PathReport,
-    step: StepReport,
+    decider: Decider[JaniState, str],
+    report: PathReport[JaniState, str],
+    step: StepReport[JaniState, str],
 ) -> None:
     assert step.fault is not None
     labels = decider.strategy(step.state, report.radius).labels

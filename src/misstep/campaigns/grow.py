@@ -36,7 +36,7 @@ def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) ->
     return dataclasses.replace(settings, model=dataclasses.replace(settings.of_model, runs=runs))
 
 
-def _check_larger(name: str, before: int, now: int) -> None:
+def _check_larger(name: str, before: int, now: object) -> None:
     if isinstance(now, bool) or not isinstance(now, int) or now < before:
         raise UsageError(f"{name} is {now!r}", expected=f"{before} or more: a campaign only grows")
 

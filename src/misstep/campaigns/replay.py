@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.planning.rows import state_of, trace_of
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import Content
@@ -18,7 +18,7 @@ from misstep.runs.runner import PolicyRunner, Trace
 from misstep.safety.jani import system_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
-from misstep.tasks.task import State, Task
+from misstep.tasks.task import Task
 
 PolicyOf = Callable[[AnyTask], Policy | LabelPolicy]
 # what is done, how much of it, of how much
@@ -97,7 +97,7 @@ def _planning_differences(
     runner = PolicyRunner(policy)
     for row in findings.states():
         if row.run in runs:
-            state = State(list(map(int, row.state)))
+            state = state_of(task, row.state, content.store.path)
             now = runner.trace(state, max_steps)
             then = trace_of(task, state, runs[row.run])
             yield f"{name}:{row.number}", _difference(task, now, then)

@@ -284,7 +284,7 @@ def _check_text(text: str | None) -> None:
         raise ValueError(f"{text!r} is no text")
 
 
-def _check_seconds(*numbers: float) -> None:
+def _check_seconds(*numbers: object) -> None:
     for number in numbers:
         if not isinstance(number, (int, float)) or not 0 <= number < math.inf:
             raise ValueError(f"{number!r} is no number from 0 on")

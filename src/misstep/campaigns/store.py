@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -267,7 +267,7 @@ class Store:
         with self._translated():
             return self.connection.execute(query, parameters).fetchall()
 
-    def stream(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
+    def stream(self, query: str, *parameters: Any) -> Generator[tuple[Any, ...], None, None]:
         """What a query finds, row by row: for tables that may be large."""
         with self._translated():
             # Not `yield from`: a reader who stops early would close the cursor, maybe after its connection.
@@ -287,11 +287,11 @@ class Store:
             return
         verb = _VERBS[conflict]
         marks = ", ".join("?" * len(rows[0]))
-        try:
-            with self.unit():
+        with self.unit():
+            try:
                 self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
-        except sqlite3.IntegrityError as error:
-            raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
+            except sqlite3.IntegrityError as error:
+                raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from time import time
 from typing import Any, NamedTuple
 
@@ -167,13 +169,20 @@ class Findings:
 
     def clock(self) -> float:
         """Seconds of all units that are stored: the time of the task, whoever worked and when."""
-        query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
-        return float(self.store.rows(query, self.task)[0][0])
+        return self._sum("SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?", self.task)
 
     def seconds(self, stage: str) -> float:
         """That the stored units of a stage took."""
         query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ? AND stage = ?"
-        return float(self.store.rows(query, self.task, stage)[0][0])
+        return self._sum(query, self.task, stage)
+
+    def _sum(self, query: str, *parameters: Any) -> float:
+        total = float(self.store.rows(query, *parameters)[0][0])
+        if not 0 <= total < math.inf:
+            raise InputFormatError(
+                f"a damaged row: units that took {total} seconds", where=self.store.path
+            )
+        return total
 
     # -- states and runs --------------------------------------------------------------------------
 
@@ -231,7 +240,8 @@ class Findings:
     def _read(self, decode: Any, table: str, order: str) -> list[Any]:
         query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
         where = self.store.path
-        return [decoded(decode, row[1:], where) for row in self.store.stream(query, self.task)]
+        with closing(self.store.stream(query, self.task)) as rows:
+            return [decoded(decode, row[1:], where) for row in rows]
 
     # -- what units hand on -----------------------------------------------------------------------
 
@@ -301,15 +311,18 @@ class Findings:
     def fuzzed(self) -> Iterator[tuple[int, int, dict[str, int]]]:
         """First run, number of runs and how they ended, batch by batch."""
         query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
-        for first, runs, ends in self.store.rows(query, self.task):
-            yield first, runs, decoded(_ends, [ends], self.store.path)
+        for row in self.store.rows(query, self.task):
+            yield decoded(_batch, row, self.store.path)
 
 
-def _ends(row: Sequence[Any]) -> dict[str, int]:
-    ends = json.loads(row[0])
-    if not isinstance(ends, dict) or not all(type(count) is int for count in ends.values()):
+def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:
+    first, runs, text = row
+    ends = json.loads(text)
+    if not isinstance(ends, dict):
         raise ValueError("expected how many runs ended in which way")
-    return ends
+    if not all(type(count) is int and count >= 0 for count in (first, runs, *ends.values())):
+        raise ValueError("expected numbers of runs")
+    return first, runs, ends
 
 
 def _packed(source: dict[str, Any]) -> bytes:

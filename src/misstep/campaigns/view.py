@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
+from misstep.campaigns.planning.rows import state_of
 from misstep.campaigns.records import (
     Decision,
     Effort,
@@ -29,7 +30,7 @@ from misstep.errors import InputFormatError
 from misstep.oracles import values
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
-from misstep.tasks.task import State, Task
+from misstep.tasks.task import Task
 
 
 def read_records(content: Content, task: str) -> Iterator[Record]:
@@ -158,10 +159,7 @@ class PlanningView(View):
         self.costs = [task.cost(op) for op in range(task.operator_count)]
 
     def facts(self, state: Values) -> tuple[str, ...]:
-        try:
-            return tuple(self.task.facts(State(list(map(int, state)))))
-        except (ValueError, IndexError) as error:
-            raise InputFormatError(f"no state of {self.name}: {error}", where=self.where) from None
+        return tuple(self.task.facts(state_of(self.task, state, self.where)))
 
     def found(self, state: StateRow) -> Found:
         walk = whole_walk(self.states, state)

@@ -147,6 +147,8 @@ class ModelWork(Work):
         began = perf_counter()
         for row in payload.runs:
             assert row.states is not None
+            started = perf_counter()
+            fresh: list[Values] = []
             labels = tuple(self.task.labels[label] for label in row.operators)
             run = UnsafeRun(row.states, labels, row.number)
             check_run(self.system, run)
@@ -156,6 +158,7 @@ class ModelWork(Work):
                     at = perf_counter() - began
                     judged, instead = self._judged(decider, payload, row.number, step, at)
                     new[step.state] = judged
+                    fresh.append(step.state)
                     known[step.state] = step
                     better[step.state] = instead
                 if step.fault is not None:
@@ -172,6 +175,11 @@ class ModelWork(Work):
                             outcome=step.fault.outcome,
                         )
                     )
+            # What is found out about one state of a run answers for the others: they share the time.
+            seconds = (perf_counter() - started) / max(1, len(fresh))
+            for state in fresh:
+                verdict = new[state].verdict._replace(seconds=seconds)
+                new[state] = new[state]._replace(verdict=verdict)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         limits = (
             (f"{unknown} states were left open by the budget of the oracle",) if unknown else ()
@@ -220,7 +228,6 @@ class ModelWork(Work):
             # was asked what before. Evaluations do not.
             expansions=0,
             evaluations=step.effort.evaluations,
-            seconds=step.effort.seconds,
             at=at,
         )
         return JudgedState(step.state, run, step.step, verdict, step.is_fault), better

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from misstep.campaigns.rows import RunRow, VerdictRow
+from misstep.campaigns.rows import RunRow, Values, VerdictRow
+from misstep.errors import InputFormatError
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
 from misstep.oracles.verdict import Verdict
@@ -27,11 +28,31 @@ def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> Run
     )
 
 
+def state_of(task: Task, values: Values, where: str | None = None) -> State:
+    """A state that was stored; an error if it is none of the task."""
+    sizes = [len(names) for names in task.fact_names]
+    if len(values) != len(sizes):
+        raise InputFormatError(
+            f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))
+        )
+    for number, (value, size) in enumerate(zip(values, sizes, strict=True)):
+        if type(value) is not int or not 0 <= value < size:
+            raise InputFormatError(
+                f"no state of {task.name}: variable {number} has the value {value!r:.40}",
+                where=where,
+                expected=f"0 to {size - 1}",
+            )
+    return State([int(value) for value in values])
+
+
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
-    """The run as it was."""
+    """The run as it was; an error if the task knows no such run."""
     states = [state]
     for operator in run.operators:
-        states.append(task.apply(states[-1], operator))
+        try:
+            states.append(task.apply(states[-1], operator))
+        except (ValueError, IndexError, TypeError) as error:
+            raise InputFormatError(f"no run of {task.name}: {error}") from None
     return Trace(run.outcome, states, list(run.operators), run.cost or 0, run.message)
 
 
@@ -89,4 +110,4 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["cost_of", "run_row", "trace_of", "verdict_row"]
+__all__ = ["cost_of", "run_row", "state_of", "trace_of", "verdict_row"]

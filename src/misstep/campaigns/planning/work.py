@@ -12,6 +12,7 @@ import numpy as np
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
+    state_of,
     trace_of,
     verdict_row,
 )
@@ -194,7 +195,7 @@ class PlanningWork(Work):
             kept = [row for row in known if row.number == 0 or row.iteration < last]
             entries = [
                 PoolEntry(
-                    State(list(map(int, row.state))),
+                    state_of(self.task, row.state),
                     row.reference or 0,
                     row.walk,
                     row.iteration if row.number else -1,
@@ -237,9 +238,8 @@ class PlanningWork(Work):
     def _judge(self, chunk: Chunk, resources: Mapping[str, Any]) -> Any:
         for member in chunk.states:
             if member.run is not None:
-                self.runner.recall(
-                    trace_of(self.task, _state(member.state), member.run), member.run.named
-                )
+                state = state_of(self.task, member.state)
+                self.runner.recall(trace_of(self.task, state, member.run), member.run.named)
         groups = [[member] for member in chunk.states] if self.own.isolate else [list(chunk.states)]
         runs: list[RunRow] = []
         verdicts: list[VerdictRow] = []
@@ -266,7 +266,7 @@ class PlanningWork(Work):
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
         before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
         began = perf_counter()
-        items = [TestState(_state(m.state), self._walk(m.walk)) for m in members]
+        items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
         bench.run(_rows([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
@@ -316,7 +316,7 @@ class PlanningWork(Work):
     def _take_in(
         self, bounds: BoundStore, spec: str, base: Snapshot | None
     ) -> tuple[ComparisonPool | None, list[State]]:
-        """Start from what earlier rounds have found; the states that it is about, and what compares them, if anything."""
+        """Start from what earlier rounds have found: what compares its states, if anything, and the states."""
         dominance = _function(self._dominance[1])
         compares = dominance is not None and needs_comparisons(spec)
         if base is None:
@@ -372,7 +372,7 @@ class PlanningWork(Work):
         at: float,
     ) -> VerdictRow | None:
         """A better verdict than before, or None."""
-        state = _state(row.state)
+        state = state_of(self.task, row.state)
         objective = Objective(self.own.objective)
         verdict = read_verdict(bounds, state, cost_of(run), objective)
         function = _function(dominance)
@@ -420,7 +420,7 @@ class PlanningWork(Work):
                     improved.append(now)
             if distances is None or row.number in payload.blamed:
                 continue
-            trace = trace_of(self.task, _state(row.state), run)
+            trace = trace_of(self.task, state_of(self.task, row.state), run)
             distances.allow(self.settings.fault_budget or 0)
             for fault in find_faults(trace, now.plan, distances):
                 faults.append(FaultRow(row.number, *fault))
@@ -444,7 +444,7 @@ class PlanningWork(Work):
     ) -> VerdictRow | None:
         """The verdict with a plan, where a small search finds one."""
         began = perf_counter()
-        state = _state(row.state)
+        state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
         self.runner.recall(trace, run.named)
         verdict = bench.verdict_of(state)
@@ -494,10 +494,6 @@ def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
         0,
         seconds,
     )
-
-
-def _state(values: Values) -> State:
-    return State(list(map(int, values)))
 
 
 def _states(rows: States) -> list[State]:

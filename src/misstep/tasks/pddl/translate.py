@@ -62,6 +62,10 @@ class _Finished(NamedTuple):
     errors: str
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def translate_sources(
     sources: tuple[Source, Source],
     *,
@@ -75,12 +79,12 @@ def translate_sources(
     `keep_unimportant` keeps variables that cannot matter for the goal: a policy may look at them.
     An unsolvable task is a task like any other, also when the translator already notices.
     """
-    if not isinstance(time_limit, (int, float)) or not time_limit > 0:
+    if not _is_number(time_limit) or not time_limit > 0:
         raise UsageError(
             f"the time limit is {time_limit!r}", expected="a positive number of seconds"
         )
     if memory_limit_mb is not None and (
-        not isinstance(memory_limit_mb, int) or memory_limit_mb < 1
+        not _is_number(memory_limit_mb) or memory_limit_mb < 1
     ):
         raise UsageError(
             f"the memory limit is {memory_limit_mb!r} MB", expected="a positive number or none"
