@@ -51,7 +51,7 @@ PLANNING = {
 MODELS = {
     "two-way-line": Subject("random:1", {"runs": 500}),
     "one-way-line": Subject("shipped:one-way-line", {"runs": 500}),
-    "inverted-pendulum": Subject("shipped:inverted-pendulum", {"runs": 100}),
+    "inverted-pendulum": Subject("shipped:inverted-pendulum", {"runs": 2}),
 }
 # What the shipped network was trained on.
 SIZES: dict[str, dict[str, Any]] = {"one-way-line": {"cells": 8, "packages": 3, "drop": True}}
@@ -115,9 +115,8 @@ def sharing(size: int) -> dict[str, Any]:
 
 
 def judged(found: misstep.Campaign) -> dict[str, Any]:
-    spent = found.summary.seconds
-    seconds = sum(spent.get(stage, 0.0) for stage in ("judge", "settle"))
-    return {"bugs": len(found.bugs), "seconds": round(seconds, 3)}
+    # Judging includes settling: merging what the chunks of a round have found.
+    return {"bugs": len(found.bugs), "seconds": found.summary.seconds["judge"]}
 
 
 def in_chunks(
