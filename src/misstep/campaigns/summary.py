@@ -87,7 +87,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
             findings = content.findings(name)
             oracles.update(dict.fromkeys(findings.oracles()))
             counter.add(findings)
-        seconds = store.rows("SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage")
+        seconds = content.spent()
         events = content.events()
         identity = content.policy
         finished = bool(store.rows("SELECT 1 FROM meta WHERE key = 'finished' AND value = '1'"))
