@@ -1,100 +1,57 @@
-"""Campaigns end to end: sound against exhaustive truth, the same whoever does the work, and whatever kills it."""
+"""Campaigns on planning tasks end to end: what they say is so, also where names do not tell operators apart."""
 
 from __future__ import annotations
 
-import json
-import random
 import re
-import signal
-import subprocess
-import sys
-import time
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from misstep.campaigns.configuration import CampaignSettings
 
 from misstep._core import StateSpace
-from misstep.campaigns.campaign import Campaign, summary_of
-from misstep.campaigns.replay import replay
-from misstep.campaigns.store import create_store, open_store
-from misstep.fuzzing.settings import preset
-from misstep.tasks.domains import generate
-from misstep.tasks.domains.write import write_instance
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.store import open_store
+from misstep.errors import MisstepError
 from misstep.tasks.task import State, Task
+from support.campaigns import NOISY, ORACLE, SHARING, told
 from support.tasks import random_costs, sas, small_task
 
-ORACLE = "elimination, undo, lookahead(2), aras/ehc"
 
-
-def settings(policy: str, oracle: str = ORACLE, **fuzzing: object) -> CampaignSettings:
-    return CampaignSettings(
-        policy, oracle, chunk=5, fuzzing=preset("p24", max_states=20, patience=500, **fuzzing)
-    )
-
-
-def records(folder: Path) -> list[dict[str, object]]:
-    with open_store(folder, readonly=True) as store:
-        return [{**t.as_dict(), "seconds": 0} for t in store.tested()]
-
-
-def run(folder: Path, task: Task, chosen: CampaignSettings, **how: int) -> list[dict[str, object]]:
-    with create_store(folder, chosen.as_dict()) as store:
-        Campaign(store, chosen, **how).run([task])  # type: ignore[arg-type]
-    return records(folder)
+def run(task: Task, policy: str, oracle: str = ORACLE, **how: Any) -> Campaign:
+    fuzzing = {"preset": "p24", "pool": 20, "patience": 500}
+    return run_campaign(task, policy, oracle=oracle, config=SHARING, **{**fuzzing, **how})
 
 
 @pytest.mark.parametrize(
     "policy", ["heuristic:ff", "noisy:0.4:1+heuristic:ff", "first", "random:3", "optimal"]
 )
-@pytest.mark.parametrize(
-    "name", ["gripper-4", "blocksworld-4", "spanner-3", "transport-2", "floortile-2x2"]
-)
-def test_verdicts_are_true(tmp_path: Path, name: str, policy: str) -> None:
+@pytest.mark.parametrize("name", ["gripper-4", "blocksworld-4", "spanner-3", "floortile-2x2"])
+def test_verdicts_are_true(name: str, policy: str) -> None:
     task = random_costs(small_task(name), seed=6, choices=(0, 1, 3))
     space = StateSpace(task, [task.initial_state])
     for bias in ("none", "detour"):
-        folder = tmp_path / bias
-        for row in run(folder, task, settings(policy, bias=bias)):
-            truth = space.h_star[space.find(State(list(row["state"])))]  # type: ignore[call-overload]
-            cost = row["policy_cost"] if row["policy_cost"] is not None else np.inf
+        found = run(task, policy, fuzz=bias)
+        for record in found.records:
+            truth = space.h_star[space.find(State(list(map(int, record.state))))]
+            cost = record.run.cost if record.run.outcome == "goal" else np.inf
+            assert cost is not None
             is_bug = bool(cost > truth)
-            assert row["verdict"] != "BUG" or is_bug
-            assert row["verdict"] != "OPTIMAL" or not is_bug
-        with open_store(folder, readonly=True) as store:
-            assert [reason for _, _, reason in replay(store) if reason] == []
+            assert record.verdict != "BUG" or is_bug
+            assert record.verdict != "OPTIMAL" or not is_bug
+        assert found.replay(rerun=True).ok
 
 
-def test_the_exact_oracle_leaves_nothing_open(tmp_path: Path) -> None:
-    task = small_task("blocksworld-4")
-    rows = run(tmp_path / "c", task, settings("noisy:0.3:2+heuristic:ff", "exact"))
-    assert rows
-    assert {row["verdict"] for row in rows} <= {"BUG", "OPTIMAL"}
-
-
-def test_jobs_and_batches_do_not_matter(tmp_path: Path) -> None:
-    task = small_task("blocksworld-4")
-    chosen = settings("noisy:0.4:1+heuristic:ff")
-    expected = run(tmp_path / "a", task, chosen)
-    assert run(tmp_path / "b", task, chosen, batch_size=1) == expected
-    assert run(tmp_path / "c", task, chosen, jobs=2, batch_size=64) == expected
-    assert run(tmp_path / "d", task, chosen, jobs=4) == expected
-
-
-@pytest.mark.parametrize("oracle", ["lookahead(1)", "undo", "bmo(10)+aras/ehc"])
-def test_jobs_do_not_matter_where_runs_are_cut(tmp_path: Path, oracle: str) -> None:
-    task = small_task("gripper-4")
-    chosen = replace(settings("noisy:0.15:3+optimal", oracle), max_steps=5)
-    expected = run(tmp_path / "a", task, chosen)
-    assert any(row["verdict"] == "BUG" for row in expected) or oracle == "undo"
-    assert run(tmp_path / "b", task, chosen, jobs=2) == expected
+def test_the_exact_oracle_leaves_nothing_open() -> None:
+    found = run(small_task("blocksworld-4"), "noisy:0.3:2+heuristic:ff", "exact")
+    assert {record.verdict for record in found.records} <= {"BUG", "OPTIMAL"}
+    assert len(found) == 20
 
 
 def renamed(text: str, names: list[str]) -> Task:
-    found = iter(names)
-    return Task(re.sub(r"(?m)^op\d+$", lambda _: next(found), text).encode(), name="namesakes")
+    given = iter(names)
+    return Task(re.sub(r"(?m)^op\d+$", lambda _: next(given), text).encode(), name="namesakes")
 
 
 NAMESAKES = renamed(
@@ -116,19 +73,21 @@ NAMESAKES = renamed(
 
 @pytest.mark.parametrize("policy", ["first", "heuristic:ff", *(f"random:{i}" for i in range(6))])
 def test_operators_of_one_name_that_differ(tmp_path: Path, policy: str) -> None:
-    """The checkers know operators by name only: the one that was meant is among those that they follow."""
-    found = run(tmp_path / "a", NAMESAKES, settings(policy, "exact", bias="none"))
-    costs = {0: 6, 1: 7, 2: 1, 4: 0}
-    for row in found:
-        best = costs[row["state"][0]]  # type: ignore[index]
-        assert row["verdict"] == ("OPTIMAL" if row["policy_cost"] == best else "BUG")
+    """Operators are known by id, in the store and to the checker: a name is for people."""
+    with run(NAMESAKES, policy, "exact", fuzz="none", out=tmp_path / "a") as found:
+        costs = {0: 6, 1: 7, 2: 1, 4: 0}
+        for record in found.records:
+            best = costs[int(record.state[0])]
+            is_best = record.run.outcome == "goal" and record.run.cost == best
+            assert record.verdict == ("OPTIMAL" if is_best else "BUG")
+        failed = sum(record.run.outcome != "goal" for record in found.records)
+        assert found.replay(rerun=True).ok
     with open_store(tmp_path / "a") as store:
-        assert [reason for _, _, reason in replay(store) if reason] == []
         store.execute("UPDATE runs SET cost = cost + 1 WHERE outcome != 'goal'")
-    with open_store(tmp_path / "a", readonly=True) as store:
-        wrong = [reason for _, _, reason in replay(store) if reason]
-    assert len(wrong) == sum(row["policy_cost"] is None for row in found)
-    assert all("it costs" in reason for reason in wrong)
+    with open_campaign(tmp_path / "a") as found:
+        wrong = found.replay().report.problems
+    assert len(wrong) == failed
+    assert all("cost" in str(own) for own in wrong)
 
 
 def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
@@ -147,82 +106,59 @@ def test_walks_over_operators_of_one_name_come_back(tmp_path: Path) -> None:
         ],
     )
     task = renamed(text, ["go", "left", "go", "on", "back", "set"])
-    chosen = settings("first", "undo, exact", bias="none")
-    expected = run(tmp_path / "a", task, chosen)
-    folder = tmp_path / "b"
-    run(folder, task, chosen)
-    with open_store(folder) as store:
-        store.execute("DELETE FROM verdicts")
-        store.execute("DELETE FROM runs")
-        store.execute("DELETE FROM events WHERE kind = 'task finished'")
-    with open_store(folder) as store:
-        Campaign(store, chosen).run([task])
-    assert records(folder) == expected
+    how: dict[str, Any] = {"oracle": "undo, exact", "fuzz": "none"}
+    expected = told(run(task, "first", **how))
+    run(task, "first", out=tmp_path / "b", **how).close()
+    with open_store(tmp_path / "b") as store:
+        for table in ("verdicts", "faults", "runs", "knowledge"):
+            store.execute(f"DELETE FROM {table}")
+        store.execute("DELETE FROM units WHERE stage != 'pool'")
+    with run(task, "first", out=tmp_path / "b", resume=True, **how) as found:
+        assert told(found) == expected
 
 
-def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_summary_and_remarks() -> None:
     task = small_task("gripper-4")
-    chosen = settings("noisy:0.4:1+heuristic:ff")
-    expected = run(tmp_path / "a", task, chosen)
-    stops = 0
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    folder = tmp_path / "b"
-    store = create_store(folder, chosen.as_dict())
-    while True:
-        with store:
-            try:
-                Campaign(store, chosen, progress=stop).run([task])
-                break
-            except KeyboardInterrupt:
-                stops += 1
-        store = open_store(folder)
-    assert stops > 5
-    assert records(folder) == expected
-
-
-def test_twenty_kills_and_resume_end_with_the_same_records(tmp_path: Path) -> None:
-    files = write_instance(generate("blocksworld", blocks=6), tmp_path / "task")
-    chance = random.Random(1)
-
-    def start(folder: str, *more: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "misstep", "test", "--out", str(tmp_path / folder), *more]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def begun(folder: str) -> bool:
-        if not (tmp_path / folder / "run.db").exists():
-            return False
-        with open_store(tmp_path / folder, readonly=True) as store:
-            return bool(store.task_names())
-
-    fresh = [
-        *map(str, files),
-        "--policy",
-        "noisy:0.3:1+heuristic:ff",
-        "--pool",
-        "300",
-        "--oracle",
-        ORACLE,
-    ]
-    assert start("whole", *fresh).wait() in (0, 1)
-    process = start("killed", *fresh)
-    for _ in range(20):
-        time.sleep(0.1 + 0.6 * chance.random())
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        process = start("killed", "--resume") if begun("killed") else start("killed", *fresh)
-    assert process.wait() in (0, 1)
-    assert json.dumps(records(tmp_path / "killed")) == json.dumps(records(tmp_path / "whole"))
-
-
-def test_summary_and_remarks(tmp_path: Path) -> None:
-    task = small_task("gripper-4")
-    run(tmp_path / "c", task, settings("first"))
-    with open_store(tmp_path / "c", readonly=True) as store:
-        total = summary_of(store)
-    assert total.tested == total.bugs["total"] + total.optimal + total.unknown
+    found = run(task, "first")
+    total = found.summary
+    assert total.finished
+    assert total.tested == total.bugs["total"] + total.optimal + total.unknown == len(found)
+    assert total.bugs["total"] == len(found.bugs)
+    assert total.outcomes == {"loop": len(found)}
     assert any("does not solve the initial state (loop)" in text for text in total.remarks)
-    chosen = CampaignSettings("first", require_solved=True)
-    assert run(tmp_path / "d", task, chosen) == []
+    alone = run(task, "first", require_solved=True)
+    assert alone.records == []
+    assert any("left alone" in text for text in alone.summary.remarks)
+
+
+def test_one_record_by_its_handle() -> None:
+    found = run(small_task("gripper-4"), NOISY, pool=5)
+    record = found.records[3]
+    assert found.record(3) == found.record("3") == found.record(record.id) == record
+    assert found.record(record) is record
+    for wrong in ("nonsense", 99, -1, "problem:99"):
+        with pytest.raises(MisstepError, match="no record"):
+            found.record(wrong)
+
+
+def test_a_bug_without_a_budget_for_faults_has_none() -> None:
+    found = run_campaign(
+        *(small_task("gripper-4"), "first"),
+        **{"pool": 5, "oracle": "exact", "config": {"fault_budget": "none"}},
+    )
+    assert found.bugs
+    assert all(record.faults is None for record in found.records)
+
+
+def test_a_policy_that_changes_between_sessions_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text("def act(state):\n    return state.operators[0] if state.operators else None\n")
+    policy = f"python:{file}:act"
+    run(small_task("gripper-4"), policy, out=tmp_path / "c", pool=4).close()
+    file.write_text("def act(state):\n    return None\n")
+    with open_campaign(tmp_path / "c") as found:
+        with pytest.raises(MisstepError, match="has changed"):
+            found.resume(pool=6)
+        with pytest.raises(MisstepError, match="has changed"):
+            found.replay(rerun=True)
+        assert len(found) == 4

@@ -1,25 +1,42 @@
-"""A writer that is killed at any moment leaves a prefix of its work, each unit whole."""
+"""Whoever is killed at any moment leaves a prefix of the work, each unit whole; resumed, it ends as if nothing was."""
 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from misstep._core import CounterRandom
-from misstep.campaigns.store import CampaignStore, create_store, open_store
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.store import Store, create_store, open_store
+from misstep.campaigns.tables import Content
 from misstep.errors import InputFileError
-from support.campaigns import counter_task, pool_record, run_record, verdict_record
+from misstep.tasks.generate import generate
+from misstep.tasks.load import AnyTask, load_task
+from support.campaigns import (
+    CONFIG,
+    add_tested,
+    counter_task,
+    run_row,
+    small_model,
+    state_row,
+    told,
+    verdict_row,
+)
+from support.tasks import small_task
 
 TESTS = Path(__file__).resolve().parents[1]
 SIZE = 100_000
 
-# Goes on where the store ends, as a campaign would: three pool states a round, then a tested one with a better verdict.
+# Goes on where the store ends, as a campaign would: three states a round, then a tested one.
 WRITER = f"""
 import sys
 sys.path.insert(0, {str(TESTS)!r})
@@ -33,36 +50,37 @@ def write(folder: str, ready: str = "before opening") -> None:
     fresh = not (place / "run.db").exists()
     if ready == "before opening":
         print("ready", flush=True)
-    with create_store(place, {"seed": 1}) if fresh else open_store(place) as store:
-        store.add_task(counter_task(size=10))
-        store.set_policy("p", "d")
-        done = store.last_unit("counter")
-        pool, tested = done.pool, done.tested
+    with create_store(place, CONFIG) if fresh else open_store(place) as store:
+        content = Content(store)
+        content.add_task(counter_task(size=10))
+        content.set_policy("p", "d")
+        findings = content.findings("counter")
+        pool, tested = findings.state_count(), len(findings.runs())
         if ready == "while writing":
             print("ready", flush=True)
         # Nothing but writing in the loop, so that most kills hit the middle of a unit.
         while pool < SIZE:
             if pool == 3 * tested:
-                store.add_pool(*(pool_record(pool + i) for i in range(3)))
+                findings.add_states([state_row(pool + i) for i in range(3)])
                 pool += 3
             else:
-                earlier = [verdict_record(tested - 1)] if tested else []
-                store.add_tested(run_record(tested), verdict_record(tested), earlier)
+                add_tested(findings, tested)
                 tested += 1
 
 
-def check_prefix(store: CampaignStore) -> tuple[int, int]:
-    if not store.task_names():
+def check_prefix(store: Store) -> tuple[int, int]:
+    content = Content(store)
+    if not content.task_names():
         return 0, 0
-    with store._snapshot():  # the writer may be at work
-        pool, runs = store.pool("counter"), store.runs("counter")
-        verdicts = store.verdicts("counter")
-    assert len(pool) % 3 == 0
-    assert pool == [pool_record(i) for i in range(len(pool))]
-    assert runs == [run_record(i) for i in range(len(runs))]
-    assert verdicts == [verdict_record(i) for i in range(len(runs))]
-    assert len(pool) // 3 - len(runs) in (0, 1)
-    return len(pool), len(runs)
+    findings = content.findings("counter")
+    with store.snapshot():  # the writer may be at work
+        states, runs, verdicts = findings.states(), findings.runs(), findings.verdicts()
+    assert len(states) % 3 == 0
+    assert states == [state_row(i) for i in range(len(states))]
+    assert runs == [run_row(i) for i in range(len(runs))]
+    assert verdicts == [verdict_row(i) for i in range(len(runs))]
+    assert len(states) // 3 - len(runs) in (0, 1)
+    return len(states), len(runs)
 
 
 def start(folder: Path, ready: str = "before opening") -> subprocess.Popen[str]:
@@ -81,13 +99,13 @@ def kill(writer: subprocess.Popen[str]) -> None:
     writer.stdout.close()
 
 
-def test_kills_leave_a_prefix_that_grows(tmp_path: Path) -> None:
-    random = CounterRandom(4)
-    folder = tmp_path / "c"
+def check_kills(folder: Path, rounds: int) -> int:
+    """Kill a writer many times; returns how often it had written something."""
+    chance = CounterRandom(4)
     before, grown = (0, 0), 0
-    for round_ in range(32):
+    for round_ in range(rounds):
         writer = start(folder, "while writing" if round_ % 4 else "before opening")
-        time.sleep(0.005 + random.below(1000) / 20_000)
+        time.sleep(0.005 + chance.below(1000) / 20_000)
         kill(writer)
         if not (folder / "run.db").exists():
             continue  # killed while creating: the next writer creates again
@@ -97,46 +115,67 @@ def test_kills_leave_a_prefix_that_grows(tmp_path: Path) -> None:
         assert after >= before
         grown += after > before
         before = after
-    assert grown >= 15  # most kills hit a writer at work
+    return grown
 
 
-@pytest.mark.parametrize("stop_at", range(12))
-def test_a_killed_creation_is_no_campaign_or_a_whole_one(tmp_path: Path, stop_at: int) -> None:
-    """The process dies at the n-th thing that Python is asked about on the way."""
-    folder = tmp_path / "c"
-    script = f"""
+def test_kills_leave_a_prefix_that_grows(tmp_path: Path) -> None:
+    assert check_kills(tmp_path / "c", 6) >= 2
+
+
+@pytest.mark.soundness
+def test_many_kills_leave_a_prefix_that_grows(tmp_path: Path) -> None:
+    assert check_kills(tmp_path / "c", 50) >= 20  # most kills hit a writer at work
+
+
+# One process for all moments: each fork dies at the n-th thing that Python is asked about on the way.
+CREATOR = """
 import os, signal, sys
-sys.path.insert(0, {str(TESTS)!r})
 from misstep.campaigns.store import create_store
+create_store(sys.argv[1] + "-warm", {"seed": 1}).close()
 seen = 0
 def hook(event, _):
     global seen
     if event in ("open", "os.rename", "os.mkdir", "sqlite3.connect", "sqlite3.connect/handle", "os.remove"):
         seen += 1
-        if seen > {stop_at}:
+        if seen > stop_at:
             os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(hook)
-create_store(sys.argv[1], {{"seed": 1}}).close()
+for stop_at in range(13):
+    child = os.fork()
+    if child == 0:
+        sys.addaudithook(hook)
+        create_store(sys.argv[1] + str(stop_at), {"seed": 1}).close()
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-    done = subprocess.run([sys.executable, "-c", script, str(folder)], check=False)
-    assert done.returncode in (0, -signal.SIGKILL)
-    if (folder / "run.db").exists():
-        with open_store(folder) as store:
-            assert store.config == {"seed": 1}
-    else:
-        with create_store(folder, {"seed": 2}) as store:
-            assert store.config == {"seed": 2}
+
+
+def test_a_killed_creation_is_no_campaign_or_a_whole_one(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", CREATOR, str(tmp_path / "c")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    codes = list(map(int, done.stdout.split()))
+    assert set(codes) <= {0, -signal.SIGKILL}
+    assert codes.count(-signal.SIGKILL) >= 8
+    whole = 0
+    for stop_at in range(len(codes)):
+        folder = tmp_path / f"c{stop_at}"
+        if (folder / "run.db").exists():
+            whole += 1
+            with open_store(folder) as store:
+                assert store.config == {"seed": 1}
+        else:
+            with create_store(folder, {"seed": 2}) as store:
+                assert store.config == {"seed": 2}
+    assert whole < len(codes)
 
 
 def test_a_second_writer_is_told_who_the_first_is(tmp_path: Path) -> None:
     folder = tmp_path / "c"
-    writer = start(folder)
+    writer = start(folder, "while writing")
     try:
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            if (folder / "run.db").exists():
-                break
-            time.sleep(0.01)
         with pytest.raises(InputFileError, match=f"in use: process {writer.pid} on .* is writing"):
             open_store(folder)
         with open_store(folder, readonly=True) as store:
@@ -183,3 +222,116 @@ time.sleep(60)
         open_store(folder).close()
     finally:
         os.kill(worker, signal.SIGKILL)
+
+
+# -- whole campaigns ------------------------------------------------------------------------------
+
+# Says when it begins, so that a kill hits the campaign and not the start of Python.
+TESTER = f"""
+import json, sys
+sys.path.insert(0, {str(TESTS)!r})
+from campaigns.test_kill import CAMPAIGNS, the_task
+from misstep.campaigns.testing import test
+name, out, jobs = sys.argv[1], sys.argv[2], int(sys.argv[3])
+task, (_, policy, how) = the_task(name), CAMPAIGNS[name]
+print("ready", flush=True)
+test(task, policy, out=out, resume=True, jobs=jobs, **how).close()
+print("done", flush=True)
+"""
+
+COMPARING = "bmo(10), bmo(20)+aras/ehc"
+SHARED: dict[str, Any] = {"planning": {"chunk": 5, "round": 3}}
+CAMPAIGNS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "planning": (
+        "blocksworld",
+        "noisy:0.3:1+heuristic:ff",
+        {"pool": 150, "oracle": COMPARING, "config": SHARED, "max_steps": 60},
+    ),
+    "model": (
+        "two-way-line",
+        "random:3",
+        {"runs": 20_000, "config": {"model": {"batch": 50}}, "radius": 1},
+    ),
+}
+
+
+def the_task(name: str) -> AnyTask:
+    if name == "planning":
+        return load_task(generate("blocksworld", blocks=5))
+    return load_task(generate("two-way-line", cells=12, packages=3, vmax=3))
+
+
+def check_killed_campaign(folder: Path, name: str, kills: int) -> None:
+    _, policy, how = CAMPAIGNS[name]
+    began = time.perf_counter()
+    expected = told(run_campaign(the_task(name), policy, **how))
+    whole = time.perf_counter() - began
+    chance = random.Random(kills)
+    sizes = []
+    for number in range(1000):
+        jobs = 2 if number % 4 == 3 else 1
+        tester = subprocess.Popen(
+            [sys.executable, "-c", TESTER, name, str(folder), str(jobs)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert tester.stdout is not None
+        assert tester.stdout.readline() == "ready\n"
+        if number < kills:
+            time.sleep(chance.random() * whole * 2 / kills)
+            tester.send_signal(signal.SIGKILL)
+        out, err = tester.communicate()
+        assert "Traceback" not in err, err
+        if number >= kills:
+            assert out == "done\n", err
+            break
+        if (folder / "run.db").exists():
+            with open_campaign(folder) as found:
+                sizes.append(found._store.rows("SELECT count(*) FROM units")[0][0])
+    assert sizes == sorted(sizes)
+    with open_campaign(folder) as found:
+        assert told(found) == expected
+        assert found.summary.finished
+        assert found.replay(rerun=True).ok
+
+
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_kills_and_resume_end_with_the_same_records(tmp_path: Path, name: str) -> None:
+    check_killed_campaign(tmp_path / "c", name, 3)
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("name", CAMPAIGNS)
+def test_fifty_kills_and_resume_end_with_the_same_records(tmp_path: Path, name: str) -> None:
+    check_killed_campaign(tmp_path / "c", name, 50)
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path, world: str) -> None:
+    """Stopped after every single unit."""
+    task: AnyTask = small_task("gripper-4") if world == "planning" else small_model("one-way-line")
+    how: dict[str, Any] = (
+        {"pool": 20, "oracle": COMPARING, "config": {"planning": {"chunk": 3, "round": 2}}}
+        if world == "planning"
+        else {"runs": 60, "config": {"model": {"batch": 5}}}
+    )
+    policy = "noisy:0.4:1+heuristic:ff" if world == "planning" else "first"
+    expected = told(run_campaign(task, policy, **how))
+    assert expected
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    stops = 0
+    while True:
+        try:
+            run_campaign(
+                task, policy, out=tmp_path / "c", resume=True, progress=stop, **how
+            ).close()
+            break
+        except KeyboardInterrupt:
+            stops += 1
+    assert stops > 10
+    with open_campaign(tmp_path / "c") as found:
+        assert told(found) == expected

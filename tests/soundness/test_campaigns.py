@@ -1,45 +1,47 @@
-"""Whole campaigns, every fuzzer with every oracle, on enumerated tasks: no record says what is not so.
+"""Whole campaigns on enumerated tasks and models: no record says what is not so.
 
-A campaign is what a user runs: the pool with its walks, the runs, the oracles in their order, the check of witnesses,
-the store. The part that runs always takes one combination for each task; `make soundness` takes them all.
+A campaign is what a user runs: the pool with its walks, the runs, the oracles in their order, rounds that share what
+they know, further oracles, growth, several processes, the check of witnesses, the store. The part that runs always
+takes one combination for each task; `make soundness` takes many more.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
-from misstep.campaigns.configuration import CampaignSettings
-from misstep.faults.explain import follow
 
+from misstep._core import StateSpace
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.replay import replay, rerun
-from misstep.campaigns.store import create_store, open_store
-from misstep.faults.distances import distances
-from misstep.fuzzing.settings import preset
+from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.records import Fault, Record
 from misstep.oracles import DEFAULT_ORACLE
-from misstep.tasks.task import State
+from misstep.safety.decider import KINDS as DECIDERS
+from misstep.tasks.task import State, Task
+from support.campaigns import MODELS, ModelTruth, small_model
+from support.dominance import random_task
 from support.oracles import variant
 from support.tasks import SMALL
 
 COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (2, 3, 50)]
 POLICIES = ["heuristic:ff", "noisy:0.3:5+heuristic:ff", "first", "random:7", "optimal"]
 FUZZERS: list[dict[str, Any]] = [
-    {"name": "p22"},
-    {"name": "p22", "novelty": 1},
-    {"name": "p23"},
-    {"name": "p24", "bias": "none", "dead_ends": "none"},
-    {"name": "p24", "bias": "policy-cost"},
-    {"name": "p24", "bias": "loop", "dead_ends": "search"},
-    {"name": "p24", "bias": "loop", "estimate": "h*", "dead_ends": "exact"},
-    {"name": "p24", "bias": "detour"},
-    {"name": "p24", "bias": "detour", "estimate": "h*", "dead_ends": "none"},
-    {"name": "p24", "bias": "surface"},
-    {"name": "p24", "bias": "surface", "estimate": "h*", "dead_ends": "search"},
+    {"preset": "p22"},
+    {"preset": "p22", "novelty": 1},
+    {"preset": "p23"},
+    {"preset": "p24", "fuzz": "none", "dead_ends": "none"},
+    {"preset": "p24", "fuzz": "policy-cost"},
+    {"preset": "p24", "fuzz": "loop", "dead_ends": "search"},
+    {"preset": "p24", "fuzz": "loop", "estimate": "h*", "dead_ends": "exact"},
+    {"preset": "p24", "fuzz": "detour"},
+    {"preset": "p24", "fuzz": "detour", "estimate": "h*", "dead_ends": "none"},
+    {"preset": "p24", "fuzz": "surface"},
+    {"preset": "p24", "fuzz": "surface", "estimate": "h*", "dead_ends": "search"},
 ]
 ORACLES = [
     "elimination, undo, lookahead(2), aras/ehc",
@@ -49,75 +51,217 @@ ORACLES = [
     "smo(5)",
     "bmo(10)",
     "exact",
+    "bmo(10)+aras/ehc",
     DEFAULT_ORACLE,
 ]
+ROUNDS: list[tuple[int, int]] = [
+    (3, 2),
+    (10, 4),
+    (1, 1),
+    (5, 1),
+]  # states of a chunk, chunks of a round
+
+
+class Truth:
+    """What the whole state space of a task says about the records of a campaign on it."""
+
+    def __init__(self, task: Task, space: StateSpace) -> None:
+        self.task = task
+        self.space = space
+
+    def h(self, state: State) -> float:
+        return float(self.space.h_star[self.space.find(state)])
+
+    def after(self, state: State, operator: int) -> float:
+        """The cheapest way to a goal that begins with the operator."""
+        return self.task.cost(operator) + self.h(self.task.apply(state, operator))
+
+    def check(self, campaign: Campaign) -> Counter[str]:
+        replayed = campaign.replay(rerun=True)
+        assert replayed.ok, str(replayed)
+        found: Counter[str] = Counter()
+        for record in campaign.records:
+            self._check_record(record)
+            found[record.verdict] += 1
+        return found
+
+    def _check_record(self, record: Record) -> None:
+        state = State(list(map(int, record.state)))
+        assert record.found.walk is not None
+        walked = self.task.initial_state
+        for operator in record.found.walk.operators:
+            walked = self.task.apply(walked, operator)
+        assert walked == state
+        best, run = self.h(state), record.run
+        assert run.cost is not None
+        # A cut run may still get there; all that is known is what it has spent.
+        cut = run.outcome == "cut"
+        cost = run.cost if run.outcome == "goal" or cut else math.inf
+        gap = 0 if math.isinf(best) else cost - best
+        for own in record.verdicts:
+            assert own.gap is not None
+            assert own.bounds is not None
+            low, high = map(infinite, own.gap)
+            assert low <= max(0, gap)
+            assert cut or gap <= high
+            assert own.verdict != "BUG" or gap > 0
+            assert own.verdict != "OPTIMAL" or (gap == 0 and not cut)
+            lower, upper = map(infinite, own.bounds)
+            assert lower <= best <= upper
+        passed = [state]
+        for operator in run.operators:
+            passed.append(self.task.apply(passed[-1], operator))
+        for fault in record.faults or ():
+            self._check_fault(fault, passed, record)
+        if record.is_bug and record.faults is not None and run.outcome in ("loop", "stuck", "goal"):
+            assert record.faults  # small enough for all of the truth
+
+    def _check_fault(self, fault: Fault, passed: list[State], record: Record) -> None:
+        state = State(list(map(int, fault.state)))
+        assert passed[fault.step] == state
+        here = self.h(state)
+        assert math.isfinite(here)
+        if fault.decision is None:
+            assert fault.step == len(record.run.operators)
+            did = math.inf
+        else:
+            assert record.run.operators[fault.step] == fault.decision.operator
+            did = self.after(state, fault.decision.operator)
+        low, high = map(infinite, fault.loss)
+        assert low <= did - here <= high
+        if high == 0:  # a loop of cost zero loses nothing but steps
+            assert fault.recurring
+            assert record.run.outcome == "loop"
+            return
+        assert did > here
+        if fault.better is not None:
+            assert self.after(state, fault.better.operator) < did
+
+
+def infinite(bound: int | None) -> float:
+    return math.inf if bound is None else bound
 
 
 def check(
-    folder: Path,
-    name: str,
-    costs: tuple[int, ...],
+    truth: Truth,
     policy: str,
     fuzzer: dict[str, Any],
     oracle: str,
+    place: int,
+    **how: Any,
 ) -> Counter[str]:
-    task, space = variant(name, costs)
-    fuzzing = preset(**fuzzer, max_states=25, patience=300)
-    settings = CampaignSettings(policy, oracle, seed=3, chunk=10, fuzzing=fuzzing)
-    with create_store(folder, settings.as_dict()) as store:
-        Campaign(store, settings).run([task])
-    known = distances(task)
-    found: Counter[str] = Counter()
-    with open_store(folder, readonly=True) as store:
-        assert [reason for *_, reason in replay(store) if reason] == []
-        assert [reason for *_, reason in rerun(store) if reason] == []
-        runs = {run.state: run for run in store.runs(task.name)}
-        for record in store.tested():
-            state = State(list(record.state))
-            walked = follow(task, task.initial_state, record.walk or (), "", 0)
-            assert walked.states[-1] == state
-            best = float(space.h_star[space.find(state)])
-            run = runs[record.state]
-            cost = run.cost if run.outcome == "goal" else math.inf
-            # A cut run may still get there; all that is known is what it has spent.
-            cut = run.outcome == "cut"
-            gap = 0 if math.isinf(best) else cost - best
-            low, high = (math.inf if bound is None else bound for bound in record.gap)
-            assert low <= (max(0, run.cost - best) if cut else gap) or (low == 0)
-            assert cut or gap <= high
-            assert record.verdict != "BUG" or (run.cost > best if cut else gap > 0)
-            assert record.verdict != "OPTIMAL" or gap == 0
-            assert record.lower_bound is None or record.lower_bound <= best
-            assert record.upper_bound is None or record.upper_bound >= best
-            found[record.verdict] += 1
-            if run.outcome in ("goal", "loop", "stuck") and math.isfinite(best):
-                trace = follow(task, state, run.operators, run.outcome, run.cost)
-                regrets = known.regrets(trace)
-                assert regrets.gap_low == regrets.gap_high == gap
-                if run.outcome == "goal":
-                    assert regrets.total == gap
-                if gap > 0:
-                    assert regrets.faults
-                    assert sum(regrets.shares() or [1]) == pytest.approx(1)
-    return found
+    """A campaign, which may grow and be judged again: `place` says how."""
+    chunk, rounds = ROUNDS[place % len(ROUNDS)]
+    grows, judged = place % 3 == 0, place % 4 == 1
+    settings: dict[str, Any] = {
+        **fuzzer,
+        **{"oracle": oracle, "seed": 3, "patience": 300, "chunk": chunk, "round": rounds},
+        **({"isolate": True} if place % 7 == 6 else {}),
+        **({"max_steps": 6} if place % 5 == 4 else {}),
+    }
+    with run_campaign(truth.task, policy, pool=11 if grows else 25, **settings, **how) as campaign:
+        if grows:
+            truth.check(campaign)
+            campaign.resume(pool=25)
+        if judged:
+            truth.check(campaign)
+            campaign.judge(ORACLES[(place + 2) % len(ORACLES)])
+        return truth.check(campaign)
+
+
+@cache
+def truth_of(name: str, costs: tuple[int, ...]) -> Truth:
+    return Truth(*variant(name, costs))
 
 
 @pytest.mark.parametrize("number", range(len(SMALL)))
-def test_samples(number: int, tmp_path: Path) -> None:
+def test_samples(number: int) -> None:
     name = list(SMALL)[number]
     for k, policy in enumerate(POLICIES):
         place = number + k
-        costs, fuzzer = COSTS[place % len(COSTS)], FUZZERS[place % len(FUZZERS)]
-        oracle = ORACLES[place % len(ORACLES)]
-        assert check(tmp_path / str(k), name, costs, policy, fuzzer, oracle).total()
+        truth = truth_of(name, COSTS[place % len(COSTS)])
+        fuzzer, oracle = FUZZERS[place % len(FUZZERS)], ORACLES[place % len(ORACLES)]
+        assert check(truth, policy, fuzzer, oracle, place).total()
 
 
 @pytest.mark.soundness
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("costs", COSTS)
 @pytest.mark.parametrize("name", SMALL)
-def test_every_fuzzer_and_oracle(
-    name: str, costs: tuple[int, ...], policy: str, tmp_path: Path
-) -> None:
-    for k, (fuzzer, oracle) in enumerate(product(FUZZERS, ORACLES)):
-        check(tmp_path / str(k), name, costs, policy, fuzzer, oracle)
+def test_every_fuzzer_and_oracle(name: str, costs: tuple[int, ...], policy: str) -> None:
+    truth = truth_of(name, costs)
+    for place, (fuzzer, oracle) in enumerate(product(FUZZERS, ORACLES)):
+        check(truth, policy, fuzzer, oracle, place)
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("seed", range(150))
+def test_random_tasks(seed: int) -> None:
+    task = random_task(seed)
+    truth = Truth(task, StateSpace(task, [task.initial_state]))
+    for k, policy in enumerate(("noisy:0.3:5+heuristic:ff", "first", "random:7")):
+        place = seed + k
+        oracle = ORACLES[place % len(ORACLES)]
+        check(truth, policy, {"preset": "p24", "fuzz": "none"}, oracle, place)
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("place", range(12))
+def test_several_processes(place: int, tmp_path: Path) -> None:
+    name = list(SMALL)[place % len(SMALL)]
+    truth = truth_of(name, COSTS[place % len(COSTS)])
+    policy = POLICIES[place % len(POLICIES)]
+    oracle = ORACLES[place % len(ORACLES)]
+    check(truth, policy, FUZZERS[place % len(FUZZERS)], oracle, place, jobs=2, out=tmp_path / "c")
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+@cache
+def model_truth(name: str, policy: str) -> ModelTruth:
+    return ModelTruth(small_model(name), policy)
+
+
+def check_model(name: str, policy: str, place: int, **how: Any) -> int:
+    truth = model_truth(name, policy)
+    radius = (math.inf, 0, 1, 2, 3)[place % 5]
+    oracle = DECIDERS[place % len(DECIDERS)]
+    batch = (1, 4, 50)[place % 3]
+    evaluations = 5 if place % 4 == 3 else 1_000_000
+    grows = place % 2 == 0
+    with run_campaign(
+        *(small_model(name), policy),
+        radius=radius,
+        runs=30 if grows else 80,
+        oracle=oracle,
+        batch=batch,
+        evaluations=evaluations,
+        seed=place,
+        **how,
+    ) as campaign:
+        if grows:
+            truth.check(campaign)
+            campaign.resume(runs=80)
+        if place % 3 == 1:
+            campaign.judge(DECIDERS[(place + 1) % len(DECIDERS)])
+        truth.check(campaign)
+        replayed = campaign.replay(rerun=True)
+        assert replayed.ok, str(replayed)
+        return len(campaign)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_samples_of_models(name: str) -> None:
+    for place, policy in enumerate(("first", "random:3", "random:8")):
+        assert check_model(name, policy, place + list(MODELS).index(name))
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("policy", ["first", "random:3", "random:8"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models(name: str, policy: str, tmp_path: Path) -> None:
+    for place in range(60):
+        check_model(name, policy, place)
+    for place in range(3):
+        check_model(name, policy, place, jobs=2, out=tmp_path / str(place))

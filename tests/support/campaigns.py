@@ -5,18 +5,25 @@ The store does not ask where its rows come from, so tests of the store make them
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.rows import RunRow, StateRow, VerdictRow
+from misstep.campaigns.rows import RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.store import Store
 from misstep.campaigns.tables import Content, Findings
+from misstep.checking.jani.documents import Documents
+from misstep.policies.load import load_policy
+from misstep.safety.jani import jani_transitions
+from misstep.safety.system import System
 from misstep.tasks.generate import generate
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+from support.ground_truth import explore, safe_states
+from support.plain_task import PlainTask
 from support.tasks import sas
 
 NOISY = "noisy:0.4:1+heuristic:ff"
@@ -106,3 +113,87 @@ def add_tested(findings: Findings, number: int) -> None:
     with findings.store.unit():
         findings.add_runs([run_row(number)])
         findings.add_verdicts([verdict_row(number)])
+
+
+# -- the truth about models -----------------------------------------------------------------------
+
+
+class ModelTruth:
+    """Which states of a small model are safe, by listing all of them with the checker's evaluator."""
+
+    def __init__(self, task: JaniTask, policy: str) -> None:
+        source = task.source
+        plain = PlainTask(Documents(source["files"]).read(source["path"]))
+        self.space = explore(plain)
+        order = [[slot.name for slot in plain.model.slots].index(n) for n in task.variable_names]
+        states = [tuple(state[place] for place in order) for state in self.space.states]
+        self.number = {state: i for i, state in enumerate(states)}
+        handle = load_policy(policy, task)
+        system = System(jani_transitions(task), handle.policy, inapplicable=handle.inapplicable)
+        self.policy: list[str | None] = []
+        for state, choices in zip(states, self.space.outcomes, strict=True):
+            label = system.native.decision(system.id(state)) if choices else None
+            self.policy.append(None if label is None else task.labels[label])
+        self._safe: dict[float, set[int]] = {}
+
+    def safe(self, state: Values, radius: float) -> bool:
+        return self.number[state] in self._within(radius)
+
+    def _within(self, radius: float) -> set[int]:
+        if radius not in self._safe:
+            self._safe[radius] = safe_states(self.space, self.policy, radius)
+        return self._safe[radius]
+
+    def is_fault(self, state: Values, radius: float) -> bool:
+        """Whether the state is safe and an outcome of the policy's decision is not."""
+        i = self.number[state]
+        label = self.policy[i]
+        assert label is not None
+        safe = self._within(radius)
+        return i in safe and any(t not in safe for t in self.space.outcomes[i][label])
+
+    def smallest_radius(self, state: Values, largest: int) -> int | None:
+        return next((r for r in range(largest + 1) if self.safe(state, r)), None)
+
+    def check(self, campaign: Campaign) -> None:
+        """Every verdict, radius and fault of a campaign on this model."""
+        settings = campaign.settings.of_model
+        radius, largest = settings.within, settings.largest
+        for record in campaign.records:
+            state = record.state
+            assert record.run.outcome == "unsafe"
+            assert record.run.states is not None
+            assert self.number[record.run.states[-1]] in self.space.unsafe
+            for own in record.verdicts:
+                if own.verdict != "UNKNOWN":
+                    safe = self.safe(state, radius)
+                    assert own.verdict == ("BUG" if safe else "NOT A BUG")
+                assert own.radius is not None
+                low, high = own.radius
+                least = self.smallest_radius(state, largest)
+                if least is None:
+                    assert high is None
+                else:
+                    assert low is not None
+                    assert low <= least
+                    assert high is None or least <= high
+            if record.faults is None:
+                assert not record.is_bug
+                continue
+            decided = {fault.step: fault for fault in record.faults}
+            for step, passed in enumerate(record.run.states[:-1]):
+                if step not in decided:
+                    # A state whose decision was left open has none.
+                    assert settings.evaluations < 1000 or not self.is_fault(passed, radius)
+                    continue
+                fault = decided[step]
+                assert fault.state == passed
+                assert self.is_fault(passed, radius)
+                assert fault.outcome is not None
+                assert not self.safe(fault.outcome, radius)
+                assert fault.decision is not None
+                assert fault.decision.name == self.policy[self.number[passed]]
+                if fault.better is not None:
+                    reached = self.space.outcomes[self.number[passed]][fault.better.name]
+                    if radius == math.inf:
+                        assert all(t in self._within(radius) for t in reached)

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from misstep.campaigns.planning.rows import state_of, trace_of
+from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.planning.states import state_of
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import Content

@@ -92,9 +92,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
             findings = content.findings(name)
             oracles.update(dict.fromkeys(findings.oracles()))
             counter.add(findings)
-        seconds = store.rows(
-            "SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage"
-        )
+        seconds = content.spent()
         events = content.events()
         identity = content.policy
         ended = dict(store.rows("SELECT key, value FROM meta WHERE key = 'finished'"))

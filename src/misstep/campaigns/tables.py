@@ -131,6 +131,11 @@ class Content:
         query = "SELECT time, kind, task, text FROM events ORDER BY id"
         return [Event(*row) for row in self.store.rows(query)]
 
+    def spent(self) -> list[tuple[str, float, int]]:
+        """Stage, seconds and policy calls."""
+        query = "SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage"
+        return [decoded(_spent, row, self.store.path) for row in self.store.rows(query)]
+
 
 class Snapshot(NamedTuple):
     """Knowledge as it is stored: its bytes, and how many states it is about; the others it needs come after them."""
@@ -313,6 +318,13 @@ class Findings:
         query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
         for row in self.store.rows(query, self.task):
             yield decoded(_batch, row, self.store.path)
+
+
+def _spent(row: Sequence[Any]) -> tuple[str, float, int]:
+    stage, seconds, calls = row
+    if not isinstance(stage, str) or not 0 <= seconds < math.inf or type(calls) is not int:
+        raise ValueError("expected what a stage has taken")
+    return stage, float(seconds), calls
 
 
 def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from misstep.campaigns.planning.rows import state_of
+from misstep.campaigns.planning.states import state_of
 from misstep.campaigns.records import (
     Decision,
     Effort,
