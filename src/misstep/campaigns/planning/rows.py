@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from misstep.campaigns.rows import RunRow, Values, VerdictRow
+from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.errors import InputFormatError
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
@@ -26,23 +26,6 @@ def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> Run
         trace.message,
         seconds,
     )
-
-
-def state_of(task: Task, values: Values, where: str | None = None) -> State:
-    """A state that was stored; an error if it is none of the task."""
-    sizes = [len(names) for names in task.fact_names]
-    if len(values) != len(sizes):
-        raise InputFormatError(
-            f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))
-        )
-    for number, (value, size) in enumerate(zip(values, sizes, strict=True)):
-        if type(value) is not int or not 0 <= value < size:
-            raise InputFormatError(
-                f"no state of {task.name}: variable {number} has the value {value!r:.40}",
-                where=where,
-                expected=f"0 to {size - 1}",
-            )
-    return State([int(value) for value in values])
 
 
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
@@ -110,4 +93,4 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["cost_of", "run_row", "state_of", "trace_of", "verdict_row"]
+__all__ = ["cost_of", "run_row", "trace_of", "verdict_row"]

@@ -1,0 +1,27 @@
+"""States of planning tasks as they are stored."""
+
+from __future__ import annotations
+
+from misstep.campaigns.rows import Values
+from misstep.errors import InputFormatError
+from misstep.tasks.task import State, Task
+
+
+def state_of(task: Task, values: Values, where: str | None = None) -> State:
+    """A state that was stored; an error if it is none of the task."""
+    sizes = [len(names) for names in task.fact_names]
+    if len(values) != len(sizes):
+        raise InputFormatError(
+            f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))
+        )
+    for number, (value, size) in enumerate(zip(values, sizes, strict=True)):
+        if type(value) is not int or not 0 <= value < size:
+            raise InputFormatError(
+                f"no state of {task.name}: variable {number} has the value {value!r:.40}",
+                where=where,
+                expected=f"0 to {size - 1}",
+            )
+    return State([int(value) for value in values])
+
+
+__all__ = ["state_of"]
