@@ -49,7 +49,7 @@ APART = {"checking"}
 # The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
 IN_CAMPAIGNS = [
     ["rows", "settings", "toml", "schema", "lock", "database"],
-    ["records", "options", "create"],
+    ["records", "options", "create", "states"],
     ["store"],
     ["tables"],
     ["units", "view"],

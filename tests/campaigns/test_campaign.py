@@ -11,8 +11,8 @@ import pytest
 
 from misstep._core import StateSpace
 from misstep.campaigns.campaign import Campaign, open_campaign
-from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.store import open_store
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import MisstepError
 from misstep.tasks.task import State, Task
 from support.campaigns import NOISY, ORACLE, SHARING, told
@@ -144,7 +144,9 @@ def test_one_record_by_its_handle() -> None:
 def test_a_bug_without_a_budget_for_faults_has_none() -> None:
     found = run_campaign(
         *(small_task("gripper-4"), "first"),
-        **{"pool": 5, "oracle": "exact", "config": {"fault_budget": "none"}},
+        pool=5,
+        oracle="exact",
+        config={"fault_budget": "none"},
     )
     assert found.bugs
     assert all(record.faults is None for record in found.records)

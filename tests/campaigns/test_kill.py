@@ -15,9 +15,9 @@ import pytest
 
 from misstep._core import CounterRandom
 from misstep.campaigns.campaign import open_campaign
-from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.store import Store, create_store, open_store
 from misstep.campaigns.tables import Content
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import InputFileError
 from misstep.tasks.generate import generate
 from misstep.tasks.load import AnyTask, load_task

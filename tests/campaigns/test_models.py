@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
-from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.store import open_store
+from misstep.campaigns.testing import test as run_campaign
 from misstep.errors import MisstepError, ToolError
 from misstep.safety import Budget, Decider, UnsafeRun
 from misstep.safety.faults import PathReport, analyse

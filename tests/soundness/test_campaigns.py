@@ -18,8 +18,8 @@ import pytest
 
 from misstep._core import StateSpace
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.records import Fault, Record
+from misstep.campaigns.testing import test as run_campaign
 from misstep.oracles import DEFAULT_ORACLE
 from misstep.safety.decider import KINDS as DECIDERS
 from misstep.tasks.task import State, Task
@@ -155,7 +155,11 @@ def check(
     grows, judged = place % 3 == 0, place % 4 == 1
     settings: dict[str, Any] = {
         **fuzzer,
-        **{"oracle": oracle, "seed": 3, "patience": 300, "chunk": chunk, "round": rounds},
+        "oracle": oracle,
+        "seed": 3,
+        "patience": 300,
+        "chunk": chunk,
+        "round": rounds,
         **({"isolate": True} if place % 7 == 6 else {}),
         **({"max_steps": 6} if place % 5 == 4 else {}),
     }

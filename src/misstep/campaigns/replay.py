@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.campaigns.planning.rows import trace_of
-from misstep.campaigns.planning.states import state_of
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
+from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Content
 from misstep.checking.campaign import check_database
 from misstep.checking.report import CampaignReport

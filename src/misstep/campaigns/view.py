@@ -10,7 +10,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
-from misstep.campaigns.planning.states import state_of
 from misstep.campaigns.records import (
     Decision,
     Effort,
@@ -25,6 +24,7 @@ from misstep.campaigns.records import (
     Witness,
 )
 from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Content, Findings
 from misstep.errors import InputFormatError
 from misstep.oracles import values

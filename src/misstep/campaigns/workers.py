@@ -302,6 +302,7 @@ class _Fork:
 
     def __init__(self, process: BaseProcess) -> None:
         self.process = process
+        self.pid = process.pid
 
     def poll(self) -> int | None:
         return self.process.exitcode

@@ -15,9 +15,9 @@ from misstep.campaigns.planning.rows import (
     trace_of,
     verdict_row,
 )
-from misstep.campaigns.planning.states import state_of
 from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
+from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.campaigns.view import rank
