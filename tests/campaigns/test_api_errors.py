@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from misstep.campaigns import campaign as campaigns
-from misstep.campaigns import options
+from misstep.campaigns import limits, options
+from misstep.campaigns import testing as campaigns
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.testing import read_settings
 from misstep.errors import (
@@ -35,7 +35,7 @@ from misstep.tasks.task import Task
 load_task: Any = tasks.load_task
 load_policy: Any = policies.load_policy
 run_test: Any = campaigns.test
-Limits: Any = campaigns.Limits
+Limits: Any = limits.Limits
 
 # Things that are hardly ever what a function wants.
 ODD: list[Any] = [3, 1.5, b"x", object(), [], {}, True]

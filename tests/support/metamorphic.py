@@ -39,9 +39,6 @@ class PairwiseIndex:
         self.bounds.append(math.inf)
         return len(self.states) - 1
 
-    def add_batch(self, states: States) -> NDArray[np.uint32]:
-        return np.array([self.add(State(row)) for row in states.tolist()], dtype=np.uint32)
-
     def set_bounds(self, bounds: NDArray[np.int64]) -> None:
         for row, bound in enumerate(bounds.tolist()):
             if bound >= 0:

@@ -96,9 +96,10 @@ def summarise(content: Content, settings: Settings) -> Summary:
         events = content.events()
         identity = content.policy
         ended = dict(store.rows("SELECT key, value FROM meta WHERE key = 'finished'"))
-    stages: Counter[str] = Counter()
+    stages: dict[str, float] = {}
     for stage, spent, _ in seconds:
-        stages[stage.split(" ")[0]] += spent
+        name = stage.split(" ")[0]
+        stages[name] = stages.get(name, 0.0) + spent
     said = Counter(
         (f"{event.task}: " if event.task else "") + event.text
         for event in events
