@@ -48,7 +48,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 APART = {"checking"}
 # The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
 IN_CAMPAIGNS = [
-    ["rows", "settings", "toml", "schema", "lock", "database"],
+    ["rows", "settings", "limits", "toml", "schema", "lock", "database"],
     ["records", "options", "create", "states"],
     ["store"],
     ["tables"],
@@ -57,7 +57,9 @@ IN_CAMPAIGNS = [
     ["workers"],
     ["engine"],
     ["explain", "words", "deeper", "replay", "summary", "grow", "metrics", "arguments"],
+    ["session"],
     ["campaign"],
+    ["testing"],
 ]
 IN_CAMPAIGNS_RANK = {name: rank for rank, names in enumerate(IN_CAMPAIGNS) for name in names}
 
