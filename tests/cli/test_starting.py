@@ -127,8 +127,8 @@ def test_every_command_module_belongs_to_a_verb() -> None:
 
 
 OWNERS = {
-    "MAX_STEPS": "misstep.runs.runner:DEFAULT_MAX_STEPS",
-    "ORACLE": "misstep.oracles.grammar:DEFAULT_ORACLE",
+    "MAX_STEPS": "misstep.runs.outcomes:DEFAULT_MAX_STEPS",
+    "ORACLE": "misstep.oracles.presets:DEFAULT_ORACLE",
     "REVISIT": "misstep.runs.single:REVISIT",
     "CENSUS_STATES": "misstep.tasks.census:DEFAULT_MAX_STATES",
     "DOMINANCE_STATES": "misstep.oracles.dominance:DominanceSettings.limit_states",
