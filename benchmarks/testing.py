@@ -5,7 +5,8 @@ python -m benchmarks.testing --sharing [STATES]  what states gain from each othe
 
 With --sharing, each oracle judges one unbiased pool three times: as a campaign does (what is found for a state serves
 the others), in chunks of 25 states that know nothing of each other, and with each state on a bound store of its own.
-Seconds are those of judging; dominance functions and the policy's runs come on top.
+Seconds include the policy's runs, not the dominance function. Those of the chunks are of the bare loop, those of the
+two campaigns include the independent check of every witness as well. So compare seconds within a column only.
 """
 
 from __future__ import annotations
