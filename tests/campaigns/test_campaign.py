@@ -144,7 +144,9 @@ def test_one_record_by_its_handle() -> None:
 def test_a_bug_without_a_budget_for_faults_has_none() -> None:
     found = run_campaign(
         *(small_task("gripper-4"), "first"),
-        **{"pool": 5, "oracle": "exact", "config": {"fault_budget": "none"}},
+        pool=5,
+        oracle="exact",
+        config={"fault_budget": "none"},
     )
     assert found.bugs
     assert all(record.faults is None for record in found.records)

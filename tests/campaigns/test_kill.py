@@ -326,7 +326,9 @@ def test_an_interrupted_campaign_goes_on_where_it_was(tmp_path: Path, world: str
     stops = 0
     while True:
         try:
-            run_campaign(task, policy, out=tmp_path / "c", resume=True, progress=stop, **how).close()
+            run_campaign(
+                task, policy, out=tmp_path / "c", resume=True, progress=stop, **how
+            ).close()
             break
         except KeyboardInterrupt:
             stops += 1

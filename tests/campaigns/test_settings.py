@@ -115,7 +115,8 @@ def optional(kind: type) -> list[str]:
 
 
 def test_none_has_a_word(tmp_path: Path) -> None:
-    fuzzing = FuzzingSettings(**dict.fromkeys(optional(FuzzingSettings)))
+    nothing: dict[str, Any] = dict.fromkeys(optional(FuzzingSettings))
+    fuzzing = FuzzingSettings(**nothing)
     settings = Settings("first", fault_budget=None, planning=PlanningSettings(fuzzing=fuzzing))
     model = Settings("first", "model", fault_budget=None, model=ModelSettings(inapplicable=None))
     for own in (settings, model):
@@ -129,7 +130,9 @@ def test_none_has_a_word(tmp_path: Path) -> None:
 
 def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text("# mine\nseed = 5\n\n[planning]\nchunk = 2\n\n[planning.fuzzing]\nmax_states = 4\n")
+    path.write_text(
+        "# mine\nseed = 5\n\n[planning]\nchunk = 2\n\n[planning.fuzzing]\nmax_states = 4\n"
+    )
     expected = make_settings("planning", "first", {"seed": 5, "chunk": 2, "pool": 4})
     assert dataclasses.replace(read_settings(path), policy="first") == expected
     task = small_task("gripper-4")
@@ -158,12 +161,14 @@ def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
 
 def test_the_settings_of_a_campaign_make_it_again(tmp_path: Path) -> None:
     task = small_task("gripper-4")
-    with run_campaign(
-        task, "random:3", out=tmp_path / "a", pool=5, chunk=2, oracle="undo", seed=4
-    ) as first:
-        with run_campaign(task, None, config=tmp_path / "a" / "config.toml") as again:
-            assert again.settings == first.settings
-            assert [r.state for r in again.records] == [r.state for r in first.records]
+    with (
+        run_campaign(
+            task, "random:3", out=tmp_path / "a", pool=5, chunk=2, oracle="undo", seed=4
+        ) as first,
+        run_campaign(task, None, config=tmp_path / "a" / "config.toml") as again,
+    ):
+        assert again.settings == first.settings
+        assert [r.state for r in again.records] == [r.state for r in first.records]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +215,7 @@ def test_files_with_something_wrong(tmp_path: Path, text: str, says: str) -> Non
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(MisstepError, match="no such file|No such file"):
+    with pytest.raises(MisstepError, match=r"[nN]o such file"):
         read_settings(tmp_path / "nowhere.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(InputFormatError, match="not UTF-8"):

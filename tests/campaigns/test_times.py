@@ -71,7 +71,9 @@ def test_a_bug_that_was_found_late_is_late() -> None:
             if record.is_bug and record.source is None:  # known from other states
                 later = [other for other in order if other.number > record.number]
                 own_round = [o for o in order if o.number // 3 == record.number // 3]
-                tested = [o.at for o in own_round if o.source is not None and o.number < record.number]
+                tested = [
+                    o.at for o in own_round if o.source is not None and o.number < record.number
+                ]
                 assert all(record.at > at for at in tested)
                 late += any(other.at < record.at for other in later)
     assert late > 10

@@ -54,7 +54,12 @@ ORACLES = [
     "bmo(10)+aras/ehc",
     DEFAULT_ORACLE,
 ]
-ROUNDS: list[tuple[int, int]] = [(3, 2), (10, 4), (1, 1), (5, 1)]  # states of a chunk, chunks of a round
+ROUNDS: list[tuple[int, int]] = [
+    (3, 2),
+    (10, 4),
+    (1, 1),
+    (5, 1),
+]  # states of a chunk, chunks of a round
 
 
 class Truth:
@@ -150,13 +155,15 @@ def check(
     grows, judged = place % 3 == 0, place % 4 == 1
     settings: dict[str, Any] = {
         **fuzzer,
-        **{"oracle": oracle, "seed": 3, "patience": 300, "chunk": chunk, "round": rounds},
+        "oracle": oracle,
+        "seed": 3,
+        "patience": 300,
+        "chunk": chunk,
+        "round": rounds,
         **({"isolate": True} if place % 7 == 6 else {}),
         **({"max_steps": 6} if place % 5 == 4 else {}),
     }
-    with run_campaign(
-        truth.task, policy, pool=11 if grows else 25, **settings, **how
-    ) as campaign:
+    with run_campaign(truth.task, policy, pool=11 if grows else 25, **settings, **how) as campaign:
         if grows:
             truth.check(campaign)
             campaign.resume(pool=25)

@@ -147,7 +147,10 @@ class Engine:
         now = perf_counter()
         left = [
             limit - (now - began)
-            for limit, began in ((self.limits.time, self._began), (self.limits.task_time, run.began))
+            for limit, began in (
+                (self.limits.time, self._began),
+                (self.limits.task_time, run.began),
+            )
             if limit is not None
         ]
         return min(left, default=None)
@@ -195,7 +198,9 @@ class Engine:
         limits = self.limits
         spent = perf_counter() - self._began
         whole = limits.time is not None and spent >= limits.time
-        return f"the time limit of {limits.time if whole else limits.task_time:g} seconds was reached"
+        return (
+            f"the time limit of {limits.time if whole else limits.task_time:g} seconds was reached"
+        )
 
     def _stop(self, run: _TaskRun, stage: Stage, why: str) -> bool:
         done, total = stage.progress()

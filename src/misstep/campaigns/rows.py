@@ -155,14 +155,13 @@ class VerdictRow(NamedTuple):
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> VerdictRow:
-        *head, plan, derivation, strategy = row[:13]
-        return VerdictRow(
-            *head,
+        plan, derivation, strategy = row[10:13]
+        proofs = (
             None if plan is None else ids_of(plan),
             None if derivation is None else tuple(map(dict, _list(derivation))),
             None if strategy is None else tuple(_choice(*pair) for pair in _list(strategy)),
-            *row[13:],
-        ).checked()
+        )
+        return VerdictRow._make((*row[:10], *proofs, *row[13:])).checked()
 
 
 class FaultRow(NamedTuple):
@@ -194,9 +193,10 @@ class FaultRow(NamedTuple):
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> FaultRow:
-        run, step, state, *middle, recurring, outcome = row
+        *head, recurring, outcome = row
         lost = None if outcome is None else values_of(outcome)
-        return FaultRow(run, step, values_of(state), *middle, bool(recurring), lost).checked()
+        state = values_of(head[2])
+        return FaultRow._make((*head[:2], state, *head[3:], bool(recurring), lost)).checked()
 
 
 class Event(NamedTuple):
@@ -278,12 +278,12 @@ def _check_word(what: str, word: str, known: Sequence[str]) -> None:
         raise ValueError(f"the {what} {word!r} does not exist")
 
 
-def _check_text(text: str | None) -> None:
+def _check_text(text: object) -> None:
     if text is not None and not isinstance(text, str):
         raise ValueError(f"{text!r} is no text")
 
 
-def _check_seconds(*numbers: float) -> None:
+def _check_seconds(*numbers: Any) -> None:
     for number in numbers:
         if not isinstance(number, (int, float)) or not 0 <= number < math.inf:
             raise ValueError(f"{number!r} is no number from 0 on")

@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -267,7 +267,7 @@ class Store:
         with self._translated():
             return self.connection.execute(query, parameters).fetchall()
 
-    def stream(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
+    def stream(self, query: str, *parameters: Any) -> Generator[tuple[Any, ...], None, None]:
         """What a query finds, row by row: for tables that may be large."""
         with self._translated():
             yield from self.connection.execute(query, parameters)

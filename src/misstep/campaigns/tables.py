@@ -131,7 +131,6 @@ class Content:
         query = "SELECT time, kind, task, text FROM events ORDER BY id"
         return [Event(*row) for row in self.store.rows(query)]
 
-
     def spent(self) -> list[tuple[str, float, int]]:
         """Stage, seconds and policy calls."""
         query = "SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage"
@@ -286,7 +285,9 @@ class Findings:
                 raise InputFormatError("a damaged row: no knowledge", where=self.store.path)
         return {part: Snapshot(compared, content) for part, compared, content in rows}
 
-    def forget_knowledge(self, oracle: str, *, before: int | None = None, parts: int | None = None) -> None:
+    def forget_knowledge(
+        self, oracle: str, *, before: int | None = None, parts: int | None = None
+    ) -> None:
         """Rounds before one, or the parts (not what was made of them) of one."""
         if before is not None:
             self.store.execute(

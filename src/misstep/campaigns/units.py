@@ -2,9 +2,9 @@
 
 A campaign is a list of stages for each task, a stage is a list of rounds, a round is a list of units. A unit is a pure
 function of the settings, the task, the policy, its key and what earlier stages and rounds have stored. So it does not
-matter who computes it, when, whether twice, or whether the campaign was killed in between: the result is the same. Units
-of one round never see each other's results, which is why they may be computed in any order; they are stored in the
-order of the round, so that the store is the same at every moment, too.
+matter who computes it, when, whether twice, or whether the campaign was killed in between: the result is the same.
+Units of one round never see each other's results, which is why they may be computed in any order; they are stored in
+the order of the round, so that the store is the same at every moment, too.
 
     planning   pool -> dominance -> judge (rounds of chunks, each ended by a settling of what it found) -> blame
     model      fuzz (batches of runs) -> judge and blame (batches of unsafe runs)

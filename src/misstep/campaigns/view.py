@@ -96,7 +96,9 @@ class View(ABC):
             source=own.source,
             verdicts=opinions,
             faults=tuple(self.fault(row, state.step)) if blamed and own.is_bug else None,
-            effort=Effort(sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)),
+            effort=Effort(
+                sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)
+            ),
             times=Times(state.seconds, row.seconds, sum(v.seconds for v in verdicts)),
             at=own.at,
             fuzzing_bug=self.fuzzing_bug(state, best),

@@ -166,7 +166,8 @@ class ThisProcess(Workers):
 class _Child(Protocol):
     """A process that works, however it was started."""
 
-    pid: int | None
+    @property
+    def pid(self) -> int | None: ...
 
     def poll(self) -> int | None:
         """Its exit code; None as long as it runs."""
@@ -209,7 +210,9 @@ class Processes(Workers):
         # One that knows the task already has less to do.
         chosen = next((own for own in free if unit.task in own.sent), free[0])
         known = chosen.sent.setdefault(unit.task, {})
-        new = {name: value for name, value in unit.resources.items() if known.get(name) is not value}
+        new = {
+            name: value for name, value in unit.resources.items() if known.get(name) is not value
+        }
         known.update(new)
         chosen.unit = unit
         try:

@@ -64,7 +64,7 @@ class FuzzStage(Stage):
     def keep(self, unit: Unit, result: Result) -> None:
         fuzzed: Fuzzed = result.content
         payload: FuzzPayload = unit.payload
-        self.findings.add_fuzzed(payload.first, payload.count, fuzzed.ends)
+        self.findings.add_fuzzed(payload.first, payload.runs, fuzzed.ends)
         fresh = []
         for run in fuzzed.runs:
             assert run.states is not None
@@ -72,7 +72,7 @@ class FuzzStage(Stage):
                 self._seen.add(run.states)
                 fresh.append(run)
         self.findings.add_runs(fresh)
-        self.runs += payload.count
+        self.runs += payload.runs
 
     def progress(self) -> tuple[int, int | None]:
         return self.runs, self.settings.runs

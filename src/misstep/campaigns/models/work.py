@@ -29,7 +29,7 @@ ANSWERS = {verdict: answer for answer, verdict in VERDICTS.items()}
 
 class FuzzPayload(NamedTuple):
     first: int
-    count: int
+    runs: int
 
 
 class Fuzzed(NamedTuple):
@@ -119,10 +119,10 @@ class ModelWork(Work):
     def _fuzz(self, payload: FuzzPayload) -> Fuzzed:
         if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
             self._rebind()
-        settings = self.own.fuzzing(payload.count, self.settings.max_steps)
+        settings = self.own.fuzzing(payload.runs, self.settings.max_steps)
         began = perf_counter()
         found = fuzz(self.system, settings, seed=self.settings.seed, first=payload.first)
-        seconds = (perf_counter() - began) / payload.count
+        seconds = (perf_counter() - began) / payload.runs
         runs = []
         for run in found.runs:
             assert run.number is not None
@@ -152,9 +152,7 @@ class ModelWork(Work):
             labels = tuple(self.task.labels[label] for label in row.operators)
             run = UnsafeRun(row.states, labels, row.number)
             check_run(self.system, run)
-            report = analyse(
-                decider, run, self.own.within, largest=self.own.largest, known=known
-            )
+            report = analyse(decider, run, self.own.within, largest=self.own.largest, known=known)
             for step in report.steps:
                 if step.state not in known:
                     at = perf_counter() - began
@@ -183,7 +181,9 @@ class ModelWork(Work):
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
-        limits = (f"{unknown} states were left open by the budget of the oracle",) if unknown else ()
+        limits = (
+            (f"{unknown} states were left open by the budget of the oracle",) if unknown else ()
+        )
         return JudgedRuns(tuple(new.values()), tuple(faults)), limits
 
     def _report(self, state: Values, own: Known) -> StepReport[Values, str]:

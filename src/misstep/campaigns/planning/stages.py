@@ -6,8 +6,8 @@ its siblings. Then one unit settles the round: it merges what the chunks have fo
 each other. The last settling reads every verdict again: what was found for one state may decide another. So
 knowledge flows over the whole pool, and nothing depends on who worked when.
 
-Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at once,
-but for the last one, which may have been shorter; it is judged again.
+Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at
+once, but for the last one, which may have been shorter; it is judged again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ SETTLED = -1  # the part of a round that its settling stores
 
 
 def planning_stages(
-    task: AnyTask, findings: Findings, settings: Settings, oracles: Sequence[str]
+    task: AnyTask,  # noqa: ARG001
+    findings: Findings,
+    settings: Settings,
+    oracles: Sequence[str],
 ) -> Iterator[Stage]:
     yield PoolStage(findings, settings)
     if "left alone" in findings.done(PoolStage.name):
@@ -136,7 +139,9 @@ class JudgeStage(Stage):
             return
         chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
         resources: dict[str, object] = {"dominance": self.findings.dominance()}
-        runs = {run.number: run for run in self.findings.runs()}  # that another oracle has asked for
+        runs = {
+            run.number: run for run in self.findings.runs()
+        }  # that another oracle has asked for
         for number in count():
             members = states[number * width : (number + 1) * width]
             if not members:

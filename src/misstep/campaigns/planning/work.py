@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -48,7 +48,7 @@ from misstep.tasks.task import State, Task
 
 class PoolPayload(NamedTuple):
     known: Sequence[StateRow]  # the pool so far
-    count: int  # states to find, about
+    wanted: int  # states to find, about
     spent: float  # seconds so far
 
 
@@ -121,7 +121,7 @@ class PlanningWork(Work):
     def do(self, unit: Unit, resources: Mapping[str, Any]) -> Result:
         began = perf_counter()
         calls = self._calls()
-        jobs = {
+        jobs: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
             "pool": self._pool,
             "dominance": self._find_dominance,
             "judge": self._judge,
@@ -159,7 +159,7 @@ class PlanningWork(Work):
         limit = self.own.fuzzing.time_limit
         fresh: list[StateRow] = []
         finished = False
-        while len(fresh) < payload.count and not finished:
+        while len(fresh) < payload.wanted and not finished:
             finished = not fuzzer.step()
             now = perf_counter()
             entries = fuzzer.pool.entries[stored + len(fresh) :]
@@ -214,7 +214,11 @@ class PlanningWork(Work):
     def _dominance_of(self, resources: Mapping[str, Any]) -> Dominance | str | None:
         tables = resources.get("dominance")
         if self._dominance[0] is not tables:
-            read = DominanceFunction.from_bytes(self.task, tables) if isinstance(tables, bytes) else tables
+            read = (
+                DominanceFunction.from_bytes(self.task, tables)
+                if isinstance(tables, bytes)
+                else tables
+            )
             self._dominance = tables, read
         return self._dominance[1]
 
@@ -223,7 +227,10 @@ class PlanningWork(Work):
     def _judge(self, chunk: Chunk, resources: Mapping[str, Any]) -> Any:
         for member in chunk.states:
             if member.run is not None:
-                self.runner.recall(trace_of(self.task, state_of(self.task, member.state), member.run), member.run.named)
+                self.runner.recall(
+                    trace_of(self.task, state_of(self.task, member.state), member.run),
+                    member.run.named,
+                )
         groups = [[member] for member in chunk.states] if self.own.isolate else [list(chunk.states)]
         runs: list[RunRow] = []
         verdicts: list[VerdictRow] = []
@@ -261,7 +268,13 @@ class PlanningWork(Work):
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds))
             verdicts.append(
                 verdict_row(
-                    self.task, member.number, chunk.oracle, chunk.round, verdict, dominance, tested.at
+                    self.task,
+                    member.number,
+                    chunk.oracle,
+                    chunk.round,
+                    verdict,
+                    dominance,
+                    tested.at,
                 )
             )
             limits += [f"a search stopped at a limit: {limit}" for limit in verdict.limits]
@@ -342,9 +355,7 @@ class PlanningWork(Work):
         objective = Objective(self.own.objective)
         verdict = read_verdict(bounds, state, cost_of(run), objective)
         function = _function(dominance)
-        now = verdict_row(
-            self.task, row.number, before.oracle, before.round, verdict, function, at
-        )
+        now = verdict_row(self.task, row.number, before.oracle, before.round, verdict, function, at)
         if rank(now) <= rank(before):
             return None
         self._check(verdict, trace_of(self.task, state, run), run.named, dominance)
@@ -371,9 +382,7 @@ class PlanningWork(Work):
         self._dominance_of(resources)
         base = resources.get("base")
         known = (
-            None
-            if base is None
-            else Knowledge.from_bytes(base.content, self.task.variable_count)
+            None if base is None else Knowledge.from_bytes(base.content, self.task.variable_count)
         )
         distances = self._distances(known)
         for row, run, verdict in payload.members:
@@ -392,7 +401,7 @@ class PlanningWork(Work):
         return (tuple(improved), tuple(faults)), (), ()
 
     def _distances(self, known: Knowledge | None) -> Distances | None:
-        """Exact ones on small tasks, which is quicker than many searches; elsewhere bounds, beginning with what is known."""
+        """Exact ones on small tasks, which is quicker than many searches; elsewhere bounds, from what is known on."""
         if self.settings.fault_budget is None:
             return None
         if self._exact is None:
@@ -421,10 +430,7 @@ class PlanningWork(Work):
         if known is not None:
             bench.bounds.add_knowledge(known)
         verdict = bench.verdict_of(state)
-        if verdict.derivation is None:
-            found = verdict
-        else:
-            found = with_plan(bench, verdict)
+        found = verdict if verdict.derivation is None else with_plan(bench, verdict)
         if found.witness is None:
             return None
         bench.check(found)
