@@ -57,7 +57,8 @@ def test_a_larger_pool_later_is_a_larger_pool(name: str, oracle: str, policy: st
 
 
 def test_growing_step_by_step_in_a_folder(tmp_path: Path) -> None:
-    task, how = small_task("blocksworld-4"), {"oracle": COMPARING, "config": SHARING}
+    task = small_task("blocksworld-4")
+    how: dict[str, Any] = {"oracle": COMPARING, "config": SHARING}
     at_once = run_campaign(task, NOISY, pool=31, **how)
     with run_campaign(task, NOISY, pool=5, out=tmp_path / "c", **how) as grown:
         for size in (6, 12, 13, 31):

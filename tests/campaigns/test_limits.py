@@ -135,7 +135,7 @@ def test_time_with_processes(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_limits() -> None:
     for wrong in ({"time": 0}, {"time": -1}, {"memory": "much"}, {"task_time": 0}):
         with pytest.raises(UsageError, match="expected more than 0"):
-            Limits(**wrong)  # type: ignore[arg-type]
+            Limits(**wrong)
 
 
 # -- memory ---------------------------------------------------------------------------------------
@@ -206,8 +206,7 @@ def test_a_policy_that_ends_its_process(tmp_path: Path) -> None:
         )
     with pytest.raises(ToolError, match="exit code 3"):
         run_campaign(small_model("two-way-line"), f"python:{file}:act", jobs=2, runs=10)
-    with open_campaign(tmp_path / "c") as left:  # a campaign without records, not a damaged one
-        assert len(left) == 0
+    assert not (tmp_path / "c").exists()  # nothing was done that would be worth keeping
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
@@ -232,11 +231,9 @@ def test_a_worker_that_is_killed(
     task = small_task("blocksworld-4")
     policy: Any = Slow() if in_memory else "first"
     began = time.perf_counter()
+    how = {**HOW, "jobs": 2, "progress": kill, "out": tmp_path / "c", "resume": True}
     with pytest.raises(ToolError, match=r"ended by itself \(signal 9\)"):
-        for _ in range(2):  # the second one, if the first had no work left
-            run_campaign(
-                task, policy, jobs=2, progress=kill, out=tmp_path / "c", resume=True, **HOW
-            )
+        run_campaign(task, policy, **how)
     assert time.perf_counter() - began < 20
     with open_campaign(tmp_path / "c", policy) as found:
         found.resume()

@@ -130,7 +130,7 @@ def test_a_failed_start_leaves_no_campaign(tmp_path: Path) -> None:
         ("first", {"fuzz": "loop"}),
     ):
         with pytest.raises(MisstepError):
-            run_campaign(task, policy, runs=5, out=out, **options)  # type: ignore[arg-type]
+            run_campaign(task, policy, runs=5, out=out, **options)
         assert not out.exists()
     run_campaign(task, "first", runs=5, out=out).close()
 

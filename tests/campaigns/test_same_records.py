@@ -122,14 +122,8 @@ class Ranked:
 def test_a_policy_that_exists_only_in_memory(tmp_path: Path, jobs: int) -> None:
     """It reaches other processes by a fork."""
     task, chosen = small_task("gripper-4"), 0
-    found = run_campaign(
-        *(task, lambda state: state.operators[chosen]),
-        pool=12,
-        oracle=ORACLE,
-        config=SHARING,
-        jobs=jobs,
-        out=tmp_path / "c",
-    )
+    how: dict[str, Any] = {"pool": 12, "oracle": ORACLE, "config": SHARING, "jobs": jobs}
+    found = run_campaign(task, lambda state: state.operators[chosen], out=tmp_path / "c", **how)
     with found:
         rows = told(found)
         assert rows == planning(task, "first", pool=12)
