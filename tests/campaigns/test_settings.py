@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misstep.campaigns.options import OF_MODELS, OF_PLANNING, WORLD_OPTIONS, make_settings
@@ -33,14 +33,15 @@ VALUE = st.recursive(
 # -- TOML -----------------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(st.dictionaries(TEXT, VALUE))
-def test_round_trip(settings: dict[str, Any]) -> None:
-    assert from_toml(to_toml(settings)) == settings
+def test_round_trip(tree: dict[str, Any]) -> None:
+    assert from_toml(to_toml(tree)) == tree
 
 
 def test_readable() -> None:
-    settings = {"seed": 1, "fuzz": {"bias": "loop", "deep": {"x": 1.5}}, "tasks": ["a", "b"]}
-    assert to_toml(settings) == (
+    tree = {"seed": 1, "fuzz": {"bias": "loop", "deep": {"x": 1.5}}, "tasks": ["a", "b"]}
+    assert to_toml(tree) == (
         'seed = 1\ntasks = ["a", "b"]\n\n[fuzz]\nbias = "loop"\n\n[fuzz.deep]\nx = 1.5\n'
     )
 

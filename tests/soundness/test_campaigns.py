@@ -105,7 +105,7 @@ class Truth:
             assert low <= max(0, gap)
             assert cut or gap <= high
             assert own.verdict != "BUG" or gap > 0
-            assert own.verdict != "OPTIMAL" or (gap == 0 and not cut)
+            assert own.verdict != "OPTIMAL" or (gap == 0 and (not cut or math.isinf(best)))
             lower, upper = map(infinite, own.bounds)
             assert lower <= best <= upper
         passed = [state]

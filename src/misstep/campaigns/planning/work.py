@@ -270,24 +270,26 @@ class PlanningWork(Work):
         bench.run(_rows([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
+        marks = [perf_counter()]
         for _ in loop.run(items):
-            pass
-        for member, tested in zip(members, loop.settle(), strict=True):
+            marks.append(perf_counter())
+        for place, (member, tested) in enumerate(zip(members, loop.settle(), strict=True)):
             verdict = tested.verdict
             bench.check(verdict)
             trace = bench.trace(verdict.state)
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds))
-            verdicts.append(
-                verdict_row(
-                    self.task,
-                    member.number,
-                    chunk.oracle,
-                    chunk.round,
-                    verdict,
-                    dominance,
-                    tested.at,
-                )
+            # Also a verdict that was known from other states took its time.
+            seconds = marks[place + 1] - marks[place]
+            row = verdict_row(
+                self.task,
+                member.number,
+                chunk.oracle,
+                chunk.round,
+                verdict,
+                dominance,
+                tested.at,
             )
+            verdicts.append(row._replace(seconds=seconds))
             limits += [f"a search stopped at a limit: {limit}" for limit in verdict.limits]
             limits += verdict.problems
         if self.own.isolate:
