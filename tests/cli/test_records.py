@@ -117,3 +117,12 @@ def test_mistakes_are_one_line(campaign: Path, tmp_path: Path) -> None:
     done = misstep("records", damaged)
     assert (done.returncode, done.stderr.count("\n")) == (31, 1)
     assert "cut off" in done.stderr
+
+
+@pytest.mark.parametrize("world", ["campaign", "model"])
+def test_the_numbers_of_the_papers(world: str, request: pytest.FixtureRequest) -> None:
+    folder: Path = request.getfixturevalue(world)
+    told = result_of("records", folder, "--metrics")
+    assert told["sets"]["tested"] == len(lines(folder))
+    assert told["sets"]["bugs"] == len(lines(folder, "--verdict", "BUG")) > 0
+    assert json.loads(misstep("records", folder, "--metrics").stdout) == told

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -37,6 +38,13 @@ def records_command(
     task: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only the states of this task or model.")
     ] = None,
+    metrics: Annotated[
+        bool,
+        typer.Option(
+            "--metrics",
+            help="Instead of states, the numbers of the papers: recall, severity, coverage.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object a line for each tested state.")
     ] = False,
@@ -47,6 +55,10 @@ def records_command(
     """
     with open_folder(folder) as campaign:
         from misstep.campaigns.records import KINDS, VERDICTS
+
+        if metrics:
+            _print_metrics(campaign.metrics(), as_json)
+            return 0
 
         wanted = _one_of("verdict", verdict and verdict.upper(), VERDICTS)
         wanted_kind = _one_of("kind", kind and kind.lower(), KINDS)
@@ -61,6 +73,13 @@ def records_command(
         else:
             _print_table(chosen)
     return 0
+
+
+def _print_metrics(metrics: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_json(metrics)
+    else:
+        print(json.dumps(metrics, indent=2))
 
 
 def _one_of(what: str, value: str | None, choices: tuple[str, ...]) -> str | None:

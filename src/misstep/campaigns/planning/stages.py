@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from misstep.campaigns.planning.work import (
+from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
     ChunkState,

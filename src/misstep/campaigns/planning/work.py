@@ -9,13 +9,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from misstep.campaigns.planning.payloads import (
+    BlamePayload,
+    Chunk,
+    ChunkState,
+    Judged,
+    Pooled,
+    PoolPayload,
+    SettlePayload,
+)
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
     trace_of,
     verdict_row,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
@@ -44,51 +53,6 @@ from misstep.policies.policy import Policy, States
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
-
-
-class PoolPayload(NamedTuple):
-    known: Sequence[StateRow]  # the pool so far
-    wanted: int  # states to find, about
-    spent: float  # seconds so far
-
-
-class Pooled(NamedTuple):
-    fresh: tuple[StateRow, ...]
-    finished: bool
-    left_alone: bool  # the policy does not solve the initial state, and only such tasks are wanted
-
-
-class ChunkState(NamedTuple):
-    number: int
-    state: Values
-    walk: Ids | None  # from the initial state
-    run: RunRow | None  # if the policy was run from here before
-
-
-class Chunk(NamedTuple):
-    oracle: str
-    round: int
-    part: int
-    states: tuple[ChunkState, ...]
-
-
-class Judged(NamedTuple):
-    runs: tuple[RunRow, ...]
-    verdicts: tuple[VerdictRow, ...]
-    knowledge: Snapshot | None
-
-
-class SettlePayload(NamedTuple):
-    oracle: str
-    round: int
-    parts: tuple[Snapshot, ...]  # what the chunks of the round have found
-    read: tuple[tuple[StateRow, RunRow, VerdictRow], ...]  # whose verdicts to read again
-
-
-class BlamePayload(NamedTuple):
-    oracle: str
-    members: tuple[tuple[StateRow, RunRow, VerdictRow], ...]
-    blamed: frozenset[int]  # whose faults are known
 
 
 class _Base(NamedTuple):
@@ -506,13 +470,4 @@ def _rows(states: Sequence[State]) -> States:
     return np.array([state.values for state in states], dtype=np.int32)
 
 
-__all__ = [
-    "BlamePayload",
-    "Chunk",
-    "ChunkState",
-    "Judged",
-    "PlanningWork",
-    "PoolPayload",
-    "Pooled",
-    "SettlePayload",
-]
+__all__ = ["PlanningWork"]
