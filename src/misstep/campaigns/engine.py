@@ -65,7 +65,7 @@ class Engine:
         self.oracles = oracles
         self.jobs = jobs
         self.limits = limits or Limits()
-        self.report = progress or (lambda *_: None)
+        self.report = progress
         self.bugs = 0
         self.stopped: list[str] = []  # tasks that a limit ended
         self.limit: str | None = None  # time or memory, where one did
@@ -177,12 +177,14 @@ class Engine:
             for kind, texts in ((REMARK, result.remarks), (LIMIT, result.limits)):
                 for text in texts:
                     self.content.add_event(kind, text, findings.name)
-        self.bugs = self._count_bugs()
+        if self.report is not None:
+            self.bugs = self._count_bugs()
         self._tell(findings, stage)
 
     def _tell(self, findings: Findings, stage: Stage) -> None:
-        done, total = stage.progress()
-        self.report(f"{findings.name}: {stage.title}", done, total, self.bugs)
+        if self.report is not None:
+            done, total = stage.progress()
+            self.report(f"{findings.name}: {stage.title}", done, total, self.bugs)
 
     def _count_bugs(self) -> int:
         query = "SELECT count(DISTINCT task || ':' || number) FROM verdicts WHERE verdict = 'BUG'"
