@@ -6,7 +6,8 @@ namespace misstep::safety {
 
 void Lrtdp::solve(StateId id, Radius radius, Meter &meter) {
     begin(radius);
-    CounterRandom random(seed_, id);
+    // Not the id: that depends on which states somebody else has met before, and an answer must not.
+    CounterRandom random(seed_, questions_++);
     while (!is_done(id)) {
         trial(id, random, meter);
         while (!trial_.empty()) {

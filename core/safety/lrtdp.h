@@ -24,6 +24,7 @@ class Lrtdp : public ValueDecider {
     bool check(StateId id, Meter &meter);
 
     std::uint64_t seed_;
+    std::uint64_t questions_ = 0;
     std::vector<StateId> trial_;
     Stamps passed_;
     std::vector<StateId> open_;

@@ -255,3 +255,14 @@ def test_isolated_states_do_not_depend_on_each_other(oracle: str) -> None:
     assert verdicts(18, config={"planning": {"chunk": 1, "round": 1}}) == expected
     shared = run_campaign(task, NOISY, pool=18, oracle=oracle)
     assert sum(r.is_bug for r in shared.records) >= sum(v[1] == "BUG" for v in expected)
+
+
+def test_a_lent_pool_does_not_grow() -> None:
+    """Its states were found with another policy, so nobody here knows how to go on."""
+    task = small_task("gripper-4")
+    lender = run_campaign(task, "heuristic:ff", pool=12, seed=1)
+    borrower = run_campaign(task, "noisy:0.4:3+heuristic:ff", pool_from=lender, pool=12, seed=2)
+    before = told(borrower)
+    with pytest.raises(UsageError, match=r"was lent.*--pool-from"):
+        borrower.resume(pool=30)
+    assert told(borrower) == before

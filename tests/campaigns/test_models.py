@@ -186,3 +186,12 @@ def test_a_record_of_a_model_has_the_keys_of_all_records() -> None:
     assert len(own["witness"]["strategy"]) == own["witness"]["size"]
     assert own["faults"][0]["outcome"] is not None
     assert own["facts"][0].startswith("load_0=")
+
+
+def test_what_a_worker_has_met_before_does_not_decide() -> None:
+    """Also where a decider draws at random: LRTDP."""
+    model = load_task(generate("blocksworld-cost", blocks=3, limit=2, max_cost=2))
+    how: dict[str, Any] = {"oracle": "lrtdp", "runs": 40, "batch": 5, "evaluations": 10}
+    assert told(run_campaign(model, "random:3", **how)) == told(
+        run_campaign(model, "random:3", jobs=2, **how)
+    )

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from misstep.checking import CheckError, check_database
+from misstep.checking import CheckError
+from misstep.checking.campaign import check_database
 from support import jani
 from support.stored_campaigns import stored_model
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from misstep.checking import check_campaign, check_database
+from misstep.checking.campaign import check_campaign, check_database
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
 from support import jani

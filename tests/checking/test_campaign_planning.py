@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from misstep._core import StateSpace
-from misstep.checking import CheckError, check_database
+from misstep.checking import CheckError
+from misstep.checking.campaign import check_database
 from misstep.oracles.dominance import DominanceFunction
 from misstep.tasks.task import State
 from support.dominance import logistics

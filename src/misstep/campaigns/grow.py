@@ -16,6 +16,8 @@ from misstep.campaigns.tables import Content
 from misstep.errors import UsageError
 from misstep.tasks.load import AnyTask
 
+LENT = "lent"  # marks a pool that another campaign has made
+
 
 def grown_settings(settings: Settings, *, pool: int | None, runs: int | None) -> Settings:
     """The same settings with a larger pool or more runs."""
@@ -50,6 +52,13 @@ def prepare_growth(content: Content, settings: Settings) -> None:
             before.of_planning.fuzzing.max_states,
             settings.of_planning.fuzzing.max_states,
         )
+        for name in content.task_names():
+            if LENT in content.findings(name).done(PoolStage.name):
+                raise UsageError(
+                    f"the pool of {name} was lent by another campaign and cannot grow here",
+                    where=content.store.where,
+                    hint="let the other campaign grow, then take its states with --pool-from",
+                )
     else:
         _check_larger("runs", before.of_model.runs, settings.of_model.runs)
     with content.store.unit():
@@ -91,6 +100,7 @@ def lend_pool(content: Content, settings: Settings, lender: Content) -> None:
             findings.add_states(rows)
             size = settings.of_planning.fuzzing.max_states
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
+            findings.mark_done(PoolStage.name, LENT, 0.0, 0)
 
 
 __all__ = ["check_lender", "grown_settings", "lend_pool", "prepare_growth"]

@@ -251,9 +251,11 @@ class ModelView(View):
 
 def rank(verdict: VerdictRow) -> tuple[float, ...]:
     """The higher, the more is proven."""
-    low, high = (math.inf if bound is None else bound for bound in (verdict.low, verdict.high))
+    low, high, upper = (
+        math.inf if bound is None else bound for bound in (verdict.low, verdict.high, verdict.upper)
+    )
     decided = verdict.verdict != "UNKNOWN"
-    return decided, low, -high, verdict.derivation is None
+    return decided, low, -high, -upper, verdict.derivation is None
 
 
 def _gap(verdict: VerdictRow) -> values.Interval:

@@ -146,11 +146,11 @@ def _faults(explanation: Explanation) -> Iterator[str]:
     if explanation.record.faults is None:
         yield "Faults were not looked for; --deeper looks for them."
         return
-    proof = "exact" if explanation.exact else "proven by bounds"
     if not explanation.faults:
-        yield f"No single decision is proven to be at fault ({proof}); --deeper looks further."
+        further = "" if explanation.exact else "; --deeper looks further"
+        yield f"No single decision is proven to be at fault{further}."
         return
-    yield f"Decisions to blame ({proof}):"
+    yield "Decisions to blame:"
     for fault in explanation.faults:
         yield f"  {_fault(fault)}"
 

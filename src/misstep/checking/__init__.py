@@ -21,69 +21,31 @@ bounds that are derived, and `strategy` what a safety bug rests on; `jani` reads
 and checks whole campaigns from their files. `python -m misstep.checking` does it with nothing but Python installed.
 """
 
-from __future__ import annotations
+from misstep.checking.dominance import DerivationReport, DominanceTables, validate_derivation
+from misstep.checking.errors import CheckError
+from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
+from misstep.checking.run import RunReport, validate_run
+from misstep.checking.sas import SasTask, parse_sas, read_sas
+from misstep.checking.strategy import (
+    Fragment,
+    Situation,
+    StrategyReport,
+    validate_strategy,
+    validate_unsafe_run,
+)
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from misstep.checking.campaign import check_campaign, check_database
-    from misstep.checking.dominance import DerivationReport, DominanceTables, validate_derivation
-    from misstep.checking.errors import CheckError
-    from misstep.checking.plan import Failure, PlanReport, parse_plan, read_plan, validate_plan
-    from misstep.checking.report import CampaignReport, Finding
-    from misstep.checking.run import RunReport, validate_run
-    from misstep.checking.sas import SasTask, parse_sas, read_sas
-    from misstep.checking.strategy import (
-        Fragment,
-        Situation,
-        StrategyReport,
-        validate_strategy,
-        validate_unsafe_run,
-    )
-
-# Loaded on first use: who replays a plan does not wait for the reader of models.
-_HOMES = {
-    "CampaignReport": "report",
-    "CheckError": "errors",
-    "DerivationReport": "dominance",
-    "DominanceTables": "dominance",
-    "Failure": "plan",
-    "Finding": "report",
-    "Fragment": "strategy",
-    "PlanReport": "plan",
-    "RunReport": "run",
-    "SasTask": "sas",
-    "Situation": "strategy",
-    "StrategyReport": "strategy",
-    "check_campaign": "campaign",
-    "check_database": "campaign",
-    "parse_plan": "plan",
-    "parse_sas": "sas",
-    "read_plan": "plan",
-    "read_sas": "sas",
-    "validate_derivation": "dominance",
-    "validate_plan": "plan",
-    "validate_run": "run",
-    "validate_strategy": "strategy",
-    "validate_unsafe_run": "strategy",
-}
-
+# Not `campaign`: who replays a plan does not wait for the reader of models.
 __all__ = [
-    "CampaignReport",
     "CheckError",
     "DerivationReport",
     "DominanceTables",
     "Failure",
-    "Finding",
     "Fragment",
     "PlanReport",
     "RunReport",
     "SasTask",
     "Situation",
     "StrategyReport",
-    "check_campaign",
-    "check_database",
     "parse_plan",
     "parse_sas",
     "read_plan",
@@ -94,9 +56,3 @@ __all__ = [
     "validate_strategy",
     "validate_unsafe_run",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'misstep.checking' has no attribute {name!r}")
-    return getattr(import_module(f"misstep.checking.{_HOMES[name]}"), name)

@@ -375,7 +375,7 @@ class PlanningWork(Work):
         bench = None
         for row, run, verdict in payload.members:
             now = verdict
-            if verdict.derivation is not None and verdict.plan is None:
+            if verdict.derivation is not None and not self._plan_proves_bug(run, verdict):
                 if bench is None:
                     bench = self._bench(resources)
                     if known is not None:
@@ -405,6 +405,26 @@ class PlanningWork(Work):
             distances.store.add_knowledge(known)
         return distances
 
+    def _plan_proves_bug(self, run: RunRow, verdict: VerdictRow) -> bool:
+        """Whether the plan of a bug, where there is one, is better than the policy's run."""
+        if verdict.plan is None:
+            return False
+        spent = cost_of(run)
+        if Objective(self.own.objective) is Objective.GOAL:
+            return spent.fails is True
+        return sum(map(self.task.cost, verdict.plan)) < spent.lower_bound
+
+    def _take_in_derivation(self, bounds: BoundStore, state: State, verdict: VerdictRow) -> None:
+        """What a stored verdict rests on; where states are isolated, nothing else knows it."""
+        for step in verdict.derivation or ():
+            if "operator" in step:
+                bounds.add_path(state, [step["operator"]])
+                state = self.task.apply(state, step["operator"])
+            else:
+                dominated = state_of(self.task, tuple(step["state"]))
+                bounds.add_dominance(dominated, state, step["value"])
+                state = dominated
+
     def _concrete(
         self, bench: Workbench, row: StateRow, run: RunRow, before: VerdictRow
     ) -> VerdictRow | None:
@@ -413,9 +433,10 @@ class PlanningWork(Work):
         state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
         self.runner.recall(trace, run.named)
+        self._take_in_derivation(bench.bounds, state, before)
         verdict = bench.verdict_of(state)
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
-        if found.witness is None:
+        if not found.plan_proves_bug:
             return None
         bench.check(found)
         now = verdict_row(
