@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -131,12 +131,6 @@ class Tester:
         self.oracle.answer(question)
         self.oracle.observe(question)
         return question.verdict
-
-    def test_all(self, states: Iterable[State]) -> Iterator[Verdict]:
-        """Verdicts on many states, whose runs are done together."""
-        states = list(states)
-        self.bench.verdicts_of(states)
-        return (self.test(state) for state in states)
 
 
 class Source(Oracle):
