@@ -247,3 +247,18 @@ def test_a_bug_of_ours_in_a_worker_is_one_line(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("misstep.campaigns.planning.work.PlanningWork._judge", broken)
     with pytest.raises(MisstepError, match="internal error: AttributeError: nothing here"):
         run_campaign(small_task("gripper-4"), Slow(), jobs=2, **HOW)
+
+
+def test_a_policy_that_catches_everything_has_a_limit_too() -> None:
+    def stubborn(state: StateView) -> str:
+        try:
+            time.sleep(30)
+        except BaseException:
+            time.sleep(30)
+        return state.operators[0]
+
+    began = time.perf_counter()
+    found = run_campaign(small_task("gripper-4"), stubborn, pool=5, limits=Limits(time=0.5))
+    assert time.perf_counter() - began < 20
+    assert found.summary.limit == "time"
+    assert found.records == []

@@ -36,6 +36,7 @@ from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
+RING_AGAIN = 0.5  # seconds
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
 
 
@@ -111,7 +112,8 @@ def alarm(seconds: float | None) -> Iterator[None]:
         raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    # It rings again: a policy that catches whatever comes would otherwise have no limit at all.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), RING_AGAIN)
     try:
         yield
     finally:
