@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -262,3 +262,17 @@ def test_a_policy_that_catches_everything_has_a_limit_too() -> None:
     assert time.perf_counter() - began < 20
     assert found.summary.limit == "time"
     assert found.records == []
+
+
+def test_a_task_that_a_worker_cannot_even_receive(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the end of the worker nor an internal error: there was too little memory."""
+
+    class Full:
+        def recv(self) -> None:
+            raise MemoryError
+
+    outcome = workers._outcome(cast(Any, Full()), cast(Any, None))
+    assert outcome == workers.Lost("memory")
+    monkeypatch.setattr(workers, "limit_memory", lambda _: None)
+    found = run_campaign(small_task("gripper-4"), "first", limits=Limits(task_memory=500), **HOW)
+    assert found.summary.finished

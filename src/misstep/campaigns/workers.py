@@ -93,6 +93,7 @@ class Worker:
         return self._works[name]
 
     def forget(self, name: str) -> None:
+        self._resources.pop(name, None)
         if name in self._works:
             self._works.pop(name).close()
 
@@ -234,6 +235,8 @@ class Processes(Workers):
             _wait(own.child, 1)
             raise self._ended(unit, own.child.poll()) from None
         own.unit = None
+        if isinstance(outcome, Lost):
+            own.sent.pop(unit.task, None)  # the worker may have nothing of it left
         if isinstance(outcome, BaseException) and not isinstance(outcome, MisstepError):
             raise outcome
         return unit, outcome
@@ -345,16 +348,23 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
         limit_memory(memory_mb)
     try:
         while True:
-            unit, seconds = connection.recv()
-            try:
-                outcome: Any = worker.do(unit, seconds)
-            except Exception as error:
-                outcome = _sendable(error)
-            connection.send(outcome)
+            connection.send(_outcome(connection, worker))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # the coordinator has ended
     finally:
         worker.close()
+
+
+def _outcome(connection: Connection, worker: Worker) -> Any:
+    """Of the next unit. A task that is too large to be received is lost like one that is too large to be worked on."""
+    try:
+        unit, seconds = connection.recv()
+    except MemoryError:
+        return Lost("memory")
+    try:
+        return worker.do(unit, seconds)
+    except Exception as error:
+        return _sendable(error)
 
 
 def _end_with(parent: int) -> None:
