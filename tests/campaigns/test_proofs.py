@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from misstep.campaigns.records import Record
+from misstep.campaigns.rows import VerdictRow
 from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.view import rank
 from misstep.tasks.task import Task
 from support.tasks import generated_task, small_task
 
@@ -39,3 +41,10 @@ def test_isolated_bugs_have_plans_too(isolate: bool) -> None:
     assert fails
     assert all(plan_proves(bug) for bug in fails)
     assert found.replay().ok
+
+
+def test_of_two_infinite_gaps_the_lower_bound_on_plans_counts() -> None:
+    """Where the policy fails, all gaps are infinite; the cheaper plan is still the better verdict."""
+    dear = VerdictRow(0, "first", 0, "BUG", "fails", None, None, 3, 23, plan=(0,))
+    cheap = dear._replace(oracle="second", upper=17)
+    assert rank(cheap) > rank(dear)
