@@ -164,7 +164,7 @@ void define_graph(nb::module_ &module) {
                 for (StateId id : checked_ids(self, ids)) result.push_back(self.decision(id));
                 return to_numpy(std::move(result));
             },
-            nb::arg("ids"), "Operator, -1 no action, -2 failed, -3 not asked.")
+            nb::arg("ids"), "Operator, -1 no action, -2 failed, -3 not asked, -4 timed out.")
         .def(
             "successors",
             [](const PolicyGraphHandle &self, const Ids &ids) {
@@ -241,7 +241,7 @@ void define_graph(nb::module_ &module) {
             "States that the policy has to be asked about; empty when all runs are over.");
 
     nb::list outcomes;
-    for (int i = 0; i <= static_cast<int>(Outcome::cut); ++i) outcomes.append(name(static_cast<Outcome>(i)));
+    for (int i = 0; i <= static_cast<int>(Outcome::timeout); ++i) outcomes.append(name(static_cast<Outcome>(i)));
     module.attr("OUTCOMES") = nb::tuple(outcomes);
 }
 

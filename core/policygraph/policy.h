@@ -11,6 +11,8 @@ namespace misstep {
 // In place of an operator, as in the policy protocol of the Python side.
 inline constexpr OperatorId NO_ACTION = -1;
 inline constexpr OperatorId FAILED = -2;
+// -3 stands for a state that nobody has asked about (policy_graph.h).
+inline constexpr OperatorId TIMED_OUT = -4;
 
 // A policy in native code. Loops over states run it without touching Python.
 class NativePolicy {

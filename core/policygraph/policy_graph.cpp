@@ -13,6 +13,7 @@ const char *name(Outcome outcome) {
         case Outcome::inapplicable: return "inapplicable";
         case Outcome::error: return "error";
         case Outcome::cut: return "cut";
+        case Outcome::timeout: return "timeout";
     }
     return "open";
 }
@@ -52,6 +53,8 @@ bool PolicyGraph::decide(StateId id, OperatorId answer) {
     const Task &task = this->task();
     if (answer == NO_ACTION) {
         ends_[id].outcome = Outcome::stuck;
+    } else if (answer == TIMED_OUT) {
+        ends_[id].outcome = Outcome::timeout;
     } else if (answer < 0 || answer >= task.operator_count()) {
         ends_[id].outcome = Outcome::error;
     } else {

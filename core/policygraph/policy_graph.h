@@ -10,7 +10,7 @@
 namespace misstep {
 
 // How a run ends. `open`: not known yet, because a state on the way has not been asked about.
-enum class Outcome : std::uint8_t { open, goal, loop, stuck, inapplicable, error, cut };
+enum class Outcome : std::uint8_t { open, goal, loop, stuck, inapplicable, error, cut, timeout };
 
 const char *name(Outcome outcome);
 

@@ -18,6 +18,7 @@ class Status(Enum):
     OPTIMAL = "optimal"  # planning, proven: nothing is better
     NOT_A_BUG = "not a bug"  # models, proven: the policy is safe, or nobody could be
     UNKNOWN = "unknown"
+    FLAKY = "flaky"  # the policy contradicts itself on its run, so nothing is said of the state
 
 
 class Kind(Enum):
@@ -25,6 +26,12 @@ class Kind(Enum):
 
     FAILS = "fails"  # the goal can be reached, and the policy does not reach it
     COSTLY = "costly"  # the policy reaches the goal, and a cheaper plan exists
+    CRASH = "crash"  # the goal can be reached, and the policy raises or answers nonsense on the way
+    # Of set-valued policies:
+    FAILS_ALL = "fails-all"  # no permitted run reaches the goal
+    FAILS_SOME = "fails-some"  # a permitted run gets stuck or loops for ever
+    COSTLY_BEST = "costly-best"  # a plan is cheaper than every permitted run
+    COSTLY_SOME = "costly-some"  # a plan is cheaper than some permitted run
     # The policy's run was cut after having spent more than a plan costs: one of the two, whichever.
     UNCLASSIFIED = "unclassified"
     UNSAFE = "unsafe"  # the policy may get unsafe, and a strategy would not

@@ -13,7 +13,7 @@ from misstep.runs.outcomes import FAILING, GOAL, OUTCOMES, PROVEN_FAILING, STOPP
 def test_the_words() -> None:
     assert set(OUTCOMES) - set(FAILING) == {"open", "goal", "cut"}
     assert OUTCOMES[GOAL] == "goal"
-    assert set(FAILING) - set(PROVEN_FAILING) == {"error"}
+    assert set(FAILING) - set(PROVEN_FAILING) == {"error", "timeout"}
     assert set(STOPPING) < set(PROVEN_FAILING)
 
 

@@ -48,6 +48,8 @@ TABLES = {
     "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
     "the bounds on the cost of the cheapest plan.",
     "faults": "the decisions of each run that are to blame.",
+    "contradictions": "states in which the policy gave two answers, and how often it was asked.",
+    "permitted": "the operators that a set-valued policy permits in a state, where a proof needs them.",
     "dominance": "the dominance function of a task, or why there is none.",
     "knowledge": "what the rounds of judging hand on to later ones.",
     "fuzzed": "of models: how each batch of runs ended.",

@@ -1,4 +1,4 @@
-"""Campaigns as databases of schema 3, filled from runs, plans and strategies that the libraries compute.
+"""Campaigns as databases of schema 4, filled from runs, plans and strategies that the libraries compute.
 
 What is written here is what `docs/records.md` says the tables hold, so that the checker can be tested without the code
 that runs campaigns.
@@ -49,7 +49,7 @@ def new_database(world: str, **settings: str) -> sqlite3.Connection:
     config = f'policy = "first"\nworld = "{world}"\nseed = 0\n\n[{world}]\n' + "".join(
         f'{key} = "{value}"\n' for key, value in settings.items()
     )
-    for key, value in (("schema", "3"), ("config", config)):
+    for key, value in (("schema", "4"), ("config", config)):
         connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
     return connection
 

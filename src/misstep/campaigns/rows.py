@@ -22,9 +22,19 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
-OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "unsafe")
-VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN")
-KINDS = ("fails", "costly", "unsafe", "unclassified")
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe")
+VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN", "FLAKY")
+KINDS = (
+    "fails",
+    "costly",
+    "crash",
+    "fails-all",
+    "fails-some",
+    "costly-best",
+    "costly-some",
+    "unsafe",
+    "unclassified",
+)
 
 
 class StateRow(NamedTuple):

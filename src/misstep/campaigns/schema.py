@@ -14,7 +14,7 @@ import sqlite3
 
 from misstep.errors import InputFormatError, UnsupportedError
 
-VERSION = 3
+VERSION = 4
 """Raised with every change of the tables."""
 
 # Stands in the header of the file and tells our databases from others ("MsSt").
@@ -99,6 +99,23 @@ CREATE TABLE faults (
     outcome TEXT,
     PRIMARY KEY (task, run, step),
     FOREIGN KEY (task, run) REFERENCES runs(task, number)
+);
+
+CREATE TABLE contradictions (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    state TEXT NOT NULL,
+    first INTEGER NOT NULL,
+    second INTEGER NOT NULL,
+    asked INTEGER NOT NULL,
+    PRIMARY KEY (task, state)
+);
+
+CREATE TABLE permitted (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    state TEXT NOT NULL,
+    operators TEXT NOT NULL,
+    probabilities TEXT,
+    PRIMARY KEY (task, state)
 );
 
 CREATE TABLE dominance (

@@ -13,9 +13,15 @@ from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
 from misstep.campaigns.view import rank
 
-COUNTS = ("states", "tested", "solved", "bugs", "optimal", "unknown", "errors", "faults")
-JUDGED = ("tested", "bugs", "optimal", "unknown")
-OF_VERDICT = {"BUG": "bugs", "OPTIMAL": "optimal", "NOT A BUG": "optimal", "UNKNOWN": "unknown"}
+COUNTS = ("states", "tested", "solved", "bugs", "optimal", "unknown", "flaky", "errors", "faults")
+JUDGED = ("tested", "bugs", "optimal", "unknown", "flaky")
+OF_VERDICT = {
+    "BUG": "bugs",
+    "OPTIMAL": "optimal",
+    "NOT A BUG": "optimal",
+    "UNKNOWN": "unknown",
+    "FLAKY": "flaky",
+}
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,7 @@ class Summary:
     bugs: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("total", *KINDS), 0))
     optimal: int = 0  # proven to be no bug
     unknown: int = 0
+    flaky: int = 0  # states on whose runs the policy contradicts itself
     errors: int = 0  # states from which the policy crashed or answered nonsense
     faults: int = 0  # distinct decisions that are to blame
     radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
@@ -150,6 +157,7 @@ class _Counter:
         for verdict in best.values():
             own["optimal"] += OF_VERDICT[verdict.verdict] == "optimal"
             own["unknown"] += verdict.verdict == "UNKNOWN"
+            own["flaky"] += verdict.verdict == "FLAKY"
             if verdict.is_bug:
                 own["bugs"] += 1
                 self.kinds["total"] += 1

@@ -14,7 +14,7 @@ from misstep.checking.plan import Step, after, operators_of, step_name
 from misstep.checking.sas import SasTask, State
 from misstep.checking.semantics import check_state, is_applicable, is_goal, refuse_axioms
 
-OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut")
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout")
 FAILURES = ("loop", "stuck", "inapplicable")
 
 

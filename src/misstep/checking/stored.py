@@ -1,4 +1,4 @@
-"""The tables of a campaign as they lie in `run.db`, schema 3. Nothing that comes out of a file is trusted.
+"""The tables of a campaign as they lie in `run.db`, schema 4. Nothing that comes out of a file is trusted.
 
 Columns can hold anything, so every value is tested before it is used; what is damaged is a `CheckError` that says
 what. States, operators and labels are JSON lists, the source of a task is compressed JSON with its files in base64.
@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 from misstep.checking.errors import CheckError
 
-SCHEMA = "3"
+SCHEMA = "4"
 MAX_BYTES = 2**30  # of anything that is decompressed
 Json = Any
 

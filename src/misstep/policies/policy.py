@@ -9,6 +9,7 @@ answer, it says so row by row, with a message; it raises only if the whole polic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -16,14 +17,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError, UsageError
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 States = NDArray[np.int32]  # shape (n, variables)
 Operators = NDArray[np.int32]  # shape (n,)
 
 # In place of an operator.
 NO_ACTION = -1  # the policy is content to stop
-FAILED = -2  # the policy did not answer; a message says why
+FAILED = -2  # the policy crashed or answered nonsense; a message says why
+TIMED_OUT = (
+    -4
+)  # the policy did not answer in time (-3 is what the policy graph says of states not asked about)
 
 
 class Candidates(NamedTuple):
@@ -56,7 +60,7 @@ class Answers:
                 f"the policy answered an array of {given.dtype}, shape {given.shape}; "
                 f"expected int32, shape ({count},)"
             )
-        wrong = given[(given < FAILED) | (given >= task.operator_count)]
+        wrong = given[((given < FAILED) & (given != TIMED_OUT)) | (given >= task.operator_count)]
         return f"the task has no operator {wrong[0]}" if len(wrong) else None
 
 
@@ -70,6 +74,9 @@ class Policy(ABC):
     batch_size: int = 256  # how many states it likes at once
     chooses: bool = False  # whether `decide` accepts candidates
     valued: bool = False  # whether it values states: `values`, and `Answers.values`
+    set_valued: bool = False  # whether it permits several operators: `permitted`
+    stochastic: bool = False  # whether it draws among them: `probabilities`
+    plans: bool = False  # whether it answers with a whole plan: `plan`
 
     def __init__(self, task: Task) -> None:
         self.task = task
@@ -85,6 +92,21 @@ class Policy(ABC):
     def values(self, states: States) -> NDArray[np.float64]:  # noqa: ARG002
         """The value of each state, for policies that value states."""
         raise UnsupportedError(f"the policy {self.name} does not value states")
+
+    def permitted(self, states: States) -> Candidates:  # noqa: ARG002
+        """The operators that a set-valued policy permits in each state; none: it is stuck there.
+
+        An exception is a crash in every state asked about; `misstep.runs.permitted` asks again state by state.
+        """
+        raise UnsupportedError(f"the policy {self.name} does not permit several operators")
+
+    def probabilities(self, states: States) -> tuple[Candidates, NDArray[np.float64]]:  # noqa: ARG002
+        """What a stochastic policy draws from in each state: operators, and beside each its probability."""
+        raise UnsupportedError(f"the policy {self.name} has no probabilities")
+
+    def plan(self, state: State) -> Sequence[int]:  # noqa: ARG002
+        """The whole plan with which a run policy answers to a state, as operators."""
+        raise UnsupportedError(f"the policy {self.name} does not answer with plans")
 
     def close(self) -> None:  # noqa: B027 (most policies have nothing to end)
         """Ends processes and connections. The policy is not used afterwards."""
@@ -115,6 +137,7 @@ def checked_states(states: Any, task: Task) -> States:
 __all__ = [
     "FAILED",
     "NO_ACTION",
+    "TIMED_OUT",
     "Answers",
     "Candidates",
     "Operators",

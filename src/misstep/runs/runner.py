@@ -19,6 +19,7 @@ from misstep.policies.native import NativePolicy
 from misstep.policies.policy import (
     FAILED,
     NO_ACTION,
+    TIMED_OUT,
     Answers,
     Candidates,
     Policy,
@@ -88,11 +89,12 @@ class PolicyRunner:
         """
         ids = self.graph.add(np.array([state.values for state in trace.states], dtype=np.int32))
         answers = list(trace.operators)
-        if trace.outcome in ("stuck", "inapplicable", "error"):
-            last = {"stuck": NO_ACTION, "error": FAILED}.get(trace.outcome, named)
+        if trace.outcome in ("stuck", "inapplicable", "error", "timeout"):
+            stops = {"stuck": NO_ACTION, "error": FAILED, "timeout": TIMED_OUT}
+            last = stops.get(trace.outcome, named)
             assert last is not None
             answers.append(last)
-            if trace.message is not None and trace.outcome == "error":
+            if trace.message is not None and trace.outcome in ("error", "timeout"):
                 self.messages.setdefault(int(ids[-1]), trace.message)
         before = self.graph.decided
         self.graph.decide(ids[: len(answers)], np.array(answers, dtype=np.int32))

@@ -16,7 +16,7 @@ import numpy as np
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.load import load_policy
-from misstep.policies.policy import FAILED, NO_ACTION, Candidates, Policy, States
+from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Candidates, Policy, States
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.runs.runner import Trace, ask
 from misstep.tasks.load import load_task
@@ -128,8 +128,9 @@ def run_once(
         if operator == NO_ACTION:
             outcome = "stuck"
             break
-        if operator == FAILED:
-            outcome, message = "error", answers.messages.get(0)
+        if operator in (FAILED, TIMED_OUT):
+            outcome = "error" if operator == FAILED else "timeout"
+            message = answers.messages.get(0)
             break
         if operator not in task.applicable(state):
             outcome = "inapplicable"
