@@ -11,7 +11,7 @@ import pytest
 from misstep._core import StateSpace
 from misstep.errors import MisstepError
 from misstep.oracles import Kind, Objective, Status, Walk, Workbench, is_fuzzing_bug, parse_oracle
-from misstep.oracles.grammar import read_oracle
+from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
 from misstep.oracles.values import FAILS, exact, unknown
 from misstep.oracles.verdict import Effort, judge
@@ -79,6 +79,19 @@ def test_a_census_knows_nothing_of_states_that_cannot_be_reached() -> None:
     before = bench.verdict_of(unreachable)
     verdict = parse_oracle("census", bench).test(unreachable)
     assert (verdict.lower_bound, verdict.upper_bound) == (before.lower_bound, before.upper_bound)
+
+
+@pytest.mark.parametrize("spec", ["census, bmo(10)", "(lmcut, census) | ehc, bmo(10)"])
+def test_nobody_is_asked_after_an_oracle_that_settles_the_task(spec: str) -> None:
+    task, space = variant("transport-2", ())
+    bench = workbench(task, NOISY)
+    assert not needs_dominance(spec, task)
+    assert needs_dominance(spec)
+    assert needs_dominance(spec.replace("census", f"census({len(space) - 1})"), task)
+    oracle = parse_oracle(spec, bench)
+    for state in sample(space, 12):
+        assert oracle.test(state).is_decided
+    assert bench.pool is None
 
 
 def test_lookahead_asks_in_batches_and_only_as_far_as_needed() -> None:

@@ -12,6 +12,7 @@ from misstep.errors import UsageError
 from misstep.oracles.bounds import finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
 from misstep.tasks.census import SMALL, small_task
+from misstep.tasks.task import Task
 
 
 class Elimination(Source):
@@ -141,6 +142,9 @@ class Census(Source):
     def __init__(self, states: int = SMALL) -> None:
         super().__init__()
         self.states = states
+
+    def settles(self, task: Task) -> bool:
+        return small_task(task, self.states) is not None
 
     def search(self, question: Question) -> Report:
         small = small_task(question.bench.task, self.states)
