@@ -164,3 +164,13 @@ def test_a_policy_that_changes_between_sessions_is_refused(tmp_path: Path) -> No
         with pytest.raises(MisstepError, match="has changed"):
             found.replay(rerun=True)
         assert len(found) == 4
+
+
+def test_a_dominance_function_is_computed_when_an_oracle_has_a_use_for_it() -> None:
+    """The census decides all states of a small task; an oracle that is asked later compares states all the same."""
+    task = small_task("gripper-4")
+    found = run_campaign(task, "noisy:0.3:1+optimal", pool=10, oracle="census, bmo(10)")
+    assert found._content.findings(task.name).dominance() is None
+    assert found.summary.unknown == 0
+    found.judge("bmo(10)")
+    assert found._content.findings(task.name).dominance() is not None

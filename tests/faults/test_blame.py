@@ -13,6 +13,7 @@ from misstep.errors import UsageError
 from misstep.faults.blame import find_faults
 from misstep.faults.distances import BoundedDistances, Distances, ExactDistances, distances
 from misstep.faults.repair import smallest_repair
+from misstep.tasks.census import SmallTask
 from misstep.tasks.task import State
 from support.tasks import random_costs, small_task
 from support.worlds import World, world
@@ -21,7 +22,7 @@ POLICIES = ["noisy:0.3:5+optimal", "noisy:0.1:2+heuristic:ff", "random:3", "firs
 
 
 def both(here: World) -> list[Distances]:
-    return [ExactDistances(here.task, here.space), BoundedDistances(here.task, 300)]
+    return [ExactDistances(SmallTask(here.task, here.space)), BoundedDistances(here.task, 300)]
 
 
 def after(here: World, state: State, operator: int | None) -> float:
@@ -86,7 +87,7 @@ def test_better_only_where_a_plan_says_so() -> None:
     assert known.best_operator(here.task.initial_state) == plan[0]
     assert known.best_operator(here.task.initial_state, cost + 1) == plan[0]
     assert known.best_operator(here.task.initial_state, cost) is None
-    exact = ExactDistances(here.task, here.space)
+    exact = ExactDistances(SmallTask(here.task, here.space))
     assert exact.best_operator(here.task.initial_state, cost + 1) is not None
     assert exact.best_operator(here.task.initial_state, cost) is None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from misstep.faults.distances import BoundedDistances, ExactDistances
+from misstep.tasks.census import SmallTask
 from support.worlds import COSTS, NAMES, world
 
 
@@ -12,7 +13,7 @@ from support.worlds import COSTS, NAMES, world
 @pytest.mark.parametrize("name", NAMES)
 def test_exact_distances_and_lengths(name: str, costs: tuple[int, ...]) -> None:
     here = world(name, costs)
-    known = ExactDistances(here.task, here.space)
+    known = ExactDistances(SmallTask(here.task, here.space))
     for state in here.states(50):
         assert known.lower(state) == known.upper(state) == here.h_star(state)
         assert known.length(state) == here.length(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from misstep._core import StateSpace
 from misstep.errors import MisstepError
 from misstep.oracles import Kind, Objective, Status, Walk, Workbench, is_fuzzing_bug, parse_oracle
-from misstep.oracles.grammar import read_oracle
+from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.oracle import Question, Report, Route, Sequence, Source, Union
 from misstep.oracles.values import FAILS, exact, unknown
 from misstep.oracles.verdict import Effort, judge
@@ -44,6 +45,53 @@ def test_lookahead_finds_what_the_naive_one_finds(
                     # Ways through the leaves' runs may be cheaper still where cost and steps differ.
                     assert verdict.upper_bound <= naive
                     assert costs or math.isinf(naive) or verdict.upper_bound == naive
+
+
+@pytest.mark.parametrize("costs", [(), (0, 1, 5)])
+@pytest.mark.parametrize("name", ["transport-2", "spanner-3", "conditional"])
+def test_the_census_of_a_small_task_is_the_truth(name: str, costs: tuple[int, ...]) -> None:
+    task, space = variant(name, costs)
+    for place in range(0, len(space), 1 + len(space) // 200):
+        bench = workbench(task, NOISY)  # a new one each time: nothing is known of the state
+        verdict = parse_oracle("census", bench).test(space.state(place))
+        assert verdict.lower_bound == space.h_star[place]
+        assert verdict.upper_bound == space.h_star[place]
+        assert verdict.is_decided
+        bench.check(verdict)
+
+
+def test_the_census_of_a_large_task_says_nothing() -> None:
+    task, space = variant("transport-2", ())
+    bench = workbench(task, NOISY)
+    oracle = parse_oracle(f"census({len(space) - 1})", bench)
+    assert not any(oracle.test(state).is_bug for state in sample(space, 12))
+    assert parse_oracle(f"census({len(space)})", bench).test(task.initial_state).is_decided
+
+
+def test_a_census_knows_nothing_of_states_that_cannot_be_reached() -> None:
+    task, space = variant("spanner-3", ())
+    unreachable = next(
+        state
+        for values in itertools.product(*map(range, task.domain_sizes))
+        if space.find(state := State(values)) < 0 and not task.is_goal(state)
+    )
+    bench = workbench(task, NOISY)
+    before = bench.verdict_of(unreachable)
+    verdict = parse_oracle("census", bench).test(unreachable)
+    assert (verdict.lower_bound, verdict.upper_bound) == (before.lower_bound, before.upper_bound)
+
+
+@pytest.mark.parametrize("spec", ["census, bmo(10)", "(lmcut, census) | ehc, bmo(10)"])
+def test_nobody_is_asked_after_an_oracle_that_settles_the_task(spec: str) -> None:
+    task, space = variant("transport-2", ())
+    bench = workbench(task, NOISY)
+    assert not needs_dominance(spec, task)
+    assert needs_dominance(spec)
+    assert needs_dominance(spec.replace("census", f"census({len(space) - 1})"), task)
+    oracle = parse_oracle(spec, bench)
+    for state in sample(space, 12):
+        assert oracle.test(state).is_decided
+    assert bench.pool is None
 
 
 def test_lookahead_asks_in_batches_and_only_as_far_as_needed() -> None:

@@ -12,7 +12,7 @@ from misstep.campaigns.records import Decision, Fault, Record
 from misstep.campaigns.workers import OutOfTime, alarm
 from misstep.errors import MisstepError
 from misstep.faults.blame import FoundFault, find_faults
-from misstep.faults.distances import DEFAULT_EVALUATIONS, SMALL, Distances, distances
+from misstep.faults.distances import DEFAULT_EVALUATIONS, Distances, distances
 from misstep.faults.repair import smallest_repair
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
@@ -22,6 +22,7 @@ from misstep.safety.decider import Budget, Decider
 from misstep.safety.faults import analyse
 from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.jani import system_of
+from misstep.tasks.census import SMALL
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task

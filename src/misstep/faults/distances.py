@@ -12,15 +12,13 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from misstep import _core
-from misstep.errors import BudgetLimitError
 from misstep.faults.regret import Regrets, Value, bounded_regrets
 from misstep.oracles.bounds import BoundStore, finite_or_none
 from misstep.planning import make_heuristic
 from misstep.runs.runner import Trace
-from misstep.tasks.census import state_space
+from misstep.tasks.census import SMALL, SmallTask, small_task
 from misstep.tasks.task import State, Task
 
-SMALL = 200_000  # states; enumerating them takes a moment
 DEFAULT_EVALUATIONS = 2_000  # of the search from one state
 
 
@@ -78,11 +76,11 @@ class ExactDistances(Distances):
 
     exact = True
 
-    def __init__(self, task: Task, space: _core.StateSpace) -> None:
-        super().__init__(task)
-        self.space = space
-        self.h_star = space.h_star
-        self.best = space.best_operator
+    def __init__(self, small: SmallTask) -> None:
+        super().__init__(small.task)
+        self.space = small.space
+        self.h_star = small.h_star
+        self.best = small.best
 
     def lower(self, state: State) -> Value:
         return float(self.h_star[self.space.find(state)])
@@ -182,10 +180,8 @@ class BoundedDistances(Distances):
 
 def exact_distances(task: Task, max_states: int = SMALL) -> ExactDistances | None:
     """From the whole state space; None if it has more states than that."""
-    try:
-        return ExactDistances(task, state_space(task, max_states=max_states))
-    except BudgetLimitError:
-        return None
+    small = small_task(task, max_states)
+    return None if small is None else ExactDistances(small)
 
 
 def distances(

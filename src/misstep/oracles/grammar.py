@@ -20,6 +20,7 @@ from misstep.oracles.oracle import Oracle, Route, Sequence, Source, Tester, Unio
 from misstep.oracles.presets import PRESETS
 from misstep.oracles.registry import Parameter, known_oracles, oracle_kind, parameters
 from misstep.oracles.workbench import Workbench
+from misstep.tasks.task import Task
 
 _TOKEN = re.compile(r"\s*(?:(?P<word>[\w.-]+)|(?P<sign>[,|/()=+])|(?P<end>$)|(?P<other>.))")
 _MAX_DEPTH = 50  # of parentheses: nobody means more, and the parser is recursive
@@ -45,14 +46,14 @@ def read_oracle(spec: str) -> Oracle:
     return oracle
 
 
-def needs_dominance(spec: str) -> bool:
-    """Whether an oracle of the spec works with a dominance function."""
-    return any(source.needs_dominance for source in read_oracle(spec).sources())
+def needs_dominance(spec: str, task: Task | None = None) -> bool:
+    """Whether an oracle of the spec works with a dominance function; of a task: whether it would do so there."""
+    return any(source.needs_dominance for source in read_oracle(spec).sources(task))
 
 
-def needs_comparisons(spec: str) -> bool:
-    """Whether an oracle of the spec compares all states that it sees with each other."""
-    return any(source.keeps_pool for source in read_oracle(spec).sources())
+def needs_comparisons(spec: str, task: Task | None = None) -> bool:
+    """Whether an oracle of the spec compares all states that it sees with each other; likewise."""
+    return any(source.keeps_pool for source in read_oracle(spec).sources(task))
 
 
 class _Parser:

@@ -24,7 +24,7 @@ from misstep.errors import MisstepError, UnsupportedError
 from misstep.oracles.values import Cost, PolicyCost
 from misstep.oracles.verdict import Effort, Objective, Verdict
 from misstep.oracles.workbench import Workbench
-from misstep.tasks.task import State
+from misstep.tasks.task import State, Task
 
 DEFAULT_SECONDS = (
     60.0  # a safety net for each call of an oracle; the budgets should end it long before
@@ -112,8 +112,12 @@ class Oracle(ABC):
         """See a tested state, decided or not, after the oracle as a whole has answered. Must be quick."""
 
     @abstractmethod
-    def sources(self) -> Iterator[Source]:
-        """The oracles that this one is made of."""
+    def sources(self, task: Task | None = None) -> Iterator[Source]:
+        """The oracles that this one is made of; of a task: those that have something to do there."""
+
+    def settles(self, task: Task) -> bool:  # noqa: ARG002
+        """Whether this oracle decides every state that can be reached, so that nobody need be asked after it."""
+        return False
 
 
 class Tester:
@@ -151,7 +155,7 @@ class Source(Oracle):
     def wants(self, verdict: Verdict) -> bool:
         return not (verdict.gap.is_exact if self.best else verdict.is_decided)
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self, task: Task | None = None) -> Iterator[Source]:  # noqa: ARG002
         yield self
 
     def work(self, question: Question, search: Callable[[], Report]) -> None:
@@ -201,22 +205,46 @@ class Combination(Oracle):
         for part in self.parts:
             part.observe(question)
 
-    def sources(self) -> Iterator[Source]:
+    def sources(self, task: Task | None = None) -> Iterator[Source]:
         for part in self.parts:
-            yield from part.sources()
+            yield from part.sources(task)
 
 
 class Sequence(Combination):
-    """One after the other, until one has decided; then only those that go on to the best gap."""
+    """One after the other, until one has decided; then only those that go on to the best gap.
+
+    What comes after an oracle that settles the task is not even shown its states: what it would learn from them (and a
+    dominance function may take seconds to compute) serves nobody.
+    """
 
     def answer(self, question: Question) -> None:
         for part in self.parts:
             if part.wants(question.verdict):
                 part.answer(question)
 
+    def observe(self, question: Question) -> None:
+        for part in self._working(question.bench.task):
+            part.observe(question)
+
+    def sources(self, task: Task | None = None) -> Iterator[Source]:
+        for part in self.parts if task is None else self._working(task):
+            yield from part.sources(task)
+
+    def settles(self, task: Task) -> bool:
+        return any(part.settles(task) for part in self.parts)
+
+    def _working(self, task: Task) -> Iterator[Oracle]:
+        for part in self.parts:
+            yield part
+            if part.settles(task):
+                return
+
 
 class Union(Combination):
     """All of them; the best bound counts."""
+
+    def settles(self, task: Task) -> bool:
+        return any(part.settles(task) for part in self.parts)
 
     def answer(self, question: Question) -> None:
         for part in self.parts:

@@ -33,6 +33,9 @@ BUILTIN: dict[str, Kind] = {
         "bounds kept up to date by dominance, with lookahead",
         "metamorphic.oracles:BoundMaintenance",
     ),
+    "census": Kind(
+        "census(STATES)", "the truth, if the whole task is small", "neighbourhood:Census"
+    ),
     "ehc": Kind("ehc", "enforced hill-climbing", "searches:EnforcedHillClimbing"),
     "elimination": Kind(
         "elimination", "the run without superfluous operators", "neighbourhood:Elimination"

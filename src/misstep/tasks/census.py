@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,9 +11,10 @@ import numpy as np
 
 from misstep._core import StateSpace
 from misstep.errors import BudgetLimitError, MemoryLimitError, TimeLimitError
-from misstep.tasks.task import Task
+from misstep.tasks.task import State, Task
 
 DEFAULT_MAX_STATES = 10_000_000
+SMALL = 200_000  # states; enumerating as many takes about a tenth of a second
 
 
 @dataclass(frozen=True)
@@ -71,4 +73,49 @@ def state_space(
     raise BudgetLimitError(seen, where=task.name, hint=f"the limit was {max_states:,} states")
 
 
-__all__ = ["DEFAULT_MAX_STATES", "Census", "state_space"]
+class SmallTask:
+    """The whole state space of a task, with the arrays that answer questions about single states."""
+
+    def __init__(self, task: Task, space: StateSpace) -> None:
+        self.task = task
+        self.space = space
+        self.h_star = space.h_star
+        self.best = space.best_operator
+
+    def distance(self, state: State) -> float | None:
+        """h* of a state; None if the state cannot be reached from the initial state."""
+        place = self.space.find(state)
+        return None if place < 0 else float(self.h_star[place])
+
+    def plan(self, state: State) -> list[int]:
+        """A cheapest plan from a state that has one."""
+        plan = []
+        while (operator := int(self.best[self.space.find(state)])) >= 0:
+            plan.append(operator)
+            state = self.task.apply(state, operator)
+        return plan
+
+
+# Of the tasks asked about last: the state space, or how many states it is known to exceed. Few: a state space keeps
+# its task alive and may be large.
+_RECENT: OrderedDict[Task, SmallTask | int] = OrderedDict()
+_MOST_RECENT = 4
+
+
+def small_task(task: Task, max_states: int = SMALL) -> SmallTask | None:
+    """The state space if it has no more than so many states. Enumerated once, also where it turns out to be larger."""
+    known = _RECENT.pop(task, 0)
+    if isinstance(known, int) and known < max_states:
+        try:
+            known = SmallTask(task, state_space(task, max_states=max_states))
+        except BudgetLimitError:
+            known = max_states
+    _RECENT[task] = known
+    if len(_RECENT) > _MOST_RECENT:
+        _RECENT.popitem(last=False)
+    if isinstance(known, int):
+        return None
+    return known if len(known.space) <= max_states else None
+
+
+__all__ = ["DEFAULT_MAX_STATES", "SMALL", "Census", "SmallTask", "small_task", "state_space"]

@@ -44,7 +44,7 @@ def planning_stages(
         return
     for oracle in oracles:
         if needs_dominance(oracle):
-            yield DominanceStage(findings)
+            yield DominanceStage(findings, oracle)
         yield JudgeStage(findings, settings, oracle)
         yield BlameStage(findings, settings, oracle)
 
@@ -96,12 +96,19 @@ class DominanceStage(Stage):
     name = "dominance"
     title = "comparing variables"
 
+    def __init__(self, findings: Findings, oracle: str) -> None:
+        super().__init__(findings)
+        self.oracle = oracle
+
     def rounds(self) -> Iterator[Sequence[Unit]]:
-        if self.findings.dominance() is None:
-            yield [Unit(self.findings.name, self.name, "all", "dominance")]
+        key = f"for {self.oracle}"
+        if self.findings.dominance() is None and key not in self.findings.done(self.name):
+            yield [Unit(self.findings.name, self.name, key, "dominance", self.oracle)]
 
     def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
-        found: bytes | str = result.content
+        found: bytes | str | None = result.content
+        if found is None:
+            return  # the oracle has no use for one here; another one may
         if isinstance(found, str):
             self.findings.set_dominance(None, found)
         else:

@@ -39,7 +39,7 @@ from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.concrete import with_plan
 from misstep.oracles.dominance import DominanceFunction, try_dominance
-from misstep.oracles.grammar import needs_comparisons, read_oracle
+from misstep.oracles.grammar import needs_comparisons, needs_dominance, read_oracle
 from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
@@ -180,7 +180,9 @@ class PlanningWork(Work):
 
     # -- dominance --------------------------------------------------------------------------------
 
-    def _find_dominance(self, _: None, __: Mapping[str, Any]) -> Any:
+    def _find_dominance(self, oracle: str, _: Mapping[str, Any]) -> Any:
+        if not needs_dominance(oracle, self.task):
+            return None, (), ()
         found = try_dominance(self.task)
         if isinstance(found, str):
             return found, [f"no dominance function: {found}"], ()
@@ -284,7 +286,7 @@ class PlanningWork(Work):
     ) -> tuple[ComparisonPool | None, list[State]]:
         """Start from what earlier rounds have found: what compares its states, if anything, and the states."""
         dominance = _function(self._dominance[1])
-        compares = dominance is not None and needs_comparisons(spec)
+        compares = dominance is not None and needs_comparisons(spec, self.task)
         if base is None:
             return ComparisonPool(bounds, dominance) if compares and dominance else None, []
         if self._base is None or self._base.snapshot is not base or self._base.oracle != spec:
