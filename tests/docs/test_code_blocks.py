@@ -22,6 +22,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
     "label-policies.md": "",
     "policies/program.md": "",
+    "policies/rules.md": "",
 }
 
 

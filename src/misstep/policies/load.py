@@ -50,6 +50,7 @@ BUILTIN: dict[str, Kind] = {
     "program": Kind(
         "program:FILE.py", "a generalised plan as a Python program", "policies.program:load"
     ),
+    "rules": Kind("rules:FILE", "ordered lifted rules in a text file", "policies.rules:load"),
 }
 
 
