@@ -51,6 +51,7 @@ BUILTIN: dict[str, Kind] = {
         "program:FILE.py", "a generalised plan as a Python program", "policies.program:load"
     ),
     "rules": Kind("rules:FILE", "ordered lifted rules in a text file", "policies.rules:load"),
+    "llm": Kind("llm:MODEL@URL", "a language model behind a chat server", "policies.llm:load"),
 }
 
 

@@ -70,9 +70,9 @@ def test_random_rules_in_all_states(name: str) -> None:
     space = state_space(task)
     states = [space.state(i) for i in range(len(space))]
     decided = [
-        compare(task, RandomRules(task.lifted, seed).rule_set(), states) for seed in range(100, 140)
+        compare(task, RandomRules(task.lifted, seed).rule_set(), states) for seed in range(100, 110)
     ]
-    assert 0 < sum(decided) < 40 * len(states)
+    assert 0 < sum(decided) < 10 * len(states)
 
 
 def outcomes(name: str, file: str) -> Counter[tuple[str, bool]]:
