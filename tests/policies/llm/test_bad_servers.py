@@ -127,6 +127,13 @@ def test_a_host_that_does_not_exist(tmp_path: Path) -> None:
     policy.close()
 
 
+def test_a_server_without_encryption_where_it_is_expected() -> None:
+    with chat_server() as server:
+        with pytest.raises(ToolError, match="the server is away: .*SSL"):
+            ChatServer(server.url.replace("http:", "https:")).ask({})
+        assert server.requests == []
+
+
 def test_tokens_are_estimated_where_the_server_does_not_count_them() -> None:
     body = b'{"choices": [{"message": {"content": "(move a b)"}}], "usage": {"prompt_tokens": -1}}'
     with chat_server(acts={-1: content(body)}) as server:

@@ -11,6 +11,7 @@ import pytest
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UsageError
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT
+from misstep.policies.process.channel import ProgramError
 from support.tasks import rows, small_task
 
 # Called in two states: it misbehaves in the first, where the robot is in room-a, and is content in the second.
@@ -107,7 +108,7 @@ def test_an_open_plan_that_fails_raises(tmp_path: Path) -> None:
         policy.plan(task.initial_state)
     policy.close()
     policy = load_policy(f"program:{file}:bad", task)
-    with pytest.raises(RuntimeError, match=r"own\.py:5: ZeroDivisionError"):
+    with pytest.raises(ProgramError, match=r"own\.py:5: ZeroDivisionError"):
         policy.plan(task.initial_state)
     policy.close()
 

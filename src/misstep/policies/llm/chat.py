@@ -135,10 +135,11 @@ class ChatServer:
             raise NoAnswerError(f"no connection within {self._timeout:g} s") from None
         except (OSError, http.client.HTTPException, UnicodeError) as error:
             connection.close()
-            why = (
-                error.strerror or type(error).__name__ if isinstance(error, OSError) else "no host"
-            )
-            what = "its certificate is not trusted" if isinstance(error, ssl.SSLError) else why
+            what = "there is no such host"
+            if isinstance(error, ssl.SSLCertVerificationError):
+                what = f"its certificate is not trusted ({error.verify_message})"
+            elif isinstance(error, OSError):
+                what = error.strerror or type(error).__name__
             raise ToolError(
                 f"the server is away: {what}",
                 where=self.where,

@@ -100,12 +100,14 @@ class ProgramPolicy(Policy):
     def plan(self, state: State) -> Sequence[int]:
         """The plan of the program from a state, up to the first operator that does not apply.
 
-        Raises `TimeoutError` if the program was late, and `RuntimeError` with one line if it failed.
+        Raises `TimeoutError` if the program was late, and `ProgramError` with one line if it failed.
         """
         try:
             return self._resolved(self._ask(state), state)
         except ProgramError as fault:
-            raise (TimeoutError if fault.timed_out else RuntimeError)(str(fault)) from None
+            if fault.timed_out:
+                raise TimeoutError(str(fault)) from None
+            raise
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
