@@ -129,7 +129,7 @@ def test_a_host_that_does_not_exist(tmp_path: Path) -> None:
 
 def test_a_server_without_encryption_where_it_is_expected() -> None:
     with chat_server() as server:
-        with pytest.raises(ToolError, match="the server is away: .*SSL"):
+        with pytest.raises(ToolError, match=r"the server is away: .*SSL"):
             ChatServer(server.url.replace("http:", "https:")).ask({})
         assert server.requests == []
 
