@@ -143,7 +143,7 @@ class ChatServer:
             raise ToolError(
                 f"the server is away: {what}",
                 where=self.where,
-                hint="start it or check the URL, then --resume; answers up to here are kept",
+                hint="start it or check the URL, then give the same command with --resume",
             ) from None
         return connection
 

@@ -1,7 +1,8 @@
 """A generalised plan for ferry with a planted bug: it was written for a ferry that is empty.
 
 From a state in which a car is on board, the program does not see that car. It boards another one, which does not
-apply, or it is content although the car on board has not arrived.
+apply, or it is content although the car on board has not arrived. From every state with an empty ferry it reaches the
+goal, car by car and not always the cheapest way. Asked in every state (`--closed`) it never gets a car to its harbour.
 """
 
 

@@ -1,6 +1,7 @@
 """A generalised plan for spanner: walk to the gate, take every spanner on the way, tighten all nuts there.
 
-It is correct in every state that has a plan: nothing is left behind, and spanners that are carried already count.
+It reaches the goal from every state that has a plan: nothing is left behind, and spanners that are carried already
+count. Where there are more spanners than nuts it picks up more than it needs, so it is not always a cheapest plan.
 """
 
 
