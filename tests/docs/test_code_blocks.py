@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from misstep.tasks.models import generate_model, write_model
+from support.chat_server import chat_server
 from support.pages import DOCS
 
 BLOCK = re.compile(r"(?m)^```python\n(.*?)^```$", re.DOTALL)
@@ -21,6 +22,9 @@ from misstep.safety import jani_transitions
 model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
     "label-policies.md": "",
+    "policies/program.md": "",
+    "policies/rules.md": "",
+    "policies/llm.md": "",
 }
 
 
@@ -40,8 +44,9 @@ def test_code_runs_as_it_is_written(
     write_model(generate_model("one-way-line", cells=5, packages=1), tmp_path / "model.jani")
     found = blocks(DOCS / name)
     assert found
-    names: dict[str, object] = {"__name__": "__main__"}
-    exec(BEFORE[name], names)
-    for line, code in found:
-        # Lines as in the page, so that a traceback leads there.
-        exec(compile("\n" * line + code, DOCS / name, "exec"), names)
+    with chat_server() as server:
+        names: dict[str, object] = {"__name__": "__main__", "URL": server.url}
+        exec(BEFORE[name], names)
+        for line, code in found:
+            # Lines as in the page, so that a traceback leads there.
+            exec(compile("\n" * line + code, DOCS / name, "exec"), names)

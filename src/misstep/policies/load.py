@@ -47,6 +47,11 @@ BUILTIN: dict[str, Kind] = {
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "policies.process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "policies.remote:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "policies.function:load"),
+    "program": Kind(
+        "program:FILE.py", "a generalised plan as a Python program", "policies.program:load"
+    ),
+    "rules": Kind("rules:FILE", "ordered lifted rules in a text file", "policies.rules:load"),
+    "llm": Kind("llm:MODEL@URL", "a language model behind a chat server", "policies.llm:load"),
 }
 
 

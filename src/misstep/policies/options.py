@@ -39,6 +39,17 @@ def word(text: str) -> str:
     return text
 
 
+def one_of(*words: str) -> Parser:
+    """A parser of one of the words."""
+
+    def parse(text: str) -> str:
+        if text not in words:
+            raise ValueError(" or ".join(words) + f", as in --{{name}}={words[0]}")
+        return text
+
+    return parse
+
+
 def split_options(
     argument: str, kind: str, parsers: Mapping[str, Parser]
 ) -> tuple[dict[str, Any], str]:
@@ -68,4 +79,4 @@ def split_options(
     return options, rest
 
 
-__all__ = ["flag", "positive", "split_options", "whole", "word"]
+__all__ = ["Parser", "flag", "one_of", "positive", "split_options", "whole", "word"]

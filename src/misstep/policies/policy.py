@@ -89,6 +89,13 @@ class Policy(ABC):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         """The operator of each state, chosen among the candidates (default: all applicable operators)."""
 
+    def ask_again(self, states: States) -> Answers:
+        """The answers of `decide`, asked anew: no answer comes from a cache, and a process of the policy's own is new.
+
+        It is called to find out whether the policy is a function of the state, never to decide.
+        """
+        return self.decide(states)
+
     def values(self, states: States) -> NDArray[np.float64]:  # noqa: ARG002
         """The value of each state, for policies that value states."""
         raise UnsupportedError(f"the policy {self.name} does not value states")

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError
 from misstep.policies.gnn.checkpoint import GOAL, Relation
+from misstep.tasks.pddl.atoms import AtomTable, goal_atoms
 from misstep.tasks.pddl.lifted import Atom, LiftedTask
-from misstep.tasks.pddl.names import parse_fact_name
 from misstep.tasks.task import Task
 
 
@@ -52,8 +52,9 @@ class Encoding:
 def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
     """The tables for a task. `relations` are those of the network; `where` names it in messages."""
     lifted = task.lifted
-    _check_goal(lifted, where)
-    dynamic = [[_atom(name) for name in names] for names in task.fact_names]
+    goal = list(goal_atoms(lifted, where, "the network is shown nothing else"))
+    table = AtomTable(task)
+    dynamic = [list(atoms) for atoms in table.of_values]
     seen: set[Atom] = set()
     for values in dynamic:
         for value, atom in enumerate(values):
@@ -61,12 +62,7 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
                 values[value] = None  # The same atom in a second variable counts once.
             elif atom is not None:
                 seen.add(atom)
-    # What the translator left out of the variables never changes. Predicates that operators affect
-    # can have such atoms too (the cell that is visited from the start), so asking for static
-    # predicates is not enough.
-    static = [atom for atom in lifted.init if atom not in seen]
-    static += _type_atoms(lifted, relations)
-    goal = [literal.atom for literal in lifted.goal]
+    static = [*table.constant, *_type_atoms(lifted, relations)]
     _check_predicates(lifted, relations, [*seen, *static, *goal], where)
     goal = [Atom(atom.predicate + GOAL, atom.terms) for atom in goal]
     constant = list(dict.fromkeys(static + goal))
@@ -117,12 +113,6 @@ def _row_capacity(
     return tuple(int(counts[i]) * relation.arity for i, relation in enumerate(relations))
 
 
-def _atom(fact_name: str) -> Atom | None:
-    """The atom of a value, None for values that say that atoms are false."""
-    fact = parse_fact_name(fact_name)
-    return Atom(fact.predicate, fact.arguments) if fact is not None and fact.positive else None
-
-
 def _type_atoms(lifted: LiftedTask, relations: tuple[Relation, ...]) -> Iterator[Atom]:
     """Types as unary atoms, if the network was trained on a domain whose types were compiled so."""
     predicates = {predicate.name for predicate in lifted.predicates}
@@ -132,17 +122,6 @@ def _type_atoms(lifted: LiftedTask, relations: tuple[Relation, ...]) -> Iterator
             for name in lifted.supertypes(kind):
                 if name in wanted:
                     yield Atom(name, (named.name,))
-
-
-def _check_goal(lifted: LiftedTask, where: str) -> None:
-    negative = [literal for literal in lifted.goal if not literal.positive]
-    if lifted.unsupported_goal or negative:
-        odd = lifted.unsupported_goal[0] if lifted.unsupported_goal else str(negative[0])
-        raise UnsupportedError(
-            f"the goal of {lifted.problem_name} contains {odd}",
-            where=where,
-            expected="a conjunction of atoms: the network is shown nothing else",
-        )
 
 
 def _check_predicates(

@@ -1,0 +1,111 @@
+"""Every answer of a language model, kept by the hash of its question.
+
+With the file, a campaign can be repeated without a server and costs nothing. The first answer to a question is the one
+that decides; answers to the same question asked again are kept beside it. Several processes may share a file: where two
+ask the same at the same time, the answer that is stored first counts for both.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+from misstep.errors import InputFileError, InputFormatError
+from misstep.policies.llm.chat import Reply
+from misstep.tasks.pddl.cache import default_folder
+
+VERSION = 1
+_TABLE = """
+CREATE TABLE IF NOT EXISTS answers (
+    question TEXT NOT NULL, number INTEGER NOT NULL, model TEXT NOT NULL, text TEXT NOT NULL,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, requests INTEGER NOT NULL,
+    PRIMARY KEY (question, number)
+) WITHOUT ROWID
+"""
+_INSERT = "INSERT OR IGNORE INTO answers VALUES (?, 0, ?, ?, ?, ?, ?)"
+_INSERT_AGAIN = """
+INSERT INTO answers SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ?, ? FROM answers WHERE question = ?
+"""
+
+
+def default_file() -> Path:
+    """`llm.sqlite` in the folder for caches of Misstep."""
+    folder = default_folder()
+    if folder is None:
+        raise InputFileError("there is no home folder for a cache", hint="give --cache=FILE")
+    return folder.parent / "llm.sqlite"
+
+
+class AnswerCache:
+    """A file of answers."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        self.file = default_file() if file is None else file
+        self._owner = os.getpid()
+        self._open()
+
+    def _open(self) -> None:
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(self.file, timeout=60, isolation_level=None)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            tables = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+            if version not in (0, VERSION) or (version == 0 and tables):
+                raise InputFormatError(
+                    "the file is another database",
+                    where=str(self.file),
+                    expected="a new file, or a cache of answers",
+                )
+            self._database.execute(_TABLE)
+            self._database.execute(f"PRAGMA user_version = {VERSION}")
+        except sqlite3.DatabaseError as error:
+            raise self._unusable(error) from None
+        except OSError as error:
+            raise InputFileError(f"cannot write: {error.strerror}", where=str(self.file)) from None
+
+    def get(self, question: str) -> str | None:
+        """The answer that decides."""
+        query = "SELECT text FROM answers WHERE question = ? AND number = 0"
+        try:
+            row = self._connection().execute(query, (question,)).fetchone()
+        except sqlite3.DatabaseError as error:
+            raise self._unusable(error) from None
+        return None if row is None else str(row[0])
+
+    def add(self, question: str, model: str, reply: Reply, *, again: bool = False) -> str:
+        """Keeps an answer and returns the one that counts: the first, or to a question asked again, this one."""
+        text = reply.text.encode(
+            errors="replace"
+        ).decode()  # half a surrogate pair cannot be stored
+        counts = (reply.prompt_tokens, reply.completion_tokens, reply.requests)
+        try:
+            if again:
+                values = (question, model, text, *counts, question)
+                self._connection().execute(_INSERT_AGAIN, values)
+                return text
+            self._connection().execute(_INSERT, (question, model, text, *counts))
+        except sqlite3.DatabaseError as error:
+            raise self._unusable(error) from None
+        return self.get(question) or text
+
+    def close(self) -> None:
+        if self._owner == os.getpid():
+            self._database.close()
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._owner != os.getpid():  # a connection must not be used in a fork
+            self._owner = os.getpid()
+            self._open()
+        return self._database
+
+    def _unusable(self, error: sqlite3.DatabaseError) -> InputFileError:
+        return InputFileError(
+            f"the cache cannot be used: {error}",
+            where=str(self.file),
+            hint="give another --cache=FILE",
+        )
+
+
+__all__ = ["AnswerCache", "default_file"]

@@ -1,0 +1,61 @@
+"""The atoms that are true in a state of a PDDL task, those that the translator dropped included.
+
+A state of the ground task is a value for each variable, and a value names one atom or none. The translator leaves out
+what never changes: static facts, and also single facts of predicates that operators do affect (the cell that is
+visited from the start). So the constant atoms are those of the initial state that no variable names; asking for static
+predicates is not enough. Atoms of variables that cannot matter for the goal are left out as well: they are shown as
+they were in the initial state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from misstep.errors import UnsupportedError
+from misstep.tasks.pddl.lifted import Atom, LiftedTask
+from misstep.tasks.pddl.names import parse_fact_name
+
+if TYPE_CHECKING:
+    from misstep.tasks.task import Task
+
+
+class AtomTable:
+    """Which atom each value of each variable stands for, and which atoms hold in every state."""
+
+    def __init__(self, task: Task) -> None:
+        self.of_values: tuple[tuple[Atom | None, ...], ...] = tuple(
+            tuple(_atom(name) for name in names) for names in task.fact_names
+        )
+        named = {atom for atoms in self.of_values for atom in atoms if atom is not None}
+        self.constant: tuple[Atom, ...] = tuple(a for a in task.lifted.init if a not in named)
+
+    def changing(self, values: Sequence[int]) -> list[Atom]:
+        """The true atoms of a state's variables, in the order of the variables."""
+        named = (atoms[value] for atoms, value in zip(self.of_values, values, strict=True))
+        return list(dict.fromkeys(atom for atom in named if atom is not None))
+
+    def true(self, values: Sequence[int]) -> list[Atom]:
+        """All true atoms of a state: the constant ones first."""
+        return [*self.constant, *self.changing(values)]
+
+
+def goal_atoms(lifted: LiftedTask, where: str, why: str) -> tuple[Atom, ...]:
+    """The atoms of a goal that is a conjunction of atoms; `why` says who can be shown nothing else."""
+    negative = [str(literal) for literal in lifted.goal if not literal.positive]
+    for odd in (*lifted.unsupported_goal, *negative):
+        raise UnsupportedError(
+            f"the goal of {lifted.problem_name} contains {odd}",
+            where=where,
+            expected=f"a conjunction of atoms: {why}",
+        )
+    return tuple(literal.atom for literal in lifted.goal)
+
+
+def _atom(fact_name: str) -> Atom | None:
+    """The atom of a value, None for values that say that atoms are false."""
+    fact = parse_fact_name(fact_name)
+    return Atom(fact.predicate, fact.arguments) if fact is not None and fact.positive else None
+
+
+__all__ = ["AtomTable", "goal_atoms"]

@@ -1,0 +1,148 @@
+"""Servers that misbehave. None of that is a crash of the policy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from misstep.errors import ToolError
+from misstep.policies.llm.chat import ChatServer, NoAnswerError
+from misstep.policies.llm.policy import LanguageModelPolicy
+from misstep.policies.policy import TIMED_OUT
+from support.chat_server import (
+    Act,
+    chat_server,
+    content,
+    dripping,
+    dying,
+    dying_halfway,
+    endless,
+    html,
+    silent,
+    status,
+)
+from support.tasks import rows, small_task, walk
+
+# The server always does so: the message, and how often it is asked (with one retry).
+NO_ANSWER: dict[str, tuple[Act, str, int]] = {
+    "html": (html, "the server answered '<!doctype html><title>Welcome</title>', not a chat", 1),
+    "silent": (silent, "no answer within 0.3 s", 1),
+    "dripping": (dripping, "no answer within 0.3 s", 1),
+    "dying": (dying, "the server broke off its answer", 2),
+    "dying halfway": (dying_halfway, "the server broke off its answer", 2),
+    "busy": (status(429), "HTTP 429: sorry", 2),
+    "broken": (status(500, "<html>\nsecret-123 failed"), "HTTP 500: <html> *** failed", 2),
+    "waits": (status(503, "later", Retry_After="0"), "HTTP 503: later", 2),
+    "too long": (status(400, "context length"), "HTTP 400: context length", 1),
+    "list": (content(b"[]"), "the server answered '[]', not a chat", 1),
+    "empty": (content(b""), "the server answered '', not a chat", 1),
+    "no choice": (content(b'{"choices": []}'), "not a chat completion", 1),
+    "number": (content(b'{"choices": [{"message": {"content": 3}}]}'), "is 3, not a text", 1),
+    "deep": (content(b"[" * 100_000), "not a chat completion", 1),
+    "binary": (content(b"\xff\x00"), "not a chat completion", 1),
+}
+REFUSALS = {
+    401: "the key is missing or wrong",
+    403: "access is denied",
+    404: "no such model or path",
+    302: "the server redirects (HTTP 302), which is not followed",
+}
+
+
+def make(url: str, cache: Path, timeout: float) -> LanguageModelPolicy:
+    server = ChatServer(url, key="secret-123", timeout=timeout, retries=1, pause=0.001)
+    return LanguageModelPolicy(small_task("gripper-4"), "m", server, url=url, cache=cache)
+
+
+@pytest.mark.parametrize("name", NO_ANSWER)
+def test_there_is_no_answer_and_nothing_is_kept(name: str, tmp_path: Path) -> None:
+    act, message, asked = NO_ANSWER[name]
+    state = rows([small_task("gripper-4").initial_state])
+    with chat_server(acts={-1: act}) as server:
+        policy = make(server.url, tmp_path / "c", 0.3 if "0.3 s" in message else 60)
+        answers = policy.decide(state)
+        assert answers.operators.tolist() == [TIMED_OUT]
+        assert message in answers.messages[0]
+        assert "\n" not in answers.messages[0]
+        assert len(server.requests) == asked == policy.usage.requests
+        # It recovers, and then there is an answer.
+        server.acts.clear()
+        policy._server._timeout = 60
+        assert policy.decide(state).operators[0] >= 0
+        policy.close()
+
+
+def test_an_endless_answer_is_bounded() -> None:
+    with (
+        chat_server(acts={-1: endless}) as server,
+        pytest.raises(NoAnswerError, match="larger than 8 MiB"),
+    ):
+        ChatServer(server.url).ask({})
+
+
+@pytest.mark.parametrize("code", REFUSALS)
+def test_a_server_that_refuses_us_ends_the_work(code: int, tmp_path: Path) -> None:
+    act = status(code, "it is secret-123", Location="http://127.0.0.1:9/")
+    with chat_server(acts={-1: act}) as server:
+        policy = make(server.url, tmp_path / "c", 60)
+        with pytest.raises(ToolError) as caught:
+            policy.decide(rows([policy.task.initial_state]))
+        assert REFUSALS[code] in str(caught.value)
+        assert "secret" not in str(caught.value)
+        assert len(server.requests) == 1
+        policy.close()
+
+
+def test_one_bad_answer_does_not_condemn_its_batch(tmp_path: Path) -> None:
+    with chat_server(acts={2: html, 5: status(500), 7: dying}) as server:
+        policy = make(server.url, tmp_path / "c", 60)
+        states = rows(list(dict.fromkeys(walk(policy.task, 12, seed=4))))
+        answers = policy.decide(states)
+        # A broken server and a broken connection are asked again.
+        assert min(answers.operators.tolist()) == TIMED_OUT
+        assert (answers.operators >= 0).sum() == len(states) - 1
+        assert len(answers.messages) == 1
+        assert len(server.requests) == len(states) + 2
+        assert policy.usage.requests == len(states) + 2
+        policy.close()
+
+
+def test_a_server_that_is_away_ends_the_work_and_what_came_is_kept(tmp_path: Path) -> None:
+    with chat_server() as server:
+        policy = make(server.url, tmp_path / "c", 60)
+        states = rows(list(dict.fromkeys(walk(policy.task, 6, seed=4))))
+        policy.decide(states[:3])
+    with pytest.raises(ToolError, match=r"server http://127.*: the server is away") as caught:
+        policy.decide(states)
+    assert caught.value.exit_code == 33
+    assert len(policy.decide(states[:3]).messages) == 0
+    policy.close()
+
+
+def test_a_host_that_does_not_exist(tmp_path: Path) -> None:
+    policy = make("https://nowhere.invalid/v1", tmp_path / "c", 60)
+    with pytest.raises(ToolError, match="the server is away"):
+        policy.decide(rows([policy.task.initial_state]))
+    policy.close()
+
+
+def test_a_server_without_encryption_where_it_is_expected() -> None:
+    with chat_server() as server:
+        with pytest.raises(ToolError, match=r"the server is away: .*SSL"):
+            ChatServer(server.url.replace("http:", "https:")).ask({})
+        assert server.requests == []
+
+
+def test_tokens_are_estimated_where_the_server_does_not_count_them() -> None:
+    body = b'{"choices": [{"message": {"content": "(move a b)"}}], "usage": {"prompt_tokens": -1}}'
+    with chat_server(acts={-1: content(body)}) as server:
+        reply = ChatServer(server.url).ask({"model": "m"})
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("(move a b)", 4, 3)
+
+
+def test_a_refusal_of_the_model_is_an_empty_answer() -> None:
+    with chat_server(
+        acts={-1: content(b'{"choices": [{"message": {"content": null}}]}')}
+    ) as server:
+        assert ChatServer(server.url).ask({}).text == ""
