@@ -47,6 +47,11 @@ BUILTIN: dict[str, Kind] = {
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "policies.process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "policies.remote:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "policies.function:load"),
+    "sketch": Kind(
+        "sketch:--width=0 FILE",
+        "rules over features of description logic (DLPlan's text format)",
+        "policies.sketch.policy:load",
+    ),
 }
 
 

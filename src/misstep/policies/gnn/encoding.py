@@ -8,7 +8,7 @@ have one value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError
 from misstep.policies.gnn.checkpoint import GOAL, Relation
+from misstep.tasks.pddl.atoms import atom_of, type_atoms
 from misstep.tasks.pddl.lifted import Atom, LiftedTask
-from misstep.tasks.pddl.names import parse_fact_name
 from misstep.tasks.task import Task
 
 
@@ -53,7 +53,7 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
     """The tables for a task. `relations` are those of the network; `where` names it in messages."""
     lifted = task.lifted
     _check_goal(lifted, where)
-    dynamic = [[_atom(name) for name in names] for names in task.fact_names]
+    dynamic = [[atom_of(name) for name in names] for names in task.fact_names]
     seen: set[Atom] = set()
     for values in dynamic:
         for value, atom in enumerate(values):
@@ -65,7 +65,10 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
     # can have such atoms too (the cell that is visited from the start), so asking for static
     # predicates is not enough.
     static = [atom for atom in lifted.init if atom not in seen]
-    static += _type_atoms(lifted, relations)
+    # Types are unary atoms if the network was trained on a domain whose types were compiled so.
+    predicates = {predicate.name for predicate in lifted.predicates}
+    wanted = {r.name for r in relations if r.arity == 1 and r.name not in predicates}
+    static += type_atoms(lifted, wanted)
     goal = [literal.atom for literal in lifted.goal]
     _check_predicates(lifted, relations, [*seen, *static, *goal], where)
     goal = [Atom(atom.predicate + GOAL, atom.terms) for atom in goal]
@@ -115,23 +118,6 @@ def _row_capacity(
     possible = [np.unique(values) for values in variables[:-1]] + [variables[-1]]
     counts = np.bincount(np.concatenate(possible), minlength=len(relations) + 1)
     return tuple(int(counts[i]) * relation.arity for i, relation in enumerate(relations))
-
-
-def _atom(fact_name: str) -> Atom | None:
-    """The atom of a value, None for values that say that atoms are false."""
-    fact = parse_fact_name(fact_name)
-    return Atom(fact.predicate, fact.arguments) if fact is not None and fact.positive else None
-
-
-def _type_atoms(lifted: LiftedTask, relations: tuple[Relation, ...]) -> Iterator[Atom]:
-    """Types as unary atoms, if the network was trained on a domain whose types were compiled so."""
-    predicates = {predicate.name for predicate in lifted.predicates}
-    wanted = {r.name for r in relations if r.arity == 1 and r.name not in predicates}
-    for named in lifted.objects:
-        for kind in named.types:
-            for name in lifted.supertypes(kind):
-                if name in wanted:
-                    yield Atom(name, (named.name,))
 
 
 def _check_goal(lifted: LiftedTask, where: str) -> None:
