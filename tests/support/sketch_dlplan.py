@@ -55,6 +55,11 @@ class DlplanSketch:
             atoms.append(self.atoms[atom])
         return DlplanState(index, self.instance, atoms)
 
+    def new_caches(self) -> Any:
+        from dlplan.core import DenotationsCaches
+
+        return DenotationsCaches()
+
     def features(self, state: State) -> list[float | None]:
         """None where the package does not keep the feature."""
         known = self.state(state)

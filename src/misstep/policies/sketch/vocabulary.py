@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from misstep.errors import UnsupportedError
-from misstep.tasks.pddl.atoms import constant_atoms, fact_sources, lost_atom, type_atoms
+from misstep.tasks.pddl.atoms import constant_atoms, fact_sources, lost_atoms, type_atoms
 from misstep.tasks.pddl.lifted import Atom
 from misstep.tasks.task import Task
 
@@ -41,6 +41,7 @@ class Vocabulary:
         self._arity = {predicate.name: predicate.arity for predicate in lifted.predicates}
         self._sources = fact_sources(task)
         self._constant = constant_atoms(task, self._sources)
+        self._lost = lost_atoms(task, self._sources)
         self._relations: dict[str, Relation] = {}
 
     def object(self, name: str, where: str) -> int:
@@ -75,10 +76,9 @@ class Vocabulary:
         raise self._unknown("predicate or type", name, words, where)
 
     def _predicate(self, name: str, where: str) -> Relation:
-        lost = lost_atom(self.task, self._sources, {name})
-        if lost is not None:
+        if name in self._lost:
             raise UnsupportedError(
-                f"the states of {self.task.name} do not say whether {lost} holds",
+                f"the states of {self.task.name} do not say whether {self._lost[name]} holds",
                 where=where,
                 hint="load the task with the variables that do not matter for the goal (keep_unimportant)",
             )

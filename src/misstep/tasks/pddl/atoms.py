@@ -43,29 +43,30 @@ def type_atoms(lifted: LiftedTask, wanted: Collection[str]) -> Iterator[Atom]:
                     yield Atom(name, (named.name,))
 
 
-def lost_atom(
-    task: Task, sources: Mapping[Atom, tuple[int, int]], predicates: Collection[str]
-) -> Atom | None:
-    """An atom of these predicates that operators change although no variable says so; None if there is none.
+def lost_atoms(task: Task, sources: Mapping[Atom, tuple[int, int]]) -> dict[str, Atom]:
+    """For each predicate that has one, an atom that operators change although no variable says so.
 
-    There are such atoms if the translator was allowed to drop variables that do not matter for the goal.
+    There are such atoms if the translator was allowed to drop variables that do not matter for the goal. Schemas with
+    conditional or quantified effects are not looked at.
     """
     lifted = task.lifted
     initial = set(lifted.init)
+    lost: dict[str, Atom] = {}
     for text in task.operator_names:
         name, arguments = parse_operator_name(text)
         schema = lifted.schema(name)
-        if not schema.normalised or schema.affected.isdisjoint(predicates):
+        if not schema.normalised:
             continue
         binding = schema.binding(arguments)
-        effects = [(literal.atom.ground(binding), literal.positive) for literal in schema.effect]
+        effects = {(literal.atom.ground(binding), literal.positive) for literal in schema.effect}
         for atom, positive in effects:
-            if atom.predicate not in predicates or atom in sources:
-                continue
-            changes = atom in initial if not positive else atom not in initial
-            if changes and (positive or (atom, True) not in effects):
-                return atom
-    return None
+            # What is deleted and added at once stays true.
+            changes = (
+                atom not in initial if positive else (atom, True) not in effects and atom in initial
+            )
+            if changes and atom not in sources:
+                lost[atom.predicate] = min(atom, lost.get(atom.predicate, atom))
+    return lost
 
 
-__all__ = ["atom_of", "constant_atoms", "fact_sources", "lost_atom", "type_atoms"]
+__all__ = ["atom_of", "constant_atoms", "fact_sources", "lost_atoms", "type_atoms"]
