@@ -19,6 +19,7 @@ NAMES = (
     "asnet",
     "gnn",
     "networks",
+    "sketches",
     "processes",
     "jani",
     "safety",

@@ -433,6 +433,26 @@ class ASNet:
 
 def available_kernels() -> list[str]: ...
 
+class Sketch:
+    def __init__(
+        self,
+        task: Task,
+        *,
+        objects: int,
+        pairs: list[bool],
+        always: NDArray[np.int32],
+        sometimes: NDArray[np.int32],
+        steps: NDArray[np.int32],
+        features: NDArray[np.int32],
+        rules: int,
+        conditions: NDArray[np.int32],
+        effects: NDArray[np.int32],
+        choose: str,
+    ) -> None: ...
+    def policy(self) -> NativePolicy: ...
+    def permitted(self, states: _States) -> tuple[NDArray[np.int64], NDArray[np.int32]]: ...
+    def features(self, states: _States) -> NDArray[np.int32]: ...
+
 class Walks:
     def __init__(
         self,

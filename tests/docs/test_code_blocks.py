@@ -25,6 +25,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/program.md": "",
     "policies/rules.md": "",
     "policies/llm.md": "",
+    "policies/sketch.md": "",
 }
 
 

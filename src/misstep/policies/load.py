@@ -52,6 +52,11 @@ BUILTIN: dict[str, Kind] = {
     ),
     "rules": Kind("rules:FILE", "ordered lifted rules in a text file", "policies.rules:load"),
     "llm": Kind("llm:MODEL@URL", "a language model behind a chat server", "policies.llm:load"),
+    "sketch": Kind(
+        "sketch:--width=0 FILE",
+        "rules over features of description logic (DLPlan's text format)",
+        "policies.sketch.policy:load",
+    ),
 }
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError
 from misstep.policies.asnet.shape import Shape, shape_of
+from misstep.tasks.pddl.atoms import fact_sources
 from misstep.tasks.pddl.lifted import Atom
 from misstep.tasks.pddl.names import parse_fact_name, parse_operator_name
 from misstep.tasks.task import Task
@@ -59,7 +60,7 @@ def structure_of(task: Task, shape: Shape | None = None) -> Structure:
     lifted = task.lifted
     shape = shape or shape_of(lifted)
     by_schema = _operators_by_schema(task, shape)
-    sources = _fact_sources(task)
+    sources = fact_sources(task)
     always = set(lifted.init)
 
     atoms_of: list[list[list[Atom]]] = []  # schema, operator, slot
@@ -119,17 +120,6 @@ def _operators_by_schema(task: Task, shape: Shape) -> list[list[tuple[int, tuple
             )
         by_schema[index[name]].append((op, arguments))
     return by_schema
-
-
-def _fact_sources(task: Task) -> dict[Atom, tuple[int, int]]:
-    """The variable and value that stand for each atom of the ground task."""
-    sources: dict[Atom, tuple[int, int]] = {}
-    for variable, names in enumerate(task.fact_names):
-        for value, name in enumerate(names):
-            fact = parse_fact_name(name)
-            if fact is not None and fact.positive:
-                sources.setdefault(Atom(fact.predicate, fact.arguments), (variable, value))
-    return sources
 
 
 def _goals(task: Task) -> set[Atom]:

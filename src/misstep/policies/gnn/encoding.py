@@ -8,7 +8,7 @@ have one value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError
 from misstep.policies.gnn.checkpoint import GOAL, Relation
-from misstep.tasks.pddl.atoms import AtomTable, goal_atoms
+from misstep.tasks.pddl.atoms import AtomTable, goal_atoms, type_atoms
 from misstep.tasks.pddl.lifted import Atom, LiftedTask
 from misstep.tasks.task import Task
 
@@ -62,7 +62,10 @@ def encode(task: Task, relations: tuple[Relation, ...], where: str) -> Encoding:
                 values[value] = None  # The same atom in a second variable counts once.
             elif atom is not None:
                 seen.add(atom)
-    static = [*table.constant, *_type_atoms(lifted, relations)]
+    # Types are unary atoms if the network was trained on a domain whose types were compiled so.
+    predicates = {predicate.name for predicate in lifted.predicates}
+    wanted = {r.name for r in relations if r.arity == 1 and r.name not in predicates}
+    static = [*table.constant, *type_atoms(lifted, wanted)]
     _check_predicates(lifted, relations, [*seen, *static, *goal], where)
     goal = [Atom(atom.predicate + GOAL, atom.terms) for atom in goal]
     constant = list(dict.fromkeys(static + goal))
@@ -111,17 +114,6 @@ def _row_capacity(
     possible = [np.unique(values) for values in variables[:-1]] + [variables[-1]]
     counts = np.bincount(np.concatenate(possible), minlength=len(relations) + 1)
     return tuple(int(counts[i]) * relation.arity for i, relation in enumerate(relations))
-
-
-def _type_atoms(lifted: LiftedTask, relations: tuple[Relation, ...]) -> Iterator[Atom]:
-    """Types as unary atoms, if the network was trained on a domain whose types were compiled so."""
-    predicates = {predicate.name for predicate in lifted.predicates}
-    wanted = {r.name for r in relations if r.arity == 1 and r.name not in predicates}
-    for named in lifted.objects:
-        for kind in named.types:
-            for name in lifted.supertypes(kind):
-                if name in wanted:
-                    yield Atom(name, (named.name,))
 
 
 def _check_predicates(
