@@ -108,6 +108,7 @@ void define_repair(nb::module_ &module);
 void define_oracles(nb::module_ &module);
 void define_nets(nb::module_ &module);
 void define_asnets(nb::module_ &module);
+void define_wl(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 void define_dominance(nb::module_ &module);
 void define_jani(nb::module_ &module);

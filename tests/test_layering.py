@@ -74,6 +74,7 @@ CORE_LIBRARIES = {
     "oracles": ["base", "fdr", "heuristics", "search", "bounds", "policygraph"],
     "nets": ["base"],
     "asnets": ["base", "fdr", "policygraph", "nets"],
+    "wl": ["base", "fdr", "policygraph"],
     "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
     "dominance": ["base", "fdr"],

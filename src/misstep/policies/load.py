@@ -47,6 +47,13 @@ BUILTIN: dict[str, Kind] = {
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "policies.process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "policies.remote:load"),
     "python": Kind("python:FILE.py:NAME", "a Python function or class", "policies.function:load"),
+    "wl": Kind("wl:FILE", "a Weisfeiler-Leman ranker of wlplan", "policies.wl.policy:load"),
+    "rgnn": Kind(
+        "rgnn:FILE", "a relational graph network (safetensors and JSON)", "policies.rgnn.load:load"
+    ),
+    "sb3": Kind(
+        "sb3:FILE.zip", "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)", "policies.sb3.policy:load"
+    ),
 }
 
 
