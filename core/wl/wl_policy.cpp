@@ -42,6 +42,8 @@ OperatorId WlPolicy::greedy(const int *state, std::span<const OperatorId> candid
 OperatorId WlPolicy::climb(const int *state, std::span<const OperatorId> candidates) {
     const double start = value(state);
     if (!std::isfinite(start)) return FAILED;
+    const OperatorId down = greedy(state, candidates);
+    if (down == FAILED || last_value_ < start - TOLERANCE) return down;
     const Task &task = generator_.task();
     const StatePacker &packer = generator_.packer();
     seen_.clear();
@@ -63,9 +65,14 @@ OperatorId WlPolicy::climb(const int *state, std::span<const OperatorId> candida
                 last_value_ = ranker_.value(to_.data());
                 return first_.back();
             }
-            if (seen_.size() > horizon_) return NO_ACTION;
+            if (seen_.size() > horizon_) return stuck();
         }
     }
+    return stuck();
+}
+
+OperatorId WlPolicy::stuck() {
+    last_value_ = std::numeric_limits<double>::quiet_NaN();
     return NO_ACTION;
 }
 

@@ -9,10 +9,11 @@ namespace misstep {
 // Descends on the values of a ranker.
 //
 // Greedy: the successor of least value; values within TOLERANCE of it tie, and the lowest operator wins.
-// Hill climbing (`horizon` above 0): breadth-first, at most `horizon` states are looked at until one is a goal or of a
-// value lower than that of the state itself, and the first operator on the way there is taken; none found: no action.
+// Hill climbing (`horizon` above 0): the same where a successor is lower than the state itself. Elsewhere, breadth-first, at
+// most `horizon` states are looked at until one is a goal or lower, and the first operator on the way there is taken;
+// none found: no action.
 // Both are functions of the state. Hill climbing may therefore go round in circles: from a state on the way up, the
-// nearest lower one may be where it came from.
+// lowest successor may be where it came from.
 class WlPolicy : public NativePolicy {
    public:
     static constexpr double TOLERANCE = 1e-9;
@@ -27,6 +28,7 @@ class WlPolicy : public NativePolicy {
    private:
     OperatorId greedy(const int *state, std::span<const OperatorId> candidates);
     OperatorId climb(const int *state, std::span<const OperatorId> candidates);
+    OperatorId stuck();
 
     const SuccessorGenerator &generator_;
     WlRanker ranker_;

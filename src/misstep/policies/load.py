@@ -52,7 +52,9 @@ BUILTIN: dict[str, Kind] = {
         "rgnn:FILE", "a relational graph network (safetensors and JSON)", "policies.rgnn.load:load"
     ),
     "sb3": Kind(
-        "sb3:FILE.zip", "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)", "policies.sb3.policy:load"
+        "sb3:FILE.zip",
+        "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",
+        "policies.sb3.policy:load",
     ),
 }
 

@@ -1,8 +1,8 @@
 """State dicts in files written by PyTorch, read without PyTorch and without unpickling.
 
-Such a file is an archive: `data.pkl`, and the numbers of each tensor in `data/N`, as they lie in memory. The pickle is a
-program for a small stack machine. Here is a machine that knows the dozen instructions that write down dictionaries, names
-and tensors, and nothing else; it has no instruction that calls a function of anybody.
+Such a file is an archive: `data.pkl`, and the numbers of each tensor in `data/N`, as they lie in memory. The pickle
+is a program for a small stack machine. Here is a machine that knows the few instructions that write down dictionaries,
+names and tensors, and nothing else; it has no instruction that calls a function of anybody.
 """
 
 from __future__ import annotations
@@ -222,7 +222,10 @@ def _unpack(archive: zipfile.ZipFile, where: str) -> Any:
     if len(pickles) != 1:
         raise ValueError("no data.pkl")
     folder = pickles[0][: -len("data.pkl")]
-    if f"{folder}byteorder" in archive.namelist() and archive.read(f"{folder}byteorder") != b"little":
+    if (
+        f"{folder}byteorder" in archive.namelist()
+        and archive.read(f"{folder}byteorder") != b"little"
+    ):
         raise ValueError("numbers of another byte order")
 
     contents: dict[str, bytes] = {}  # several tensors may share their numbers

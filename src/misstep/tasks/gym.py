@@ -1,11 +1,13 @@
 """Planning tasks as Gymnasium environments (extra `gym`), for learners of other packages.
 
 Actions are the operators by number; `action_masks()` and `info["action_mask"]` say which ones apply. Observations are
-flat (a vector of 0 and 1, one for each fact) or made of objects (rows of atoms); `misstep.tasks.observations` has the order.
+flat (a vector of 0 and 1, one for each fact) or made of objects (rows of atoms); `misstep.tasks.observations` tells
+their order.
 Importing this module registers `misstep/Planning-v0`. Agents trained here are tested with `sb3:FILE.zip`.
 
-The reward of a step is `goal_reward` if it reaches the goal (1 by default), less `cost_weight` (0.01) times the cost of the
-operator. An operator that does not apply changes nothing but the number of steps and gives `inapplicable_reward` (-0.1).
+The reward of a step is `goal_reward` if it reaches the goal (1 by default), less `cost_weight` (0.01) times the cost
+of the operator. An operator that does not apply changes nothing but the number of steps and gives
+`inapplicable_reward` (-0.1).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """States of planning tasks as arrays, for networks of fixed size and for environments.
 
-Flat: a number 0 or 1 for each fact, that is for each value of each variable, in the order of the SAS file: all values of
-variable 0, then those of variable 1, and so on (`names` has them in words). Objects: the atoms themselves, a row each,
-`[predicate, object, object, ...]`, with -1 where there is nothing. Predicates and objects are numbered as the PDDL
-files declare them.
+Flat: a number 0 or 1 for each fact, that is for each value of each variable, in the order of the SAS file: all values
+of variable 0, then those of variable 1, and so on (`names` has them in words). Objects: the atoms themselves, a row
+each, `[predicate, object, object, ...]`, with -1 where there is nothing. Predicates and objects are numbered as the
+PDDL files declare them.
 """
 
 from __future__ import annotations

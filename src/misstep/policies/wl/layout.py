@@ -68,7 +68,8 @@ def layout_of(
     statics: str = "all",
     known: Mapping[int, int] | None = None,
 ) -> Layout:
-    """`predicates`: of the ranker, in its order. Atoms that never change: with `auto` those that it knows a colour of."""
+    """`predicates`: of the ranker, in its order. `statics`: which atoms that never change are nodes; `auto` takes those
+    whose colour is `known`."""
     lifted = task.lifted
     number = {name: index for index, (name, _) in enumerate(predicates)}
     index = {named.name: place for place, named in enumerate(lifted.objects)}

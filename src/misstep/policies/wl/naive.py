@@ -1,4 +1,4 @@
-"""The colours of Weisfeiler and Leman, written as they are defined: to train rankers with, and to test the core against."""
+"""The colours of Weisfeiler and Leman as they are defined: to train rankers with, and to test the core against."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def value(model: WlModel, graph: Sequence[Node], objects: int) -> float:
     """The value of a state, as `WlRanker` of the core computes it."""
 
     def lookup(iteration: int, key: Key) -> int | None:
-        return (
-            model.layers[iteration - 1].get(key) if iteration else model.initial.get(key[0])
-        )
+        return model.layers[iteration - 1].get(key) if iteration else model.initial.get(key[0])
 
     found = colours(graph, objects, len(model.layers), model.multiset, lookup)
     return float(sum(model.weights[colour] * count for colour, count in found.items()))

@@ -87,9 +87,9 @@ def _choose(text: str) -> int:
     name, colon, number = text.partition(":")
     if text == "greedy":
         return 0
-    if name == "hill" and colon and number.isascii() and number.isdigit():
-        if 0 < int(number[:9]) and len(number) < 9 and int(number) <= MAX_HORIZON:
-            return int(number)
+    digits = number if colon and number.isascii() and number.isdigit() else ""
+    if name == "hill" and 0 < len(digits) < 10 and 0 < int(digits) <= MAX_HORIZON:
+        return int(digits)
     raise ValueError(f"greedy, or hill:N with N states to look at, up to {MAX_HORIZON}")
 
 
