@@ -144,7 +144,9 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
             row: NDArray[np.float32] = self._view.rows(values[None])[0]
             return row
         view = self._view
-        return {"atoms": view.atoms(values), "goals": view.goals, "types": view.type_of}
+        # Copies: users keep what they get.
+        goals, types = view.goals.copy(), view.type_of.copy()
+        return {"atoms": view.atoms(values), "goals": goals, "types": types}
 
     def _info(self) -> Info:
         return {"action_mask": self.action_masks().astype(np.int8)}

@@ -183,7 +183,7 @@ def _table(table: Any, layer: int, colours: int, own_first: bool, where: str) ->
         if not _is_count(colour) or colour >= colours:
             _refuse(f"the colour {colour!r:.40} has none of the {colours} weights", where)
         key = _key(text, own_first) if re.fullmatch(r"\d{1,9}(\.\d{1,9})*", text) else None
-        if key is None or ((layer == 0) != (len(key) == 1) and (layer == 0 or len(key) % 3 != 1)):
+        if key is None or len(key) % 3 != 1 or (layer == 0 and len(key) != 1):
             _refuse(f"colour_hash[{layer}] has a key {text!r:.60}, which is no colour", where)
         found[key] = colour
     return found
