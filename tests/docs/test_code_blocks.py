@@ -21,6 +21,8 @@ from misstep.safety import jani_transitions
 model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
     "label-policies.md": "",
+    "policies/wl.md": "",
+    "policies/sb3.md": "",
 }
 
 

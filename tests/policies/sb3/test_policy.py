@@ -25,7 +25,9 @@ MASKABLE = {"policy_class": {"__module__": "sb3_contrib.common.maskable.policies
 
 @pytest.fixture(scope="module")
 def task() -> Task:
-    return misstep.load_task(misstep.generate("ferry", cars=2, locations=3, seed=0))
+    own = misstep.load_task(misstep.generate("ferry", cars=2, locations=3, seed=0))
+    assert isinstance(own, Task)
+    return own
 
 
 @pytest.fixture(scope="module")

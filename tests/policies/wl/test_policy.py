@@ -13,7 +13,7 @@ import pytest
 import misstep
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import NO_ACTION, Candidates, States
+from misstep.policies.policy import FAILED, NO_ACTION, Candidates, States
 from misstep.policies.wl import WlPolicy, naive
 from misstep.policies.wl.model_file import WlModel, write_model
 from misstep.policies.wl.policy import Options
@@ -167,6 +167,7 @@ def test_negative_goals_are_nodes_without_edges(tmp_path: Path) -> None:
     from misstep.policies.wl.layout import layout_of
 
     own = misstep.load_task(tmp_path)
+    assert isinstance(own, Task)
     layout = layout_of(own, [("p", 1)])
     kinds = sorted((node.is_a, node.terms) for node in layout.graph(own.initial_state.values)[2:])
     assert kinds == [
@@ -184,3 +185,14 @@ def test_the_zoo_is_as_good_as_its_card_says() -> None:
     assert "fails" in outcomes["greedy"]
     assert outcomes["hill:1000"]
     assert set(outcomes["hill:1000"]) == {"costly"}
+
+
+@pytest.mark.parametrize("choose", [0, 10])
+def test_sums_that_overflow_are_failures(
+    task: Task, states: States, ranker: Make, choose: int
+) -> None:
+    model = ranker(0)
+    huge = dataclasses.replace(model, weights=np.full_like(model.weights, 1e308))
+    answers = WlPolicy(task, huge, Options(choose=choose)).decide(states[:3])
+    assert answers.operators.tolist() == [FAILED] * 3
+    assert "infinite" in answers.messages[0]
