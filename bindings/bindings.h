@@ -109,6 +109,7 @@ void define_oracles(nb::module_ &module);
 void define_nets(nb::module_ &module);
 void define_asnets(nb::module_ &module);
 void define_sketches(nb::module_ &module);
+void define_wl(nb::module_ &module);
 void define_fuzzing(nb::module_ &module);
 void define_dominance(nb::module_ &module);
 void define_jani(nb::module_ &module);

@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
     define_nets(module);
     define_asnets(module);
     define_sketches(module);
+    define_wl(module);
     define_fuzzing(module);
     define_dominance(module);
     define_jani(module);

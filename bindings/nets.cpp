@@ -61,16 +61,18 @@ void define_nets(nb::module_ &module) {
         .def_prop_ro("outputs", &Network::outputs)
         .def("evaluate", &evaluate, nb::arg("batch"));
 
-    nb::class_<Mlp, Network>(module, "Mlp", "A fully connected network with rectified linear units.")
+    nb::class_<Mlp, Network>(module, "Mlp",
+                             "A fully connected network with rectified linear units, or tanh, between its layers.")
         .def(
             "__init__",
             [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
-               double output_mean, double output_range, const std::string &kernels) {
+               double output_mean, double output_range, const std::string &kernels, bool tanh) {
                 new (self) Mlp(sizes, {weights.data(), weights.size()},
-                               {to_vector(mean), to_vector(range), output_mean, output_range}, kernels);
+                               {to_vector(mean), to_vector(range), output_mean, output_range}, kernels,
+                               tanh ? Mlp::Activation::tanh : Mlp::Activation::relu);
             },
             nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
-            nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "")
+            nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "", nb::arg("tanh") = false)
         .def_prop_ro("kernels", [](const Mlp &self) { return self.kernels(); }, "The instruction set in use.");
 
     nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")

@@ -75,6 +75,7 @@ CORE_LIBRARIES = {
     "nets": ["base"],
     "asnets": ["base", "fdr", "policygraph", "nets"],
     "sketches": ["base", "fdr", "policygraph"],
+    "wl": ["base", "fdr", "policygraph"],
     "jani": ["base"],
     "fuzzing": ["base", "fdr", "heuristics", "search", "policygraph"],
     "dominance": ["base", "fdr"],

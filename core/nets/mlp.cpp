@@ -1,6 +1,7 @@
 #include "nets/mlp.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 namespace misstep {
@@ -34,9 +35,10 @@ void check(const std::vector<int> &sizes, std::size_t given, const Mlp::Normalis
 }  // namespace
 
 Mlp::Mlp(const std::vector<int> &sizes, std::span<const double> weights, Normalisation normalisation,
-         const std::string &kernels)
+         const std::string &kernels, Activation activation)
     : Network(sizes.empty() ? 0 : sizes.front(), sizes.empty() ? 0 : sizes.back()),
       kernels_(kernels_named(kernels)),
+      activation_(activation),
       normalisation_(std::move(normalisation)) {
     check(sizes, weights.size(), normalisation_);
     int widest = 0;
@@ -82,8 +84,11 @@ void Mlp::evaluate_block(const double *in, int count, double *out) {
         const Layer &layer = layers_[i];
         double *result = buffers_[i % 2].data();
         const bool hidden = i + 1 < layers_.size();
-        kernels_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.width, hidden}, in, stride, count,
+        const bool relu = hidden && activation_ == Activation::relu;
+        kernels_.dense({layer.weights.data(), layer.bias.data(), layer.inputs, layer.width, relu}, in, stride, count,
                        result);
+        if (hidden && !relu)
+            std::transform(result, result + count * layer.width, result, [](double x) { return std::tanh(x); });
         in = result;
         stride = layer.width;
     }

@@ -10,7 +10,7 @@
 
 namespace misstep {
 
-// A fully connected network with rectified linear units between its layers.
+// A fully connected network with rectified linear units or hyperbolic tangents between its layers.
 //
 // Each output of a layer adds its products in the order of the inputs, starting from the bias, whatever the instruction set:
 // vectors run over the outputs, never over the sum. A block of rows goes through all layers while it is in the
@@ -25,10 +25,12 @@ class Mlp : public Network {
         double output_range = 1;
     };
 
+    enum class Activation { relu, tanh };
+
     // `sizes` from inputs to outputs. `weights`: for each layer its matrix, a row for each output, then its bias. `kernels` names
     // an instruction set; empty: the best of this machine. Throws std::invalid_argument if the arguments contradict each other.
     Mlp(const std::vector<int> &sizes, std::span<const double> weights, Normalisation normalisation,
-        const std::string &kernels = "");
+        const std::string &kernels = "", Activation activation = Activation::relu);
 
     const char *kernels() const { return kernels_.name; }
     void evaluate(const double *inputs, int count, double *outputs) override;
@@ -44,6 +46,7 @@ class Mlp : public Network {
     void evaluate_block(const double *inputs, int count, double *outputs);
 
     const Kernels &kernels_;
+    Activation activation_;
     Normalisation normalisation_;
     std::vector<Layer> layers_;
     std::vector<double> normalised_;

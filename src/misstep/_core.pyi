@@ -432,6 +432,20 @@ class ASNet:
     ) -> NDArray[np.float32]: ...
 
 def available_kernels() -> list[str]: ...
+def wl_policy(
+    task: Task,
+    *,
+    objects: int,
+    node_colours: NDArray[np.int32],
+    node_terms: tuple[NDArray[np.int32], NDArray[np.int32]],
+    fact_goals: NDArray[np.int32],
+    fact_colours: NDArray[np.int32],
+    fact_terms: tuple[NDArray[np.int32], NDArray[np.int32]],
+    layers: list[list[tuple[list[int], int]]],
+    multiset: bool,
+    weights: NDArray[np.float64],
+    horizon: int,
+) -> NativePolicy: ...
 
 class Sketch:
     def __init__(
@@ -671,6 +685,7 @@ class Mlp(Network):
         output_mean: float,
         output_range: float,
         kernels: str = "",
+        tanh: bool = False,
     ) -> None: ...
     @property
     def kernels(self) -> str: ...

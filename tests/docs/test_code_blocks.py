@@ -26,6 +26,8 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/rules.md": "",
     "policies/llm.md": "",
     "policies/sketch.md": "",
+    "policies/wl.md": "",
+    "policies/sb3.md": "",
 }
 
 

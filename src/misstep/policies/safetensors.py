@@ -1,4 +1,4 @@
-"""Reading safetensors files with numpy alone.
+"""Reading and writing safetensors files with numpy alone.
 
 A safetensors file is the length of a JSON header (8 bytes, little-endian), the header, and the raw
 numbers. It is simple enough to be read here, so that using a policy needs no further package; and
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
@@ -90,6 +90,25 @@ def read_tensor(
     return tensor
 
 
+def encode_tensors(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """A file of single-precision tensors. Its bytes depend on nothing but the content and its order."""
+    header: Header = {METADATA: dict(metadata)} if metadata else {}
+    parts: list[bytes] = []
+    offset = 0
+    for name, tensor in tensors.items():
+        data = np.ascontiguousarray(tensor, dtype="<f4").tobytes()
+        header[name] = {
+            "dtype": "F32",
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + len(data)],
+        }
+        parts.append(data)
+        offset += len(data)
+    encoded = json.dumps(header, separators=(",", ":")).encode()
+    encoded += b" " * (-len(encoded) % 8)
+    return len(encoded).to_bytes(8, "little") + encoded + b"".join(parts)
+
+
 def _whole_numbers(listed: object) -> TypeGuard[list[int]]:
     return isinstance(listed, list) and all(
         isinstance(x, int) and not isinstance(x, bool) and x >= 0 for x in listed
@@ -100,4 +119,4 @@ def _refuse(what: str, where: str, kind: str) -> NoReturn:
     raise InputFormatError(what, where=where, expected=kind)
 
 
-__all__ = ["METADATA", "Header", "read_tensor", "split_file"]
+__all__ = ["METADATA", "Header", "encode_tensors", "read_tensor", "split_file"]

@@ -16,7 +16,7 @@ from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
 from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Weights, tensor_shapes
-from misstep.policies.safetensors import METADATA, read_tensor, split_file
+from misstep.policies.safetensors import METADATA, encode_tensors, read_tensor, split_file
 
 FORMAT = "misstep-asnet"
 VERSION = 1
@@ -60,21 +60,9 @@ def encode(weights: Weights) -> bytes:
     }
     # Compact and sorted: the digest of a file depends on its content only.
     text = json.dumps(about, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    header: dict[str, Any] = {METADATA: {KEY: text}}
-    parts: list[bytes] = []
-    offset = 0
-    for name, size in tensor_shapes(weights.shape, weights.hidden, weights.layers).items():
-        data = np.ascontiguousarray(weights.tensors[name], dtype="<f4").reshape(size).tobytes()
-        header[name] = {
-            "dtype": "F32",
-            "shape": list(size),
-            "data_offsets": [offset, offset + len(data)],
-        }
-        parts.append(data)
-        offset += len(data)
-    encoded = json.dumps(header, separators=(",", ":")).encode()
-    encoded += b" " * (-len(encoded) % 8)
-    return len(encoded).to_bytes(8, "little") + encoded + b"".join(parts)
+    sizes = tensor_shapes(weights.shape, weights.hidden, weights.layers)
+    tensors = {name: weights.tensors[name].reshape(size) for name, size in sizes.items()}
+    return encode_tensors(tensors, {KEY: text})
 
 
 def decode(content: bytes, where: str) -> Weights:

@@ -20,8 +20,8 @@ from misstep.policies.torch_files import load_weights
 MAX_BYTES = 512 * 2**20
 KIND = "a checkpoint of a relational network (a zip file written by PyTorch)"
 GOAL = "_goal"
-_MODULES = "model.relation_network.relation_modules"
-_UPDATE = "model.relation_network.update"
+MODULES = "model.relation_network.relation_modules"
+UPDATE = "model.relation_network.update"
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class Checkpoint:
         return self.weights[f"{name}.weight"], self.weights[f"{name}.bias"]
 
     def relation_layers(self, relation: int) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        return self.layer(f"{_MODULES}.{relation}.0"), self.layer(f"{_MODULES}.{relation}.2")
+        return self.layer(f"{MODULES}.{relation}.0"), self.layer(f"{MODULES}.{relation}.2")
 
     def update_layers(self) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-        return self.layer(f"{_UPDATE}.0"), self.layer(f"{_UPDATE}.2")
+        return self.layer(f"{UPDATE}.0"), self.layer(f"{UPDATE}.2")
 
     def readout_layers(self, head: str) -> list[tuple[Any, Any]]:
         """Two layers per object, two after the sum; `head` is `readout` or `solvable_readout`."""
@@ -89,7 +89,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
     if width % 2:
         raise _malformed(f"hidden_size is {width}, an odd number", where)
     has_solvable = any(str(name).startswith("solvable_readout.") for name in state)
-    shapes = _shapes(relations, width, has_solvable)
+    shapes = weight_shapes(relations, width, has_solvable)
     weights = {name: _weight(state, name, shape, where) for name, shape in shapes.items()}
     return Checkpoint(relations, width, rounds, weights, has_solvable, digest)
 
@@ -125,7 +125,7 @@ def _number(parameters: dict[Any, Any], key: str, low: int, high: int, where: st
     return value
 
 
-def _shapes(
+def weight_shapes(
     relations: tuple[Relation, ...], width: int, has_solvable: bool
 ) -> dict[str, tuple[int, ...]]:
     """Every weight that the network needs."""
@@ -138,11 +138,9 @@ def _shapes(
     for index, relation in enumerate(relations):
         if relation.arity > 0:  # The network does not see nullary predicates.
             for layer in (0, 2):
-                linear(
-                    f"{_MODULES}.{index}.{layer}", relation.arity * width, relation.arity * width
-                )
-    linear(f"{_UPDATE}.0", 2 * width, 2 * width)
-    linear(f"{_UPDATE}.2", 2 * width, width)
+                linear(f"{MODULES}.{index}.{layer}", relation.arity * width, relation.arity * width)
+    linear(f"{UPDATE}.0", 2 * width, 2 * width)
+    linear(f"{UPDATE}.2", 2 * width, width)
     for head in ("readout", "solvable_readout") if has_solvable else ("readout",):
         for part in ("pre.0", "pre.2", "post.0"):
             linear(f"{head}.{part}", width, width)
@@ -178,4 +176,12 @@ def _malformed(what: str, where: str) -> InputFormatError:
     )
 
 
-__all__ = ["GOAL", "Checkpoint", "Relation", "read_checkpoint"]
+__all__ = [
+    "GOAL",
+    "MODULES",
+    "UPDATE",
+    "Checkpoint",
+    "Relation",
+    "read_checkpoint",
+    "weight_shapes",
+]

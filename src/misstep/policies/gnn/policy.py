@@ -24,6 +24,7 @@ from misstep.policies.policy import (
 from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
+    from misstep.policies.gnn.checkpoint import Checkpoint
     from misstep.policies.gnn.evaluator import Evaluator
 
 # Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
@@ -49,14 +50,22 @@ class GNNPolicy(Policy):
     chooses = True
     valued = True
 
-    def __init__(self, task: Task, path: Path, options: Options | None = None) -> None:
+    def __init__(
+        self,
+        task: Task,
+        path: Path,
+        options: Options | None = None,
+        *,
+        checkpoint: Checkpoint | None = None,
+    ) -> None:
+        """`checkpoint`: the network, if it is read already; `path` then only says where it came from."""
         super().__init__(task)
         from misstep.policies.gnn.checkpoint import read_checkpoint
         from misstep.policies.gnn.encoding import encode
         from misstep.policies.gnn.evaluator import Evaluator
 
         self.options = options or Options()
-        checkpoint = read_checkpoint(path)
+        checkpoint = checkpoint or read_checkpoint(path)
         encoding = encode(task, checkpoint.relations, str(path))
         self._evaluator: Evaluator = Evaluator(
             checkpoint, encoding, self.options.seed, self.options.device
@@ -134,15 +143,21 @@ def _choose(
     return good[np.searchsorted(good, starts)], rows
 
 
+def parse(argument: str, kind: str) -> tuple[Options, Path]:
+    """Options and file of a spec."""
+    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole}
+    options, path = split_options(argument, kind, parsers)
+    if not path:
+        raise UsageError(f"a {kind} policy without a file", expected=f"{kind}:FILE")
+    return Options(**options), Path(path)
+
+
 def load(argument: str, task: Task) -> GNNPolicy:
     """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable] [--seed=N] FILE`."""
-    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole}
-    options, path = split_options(argument, "gnn", parsers)
-    if not path:
-        raise UsageError("a gnn policy without a file", expected="gnn:FILE")
-    policy = GNNPolicy(task, Path(path), Options(**options))
+    options, path = parse(argument, "gnn")
+    policy = GNNPolicy(task, path, options)
     policy.name = f"gnn:{argument}"
     return policy
 
 
-__all__ = ["GNNPolicy", "Options", "load"]
+__all__ = ["GNNPolicy", "Options", "load", "parse"]

@@ -40,6 +40,11 @@ BUILTIN: dict[str, Kind] = {
         "exec:COMMAND", "a program that speaks JSON lines", "policies.labels.process:load"
     ),
     "shield": Kind("shield:FILE+SPEC", "another policy behind a shield", "safety.shielded:load"),
+    "sb3": Kind(
+        "sb3:FILE.zip",
+        "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",
+        "policies.sb3.policy:load_label_policy",
+    ),
 }
 FILES = (".jani2nnet", *READERS)
 TAKES = "a spec such as 'first', a function of a state, an object or class with act, or a policy"

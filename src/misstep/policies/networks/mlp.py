@@ -1,4 +1,4 @@
-"""Fully connected networks with rectified linear units between their layers."""
+"""Fully connected networks with rectified linear units, or hyperbolic tangents, between their layers."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class Layer:
 class MlpWeights:
     layers: tuple[Layer, ...]
     normalisation: Normalisation | None = None
+    tanh: bool = False  # what stands between the layers; otherwise rectified linear units
 
     @property
     def sizes(self) -> list[int]:
@@ -73,6 +74,7 @@ def mlp_network(weights: MlpWeights, *, digest: str = "", kernels: str = "") -> 
         output_mean=normalisation.output_mean,
         output_range=normalisation.output_range,
         kernels=kernels,
+        tanh=weights.tanh,
     )
     return NativeNetwork(core, "mlp", digest)
 

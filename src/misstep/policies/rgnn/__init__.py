@@ -1,0 +1,1 @@
+"""Relational networks of other authors: weights as safetensors, their shape as JSON; nothing is unpickled."""

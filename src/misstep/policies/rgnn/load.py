@@ -1,0 +1,18 @@
+"""`rgnn:[--device=cpu|cuda] [--ignore-unsolvable] [--seed=N] FILE`: the network of `gnn:`, without pickles."""
+
+from __future__ import annotations
+
+from misstep.policies.gnn.policy import GNNPolicy, parse
+from misstep.tasks.task import Task
+
+
+def load(argument: str, task: Task) -> GNNPolicy:
+    options, path = parse(argument, "rgnn")
+    from misstep.policies.rgnn.model_file import files, read_model
+
+    policy = GNNPolicy(task, files(path)[0], options, checkpoint=read_model(path))
+    policy.name = f"rgnn:{argument}"
+    return policy
+
+
+__all__ = ["load"]
