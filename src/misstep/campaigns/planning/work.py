@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -21,10 +22,15 @@ from misstep.campaigns.planning.payloads import (
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
+    runs_of,
+    set_row,
+    snapshot,
+    state_row,
     trace_of,
+    values_of,
     verdict_row,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, VerdictRow
+from misstep.campaigns.rows import FaultRow, Ids, RunRow, SetRow, StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
@@ -44,13 +50,16 @@ from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import Walk
+from misstep.oracles.permitted import sets_behind
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy, States
-from misstep.runs.runner import PolicyRunner
+from misstep.runs.make import make_runner
+from misstep.runs.permitted import WorstCase
+from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
 
@@ -72,7 +81,9 @@ class PlanningWork(Work):
         self, task: AnyTask, settings: Settings, policy: Any, batch_size: int | None
     ) -> None:
         assert isinstance(task, Task)
-        self.task = task
+        # A policy that somebody has made is bound to a task of its own, and cannot work with a copy of it.
+        is_bound = isinstance(policy, Policy) and policy.task.digest == task.digest
+        self.task: Task = policy.task if is_bound else task
         self.settings = settings
         self.own = settings.of_planning
         self._source = policy
@@ -87,7 +98,14 @@ class PlanningWork(Work):
     def runner(self) -> PolicyRunner:
         # Not before it is needed: some units ask no policy, and starting one may take long.
         self._policy = load_policy(self._source, self.task)
-        return PolicyRunner(self._policy, batch_size=self._batch_size)
+        return make_runner(
+            self._policy,
+            batch_size=self._batch_size,
+            revisit=self.own.revisit,
+            permitted_limit=self.own.permitted_limit,
+            costly_some=self.own.costly_some,
+            risk=self.own.risk,
+        )
 
     def close(self) -> None:
         if self._policy is not None:
@@ -139,7 +157,7 @@ class PlanningWork(Work):
             now = perf_counter()
             entries = fuzzer.pool.entries[stored + len(fresh) :]
             for place, entry in enumerate(entries, stored + len(fresh)):
-                fresh.append(_state_row(place, entry, (now - last) / len(entries)))
+                fresh.append(state_row(place, entry, (now - last) / len(entries)))
             if entries:
                 last = now
             if limit is not None and payload.spent + now - began > limit and not finished:
@@ -167,15 +185,24 @@ class PlanningWork(Work):
                 for row in kept
             ]
             pool = Pool(entries, iterations=last if len(known) > 1 else 0)
-        needs_policy = self.own.fuzzing.needs_policy
+        fuzzing = self.own.fuzzing
+        # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
+        unbiased = fuzzing.needs_policy and fuzzing.algorithm == "2024" and self.runner.by_start
+        if unbiased:
+            fuzzing = replace(fuzzing, bias="none")
         self._fuzzer = make_fuzzer(
             self.task,
-            self.runner if needs_policy else None,
-            self.own.fuzzing,
+            self.runner if fuzzing.needs_policy else None,
+            fuzzing,
             self.settings.seed,
             pool=pool,
             max_steps=self.settings.max_steps,
         )
+        if unbiased:
+            self._fuzzer.pool.remark(
+                f"walks are not drawn by the bias {self.own.fuzzing.bias}: the runs of this policy belong to their "
+                "start, and it has no decisions in single states"
+            )
         return self._fuzzer
 
     # -- dominance --------------------------------------------------------------------------------
@@ -203,15 +230,22 @@ class PlanningWork(Work):
         for member in chunk.states:
             if member.run is not None:
                 state = state_of(self.task, member.state)
-                self.runner.recall(trace_of(self.task, state, member.run), member.run.named)
+                self._recall(trace_of(self.task, state, member.run), member.run)
         groups = [[member] for member in chunk.states] if self.own.isolate else [list(chunk.states)]
         runs: list[RunRow] = []
         verdicts: list[VerdictRow] = []
         limits: list[str] = []
+        sets: dict[SetRow, None] = {}
         knowledge = None
         for group in groups:
-            knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits)
-        return Judged(tuple(runs), tuple(verdicts), knowledge), (), limits
+            knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits, sets)
+        return Judged(tuple(runs), tuple(verdicts), knowledge, tuple(sets)), (), limits
+
+    def _recall(self, trace: Trace, run: RunRow) -> None:
+        self.runner.recall(trace, run.named)
+        known, policy = runs_of(run), self.runner.policy
+        if known is not None and isinstance(policy, WorstCase):
+            policy.recall(trace.states[0], known)
 
     def _judge_group(
         self,
@@ -221,6 +255,7 @@ class PlanningWork(Work):
         runs: list[RunRow],
         verdicts: list[VerdictRow],
         limits: list[str],
+        sets: dict[SetRow, None],
     ) -> Snapshot | None:
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
@@ -228,10 +263,10 @@ class PlanningWork(Work):
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
-        before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
+        before = bench.bounds.graph.upper_bounds(values_of(known)) if known else None
         began = perf_counter()
         items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
-        bench.run(_rows([item.state for item in items]))
+        bench.run(values_of([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
         marks = [perf_counter()]
@@ -241,7 +276,9 @@ class PlanningWork(Work):
             verdict = tested.verdict
             bench.check(verdict)
             trace = bench.trace(verdict.state)
-            runs.append(run_row(member.number, trace, bench.named(trace), run_seconds))
+            facts = bench.permitted(verdict.state)
+            runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
+            sets.update(dict.fromkeys(self._sets(trace, verdict)))
             # Also a verdict that was known from other states took its time.
             seconds = marks[place + 1] - marks[place]
             row = verdict_row(
@@ -264,9 +301,14 @@ class PlanningWork(Work):
             else [s for item in items for s in bench.trace(item.state).states]
         )
         if before is not None:  # what is known of the others is handed on where it is better now
-            now = bench.bounds.graph.upper_bounds(_rows(known))
+            now = bench.bounds.graph.upper_bounds(values_of(known))
             fresh += [known[row] for row in np.flatnonzero(now < before)]
-        return _snapshot(bench.bounds, dict.fromkeys(fresh))
+        return snapshot(bench.bounds, dict.fromkeys(fresh))
+
+    def _sets(self, trace: Trace, verdict: Verdict) -> Iterator[SetRow]:
+        """What a set-valued policy permits where the verdict rests on it."""
+        if isinstance(self.runner.policy, WorstCase):
+            yield from map(set_row, sets_behind(self.runner.policy, trace, verdict))
 
     def _bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
@@ -306,7 +348,10 @@ class PlanningWork(Work):
         return _Base(spec, base, known, pool.states, pool)
 
     def _settle(self, payload: SettlePayload, resources: Mapping[str, Any]) -> Any:
-        """Merge what the chunks of a round have found, and read verdicts again, without asking the policy."""
+        """Merge what the chunks of a round have found, and read verdicts again, without running the policy.
+
+        A set-valued one is asked what it permits where a verdict comes to rest on that.
+        """
         began = perf_counter()
         dominance = self._dominance_of(resources)
         bounds = BoundStore(self.task)
@@ -322,11 +367,13 @@ class PlanningWork(Work):
         if pool is not None:
             pool.settle()
         verdicts = []
+        sets: dict[SetRow, None] = {}
         for row, run, before in payload.read:
-            now = self._read_again(bounds, row, run, before, dominance, perf_counter() - began)
+            at = perf_counter() - began
+            now = self._read_again(bounds, row, run, before, dominance, at, sets)
             if now is not None:
                 verdicts.append(now)
-        return Judged((), tuple(verdicts), _snapshot(bounds, given)), (), ()
+        return Judged((), tuple(verdicts), snapshot(bounds, given), tuple(sets)), (), ()
 
     def _read_again(
         self,
@@ -336,16 +383,21 @@ class PlanningWork(Work):
         before: VerdictRow,
         dominance: Dominance | str | None,
         at: float,
+        sets: dict[SetRow, None],
     ) -> VerdictRow | None:
         """A better verdict than before, or None."""
         state = state_of(self.task, row.state)
         objective = Objective(self.own.objective)
-        verdict = read_verdict(bounds, state, cost_of(run), objective)
+        cost = cost_of(run, costly_some=self.own.costly_some)
+        verdict = read_verdict(bounds, state, cost, objective)
         function = _function(dominance)
         now = verdict_row(self.task, row.number, before.oracle, before.round, verdict, function, at)
         if rank(now) <= rank(before):
             return None
-        self._check(verdict, trace_of(self.task, state, run), run.named, dominance)
+        trace = trace_of(self.task, state, run)
+        self._check(verdict, trace, run, dominance)
+        if run.permitted is not None:
+            sets.update(dict.fromkeys(self._sets(trace, verdict)))
         decided = before.verdict != "UNKNOWN"
         return now._replace(
             source=before.source if decided else None,
@@ -355,11 +407,16 @@ class PlanningWork(Work):
         )
 
     def _check(
-        self, verdict: Verdict, trace: Any, named: int | None, dominance: Dominance | str | None
+        self, verdict: Verdict, trace: Trace, run: RunRow, dominance: Dominance | str | None
     ) -> None:
         function = None if verdict.derivation is None else _function(dominance)
         tables = None if function is None else function.independent()
-        check_witness(self.task, trace, verdict, named, tables)
+        comes_back = trace.outcome != "loop" and len(set(trace.states)) < len(trace.states)
+        if run.permitted is None and not comes_back:  # then the policy need not be loaded
+            check_witness(self.task, trace, verdict, run.named, tables)
+            return
+        self._recall(trace, run)
+        Workbench(self.runner).check_run(verdict, trace, run.named, tables)
 
     # -- blaming ----------------------------------------------------------------------------------
 
@@ -409,7 +466,7 @@ class PlanningWork(Work):
         """Whether the plan of a bug, where there is one, is better than the policy's run."""
         if verdict.plan is None:
             return False
-        spent = cost_of(run)
+        spent = cost_of(run, costly_some=self.own.costly_some)
         if Objective(self.own.objective) is Objective.GOAL:
             return spent.fails is True
         return sum(map(self.task.cost, verdict.plan)) < spent.lower_bound
@@ -432,7 +489,7 @@ class PlanningWork(Work):
         began = perf_counter()
         state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
-        self.runner.recall(trace, run.named)
+        self._recall(trace, run)
         self._take_in_derivation(bench.bounds, state, before)
         verdict = bench.verdict_of(state)
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
@@ -458,37 +515,12 @@ class PlanningWork(Work):
         )
 
 
-def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
-    """What a store knows of these states."""
-    states = list(given)
-    width = bounds.task.variable_count
-    rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
-    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
-
-
 def _function(dominance: Dominance | str | None) -> Dominance | None:
     return None if isinstance(dominance, str) else dominance
 
 
-def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
-    return StateRow(
-        number,
-        entry.state.values,
-        None if number == 0 else entry.reference,
-        entry.walk,
-        max(entry.iteration, 0),
-        number,
-        0,
-        seconds,
-    )
-
-
 def _states(rows: States) -> list[State]:
     return [State(row) for row in rows.tolist()]
-
-
-def _rows(states: Sequence[State]) -> States:
-    return np.array([state.values for state in states], dtype=np.int32)
 
 
 __all__ = ["PlanningWork"]
