@@ -76,7 +76,7 @@ class PolicyRunner:
         if not self.by_start and (policy.set_valued or policy.stochastic or policy.plans):
             raise UnsupportedError(
                 f"the policy {policy.name} is no function of the state",
-                hint="misstep.runs.make.make_runner runs set-valued policies and policies that answer with plans",
+                hint="'misstep test' and 'misstep run' take set-valued policies and policies that answer with plans",
             )
         self.policy = policy
         self.task = policy.task

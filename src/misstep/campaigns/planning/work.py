@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from misstep.campaigns.planning.payloads import (
     PoolPayload,
     SettlePayload,
 )
+from misstep.campaigns.planning.pooling import going_on
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
@@ -39,9 +39,7 @@ from misstep.campaigns.view import rank
 from misstep.errors import MisstepError
 from misstep.faults.blame import find_faults
 from misstep.faults.distances import BoundedDistances, Distances, exact_distances
-from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.fuzzer import Fuzzer
-from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.concrete import with_plan
 from misstep.oracles.dominance import DominanceFunction, try_dominance
@@ -145,7 +143,9 @@ class PlanningWork(Work):
                 remarks.append(f"{text}: left alone" if left_alone else text)
                 if left_alone:
                     return Pooled((), False, True), remarks, ()
-        fuzzer = self._going_on(payload.known)
+        if self._fuzzer is None or len(self._fuzzer.pool) != len(payload.known):
+            self._fuzzer = going_on(self.task, lambda: self.runner, self.settings, payload.known)
+        fuzzer = self._fuzzer
         said = len(fuzzer.pool.remarks)
         stored = len(payload.known)
         began = last = perf_counter()
@@ -165,45 +165,6 @@ class PlanningWork(Work):
                 finished = True
         remarks += fuzzer.pool.remarks[said:]
         return Pooled(tuple(fresh), finished, False), remarks, ()
-
-    def _going_on(self, known: Sequence[StateRow]) -> Fuzzer:
-        """The fuzzer after these states. One that has to be built anew repeats the last iteration, which may have been
-        cut short when the pool was full."""
-        if self._fuzzer is not None and len(self._fuzzer.pool) == len(known):
-            return self._fuzzer
-        pool = None
-        if known:
-            last = known[-1].iteration
-            kept = [row for row in known if row.number == 0 or row.iteration < last]
-            entries = [
-                PoolEntry(
-                    state_of(self.task, row.state),
-                    row.reference or 0,
-                    row.walk,
-                    row.iteration if row.number else -1,
-                )
-                for row in kept
-            ]
-            pool = Pool(entries, iterations=last if len(known) > 1 else 0)
-        fuzzing = self.own.fuzzing
-        # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
-        unbiased = fuzzing.needs_policy and fuzzing.algorithm == "2024" and self.runner.by_start
-        if unbiased:
-            fuzzing = replace(fuzzing, bias="none")
-        self._fuzzer = make_fuzzer(
-            self.task,
-            self.runner if fuzzing.needs_policy else None,
-            fuzzing,
-            self.settings.seed,
-            pool=pool,
-            max_steps=self.settings.max_steps,
-        )
-        if unbiased:
-            self._fuzzer.pool.remark(
-                f"walks are not drawn by the bias {self.own.fuzzing.bias}: the runs of this policy belong to their "
-                "start, and it has no decisions in single states"
-            )
-        return self._fuzzer
 
     # -- dominance --------------------------------------------------------------------------------
 
