@@ -104,6 +104,7 @@ void define_search(nb::module_ &module);
 void define_bounds(nb::module_ &module);
 void define_improve(nb::module_ &module);
 void define_policygraph(nb::module_ &module);
+void define_permitted(nb::module_ &module);
 void define_repair(nb::module_ &module);
 void define_oracles(nb::module_ &module);
 void define_nets(nb::module_ &module);

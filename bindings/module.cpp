@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
     define_bounds(module);
     define_improve(module);
     define_policygraph(module);
+    define_permitted(module);
     define_repair(module);
     define_oracles(module);
     define_nets(module);

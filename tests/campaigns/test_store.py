@@ -167,6 +167,8 @@ def test_records(campaign: Path) -> None:
                 "cost": 5,
                 "states": None,
                 "message": None,
+                "permitted": None,
+                "risk": None,
             },
             "verdict": "UNKNOWN",
             "kind": None,
@@ -182,6 +184,7 @@ def test_records(campaign: Path) -> None:
             "faults": None,
             "effort": {"expansions": 7, "evaluations": 0},
             "fuzzing_bug": False,
+            "chooser": None,
         }
         assert len(opinion) == 1
         assert (records[2].times.pool, records[2].times.run, records[2].times.judge) == (

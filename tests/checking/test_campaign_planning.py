@@ -95,7 +95,7 @@ def test_the_campaign_has_everything() -> None:
         *("goal", "loop", "stuck", "inapplicable", "error", "cut")
     }
     kinds = campaign().execute("SELECT DISTINCT kind FROM verdicts").fetchall()
-    assert {kind for (kind,) in kinds} == {"fails", "costly", "unclassified", None}
+    assert {kind for (kind,) in kinds} == {"fails", "costly", "crash", "unclassified", None}
     verdicts = campaign().execute("SELECT DISTINCT verdict FROM verdicts").fetchall()
     assert {verdict for (verdict,) in verdicts} == {"BUG", "OPTIMAL", "UNKNOWN"}
 
@@ -163,7 +163,7 @@ FORGED: list[tuple[str, tuple[str, str], str, Change | None, str]] = [
     ("named applies", ran("inapplicable"), "named", lambda _: -2, "named"),
     ("nothing named", ran("inapplicable"), "named", lambda _: None, "is not given"),
     ("named in a goal run", ran("goal"), "named", lambda _: 0, "is said to have been named"),
-    ("error as stuck", ran("error"), "outcome", lambda _: "stuck", "the gap is"),
+    ("error as stuck", ran("error"), "outcome", lambda _: "stuck", "the kind is fails, not crash"),
     ("plan cost", COSTLY, "upper", lambda x: x + 1, "the plan: the plan costs"),
     ("plan step left out", BUG, "plan", listed(lambda x: x[1:] or [0]), "the plan: "),
     ("plan order", BUG, "plan", listed(lambda x: x[::-1]), "the plan: "),

@@ -7,16 +7,20 @@ import math
 import pytest
 
 from misstep.oracles.values import (
+    CRASHES,
     FAILS,
     Cost,
     Interval,
     PolicyCost,
     cost_gap,
+    cost_of_permitted,
     cost_of_run,
     exact,
     goal_gap,
     unknown,
 )
+from misstep.runs.permitted import PermittedRuns
+from misstep.verdicts import Kind
 
 
 def test_no_order_by_accident() -> None:
@@ -37,8 +41,79 @@ def test_from_runs() -> None:
     assert cost_of_run("goal", 4) == exact(4)
     for outcome in ("loop", "stuck", "inapplicable"):
         assert cost_of_run(outcome, 4) == FAILS
-    for outcome in ("cut", "error", "open"):
+    for outcome in ("cut", "open"):
         assert cost_of_run(outcome, 4) == unknown(4)
+    assert cost_of_run("error", 4) == CRASHES
+    assert cost_of_run("error", 4).kind_of_bug(3) is Kind.CRASH
+    # An answer that came too late may come next time: nothing follows, not even that something was spent.
+    assert cost_of_run("timeout", 4) == unknown(0)
+
+
+CLOSED = PermittedRuns(True, 4, 6)
+SETS: list[tuple[str, int, PermittedRuns, bool, PolicyCost, str]] = [
+    # outcome, spent, what is known of all runs, whether the dearest counts, the cost, the kind with a plan of cost 3
+    ("goal", 4, CLOSED, False, PolicyCost(4, True, Kind.COSTLY_BEST, 4), "costly-best"),
+    ("goal", 6, CLOSED, True, PolicyCost(6, True, Kind.COSTLY_SOME, 4), "costly-best"),
+    (
+        "goal",
+        9,
+        PermittedRuns(False, 2, None),
+        False,
+        PolicyCost(2, False, Kind.COSTLY_BEST, 2),
+        "costly-best",
+    ),
+    (
+        "goal",
+        9,
+        PermittedRuns(False, 2, None),
+        True,
+        PolicyCost(9, False, Kind.COSTLY_SOME, 2),
+        "costly-some",
+    ),
+    (
+        "cut",
+        9,
+        PermittedRuns(False, 2, None),
+        True,
+        PolicyCost(9, False, Kind.UNCLASSIFIED, 2),
+        "unclassified",
+    ),
+    (
+        "loop",
+        9,
+        PermittedRuns(False, 2, None),
+        False,
+        PolicyCost(math.inf, True, Kind.FAILS_SOME),
+        "fails-some",
+    ),
+    (
+        "stuck",
+        9,
+        PermittedRuns(True, 2, None),
+        False,
+        PolicyCost(math.inf, True, Kind.FAILS_SOME),
+        "fails-some",
+    ),
+    (
+        "stuck",
+        9,
+        PermittedRuns(True, None, None),
+        False,
+        PolicyCost(math.inf, True, Kind.FAILS_ALL),
+        "fails-all",
+    ),
+    ("error", 9, PermittedRuns(True, 2, None), True, CRASHES, "crash"),
+    ("timeout", 9, PermittedRuns(False, 2, None), True, unknown(0), "unclassified"),
+]
+
+
+@pytest.mark.parametrize(("outcome", "spent", "runs", "costly_some", "cost", "kind"), SETS)
+def test_from_permitted_runs(
+    outcome: str, spent: int, runs: PermittedRuns, costly_some: bool, cost: PolicyCost, kind: str
+) -> None:
+    found = cost_of_permitted(outcome, spent, runs, costly_some=costly_some)
+    assert found == cost
+    assert found.kind_of_bug(3).value == kind
 
 
 GAPS: list[tuple[PolicyCost, Cost, Cost, tuple[Cost, Cost], tuple[Cost, Cost]]] = [

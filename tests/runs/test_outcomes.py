@@ -6,14 +6,14 @@ import math
 
 from misstep.checking.run import FAILURES
 from misstep.checking.run import OUTCOMES as CHECKED
-from misstep.oracles.values import FAILS, cost_of_run, exact, unknown
+from misstep.oracles.values import CRASHES, FAILS, cost_of_run, exact, unknown
 from misstep.runs.outcomes import FAILING, GOAL, OUTCOMES, PROVEN_FAILING, STOPPING
 
 
 def test_the_words() -> None:
     assert set(OUTCOMES) - set(FAILING) == {"open", "goal", "cut"}
     assert OUTCOMES[GOAL] == "goal"
-    assert set(FAILING) - set(PROVEN_FAILING) == {"error", "timeout"}
+    assert set(FAILING) - set(PROVEN_FAILING) == {"timeout"}
     assert set(STOPPING) < set(PROVEN_FAILING)
 
 
@@ -28,7 +28,7 @@ def test_only_proven_failures_cost_infinitely_much() -> None:
         if outcome == "goal":
             assert cost == exact(3)
         elif outcome in PROVEN_FAILING:
-            assert cost == FAILS
+            assert cost == (CRASHES if outcome == "error" else FAILS)
             assert math.isinf(cost.lower_bound)
         else:
-            assert cost == unknown(3)
+            assert cost == unknown(0 if outcome == "timeout" else 3)

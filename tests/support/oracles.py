@@ -56,11 +56,9 @@ def sample(space: StateSpace, count: int) -> list[State]:
     return [space.state(s) for s in range(0, len(space), max(1, len(space) // count))]
 
 
-def true_cost(bench: Workbench, state: State) -> Cost | None:
-    """What the policy spends if nobody cuts its run; None if it crashes on the way."""
+def true_cost(bench: Workbench, state: State) -> Cost:
+    """What the policy spends if nobody cuts its run; infinitely much also if it crashes on the way."""
     trace = bench.runner.trace(state, None)
-    if trace.outcome == "error":
-        return None
     return trace.cost if trace.outcome == "goal" else math.inf
 
 

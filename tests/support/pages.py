@@ -30,6 +30,7 @@ KINDS: dict[str, type] = {
     "The record": records.Record,
     "`found`": records.Found,
     "`run`": records.Run,
+    "`permitted` of `run`": records.Permitted,
     "`witness`": records.Witness,
     "Members of `verdicts`": records.Opinion,
     "Members of `faults`": records.Fault,
@@ -39,12 +40,14 @@ KINDS: dict[str, type] = {
     "`times`": records.Times,
 }
 TABLES = {
-    "meta": "the schema, the settings as TOML (`config`), whether the campaign is finished.",
+    "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), whether the campaign is "
+    "finished.",
     "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
     "policy": "which policy was tested.",
     "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and "
     "`step` say where the policy's run from there begins.",
-    "runs": "the runs of the policy. `named` is the operator that it named where that did not apply.",
+    "runs": "the runs of the policy. `named` is the operator that it named where that did not apply, `permitted` what "
+    "is known of all runs that a set-valued policy permits.",
     "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
     "the bounds on the cost of the cheapest plan.",
     "faults": "the decisions of each run that are to blame.",

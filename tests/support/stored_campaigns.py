@@ -33,7 +33,9 @@ CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE tasks (id INTEGER PRIMARY KEY, name TEXT, world TEXT, digest TEXT, source BLOB);
 CREATE TABLE policy (spec TEXT PRIMARY KEY, digest TEXT);
 CREATE TABLE states (task, number, state, reference, walk, iteration, run, step, seconds, PRIMARY KEY (task, number));
-CREATE TABLE runs (task, number, outcome, cost, operators, states, named, message, seconds, PRIMARY KEY (task, number));
+CREATE TABLE runs (task, number, outcome, cost, operators, states, named, message, seconds, permitted,
+    PRIMARY KEY (task, number));
+CREATE TABLE permitted (task, state, operators, probabilities, PRIMARY KEY (task, state));
 CREATE TABLE verdicts (task, number, oracle, verdict, kind, low, high, lower, upper, source, plan, derivation, strategy,
     size, expansions, evaluations, policy_calls, seconds, PRIMARY KEY (task, number, oracle));
 CREATE TABLE faults (task, run, step, state, decision, better, low, high, share, recurring, outcome,

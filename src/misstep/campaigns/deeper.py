@@ -17,6 +17,7 @@ from misstep.faults.repair import smallest_repair
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
 from misstep.runs.follow import follow_operators
+from misstep.runs.make import make_runner
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.safety.decider import Budget, Decider
 from misstep.safety.faults import analyse
@@ -75,7 +76,10 @@ def _of_task(
     assert isinstance(policy, Policy)
     try:
         with alarm(ends - perf_counter()):
-            return _with_repairs(explanation, trace, PolicyRunner(policy), known)
+            if policy.plans or record.chooser == "--revisit avoid":
+                why = "its runs belong to their start, and it has no decisions that could be changed one by one"
+                return replace(explanation, problem=why)
+            return _with_repairs(explanation, trace, make_runner(policy), known)
     except OutOfTime:
         return replace(explanation, problem="the time limit was reached")
     finally:

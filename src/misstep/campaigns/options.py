@@ -35,7 +35,10 @@ class Place(NamedTuple):
 COMMON = {name: Place("", name) for name in ("oracle", "seed", "max_steps", "fault_budget")}
 OF_PLANNING = {
     **{name: Place("planning", name) for name in ("objective", "chunk", "round", "isolate")},
-    "require_solved": Place("planning", "require_solved"),
+    **{
+        name: Place("planning", name)
+        for name in ("require_solved", "revisit", "permitted_limit", "costly_some", "risk")
+    },
     "fuzz": Place("fuzzing", "bias"),
     "pool": Place("fuzzing", "max_states"),
     "walk_length": Place("fuzzing", "max_walk_length"),

@@ -27,6 +27,11 @@ def _is(description: str) -> Any:
     return field(metadata={"description": description})
 
 
+def _may_be(description: str) -> Any:
+    """The same with None where it does not apply."""
+    return field(default=None, metadata={"description": description})
+
+
 @dataclass(frozen=True)
 class Operators:
     """A sequence of operators."""
@@ -57,10 +62,23 @@ class Found:
 
 
 @dataclass(frozen=True)
+class Permitted:
+    """All permitted runs of a set-valued policy."""
+
+    closed: bool = _is("Whether all of them are known: there were not too many states to explore.")
+    least: int | None = _is("No permitted run is cheaper; null: none reaches the goal.")
+    most: int | None = _is(
+        "What the dearest one costs; null: some permitted run fails, or not all of them are known."
+    )
+
+
+@dataclass(frozen=True)
 class Run:
     """What the policy did from the state."""
 
-    outcome: str = _is("goal, loop, stuck, inapplicable, error or cut; of a model: unsafe.")
+    outcome: str = _is(
+        "goal, loop, stuck, inapplicable, error, cut or timeout; of a model: unsafe."
+    )
     operators: Ids = _is("The ids of the operators that it applied.")
     names: tuple[str, ...] = _is("Their names.")
     cost: int | None = _is("What they cost, also if the run failed or was cut; null of a model.")
@@ -68,6 +86,12 @@ class Run:
         "Of a model: the states that it passed, one more than operators."
     )
     message: str | None = _is("What the policy, or its runner, said where it failed.")
+    permitted: Permitted | None = _may_be(
+        "Of a set-valued policy: what is known of all permitted runs; the run itself is the worst that was found."
+    )
+    risk: tuple[float, float] | None = _may_be(
+        "Of a stochastic policy, with --risk: bounds on the probability that its run does not end in a goal."
+    )
 
 
 @dataclass(frozen=True)
@@ -105,7 +129,7 @@ class Opinion:
     oracle: str = _is("The spec of the oracle.")
     source: str | None = _is("The part of it that decided. Null: known from other states.")
     verdict: str = _is("BUG, OPTIMAL, NOT A BUG or UNKNOWN.")
-    kind: str | None = _is("Of a bug: fails, costly, unsafe or unclassified.")
+    kind: str | None = _is("Of a bug: as in the record.")
     gap: Interval | None = _is("As in the record.")
     radius: Interval | None = _is("As in the record.")
     bounds: Interval | None = _is("As in the record.")
@@ -159,8 +183,10 @@ class Record:
         "BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN: the best that an oracle has proven."
     )
     kind: str | None = _is(
-        "Of a bug: fails (does not reach the goal), costly (reaches it at more than needed), unsafe, or unclassified "
-        "(the run was cut after having spent more than a plan costs)."
+        "Of a bug: fails (does not reach the goal), costly (reaches it at more than needed), crash, unsafe, or "
+        "unclassified (the run was cut after having spent more than a plan costs). Of a set-valued policy: fails-all "
+        "(no permitted run reaches the goal), fails-some (a permitted run fails), costly-best (a plan is cheaper than "
+        "every permitted run), costly-some (a plan is cheaper than some permitted run)."
     )
     gap: Interval | None = _is(
         "How much the policy loses, at least and at most; a null is infinite. Null of a model."
@@ -181,6 +207,10 @@ class Record:
     at: float = _is("When the verdict was known, in seconds of work on the task.")
     fuzzing_bug: bool | None = _is(
         "Whether the gap is larger than that of the state where its walk began (P22); null: the gaps do not tell."
+    )
+    chooser: str | None = _may_be(
+        "What the result belongs to beside the policy: the fixed rule that chose among what it permits, or --revisit "
+        "avoid. Null: the policy alone."
     )
 
     @property
@@ -299,6 +329,7 @@ __all__ = [
     "Found",
     "Operators",
     "Opinion",
+    "Permitted",
     "Record",
     "Run",
     "Times",

@@ -15,7 +15,8 @@ from misstep.checking.campaign import check_database
 from misstep.checking.report import CampaignReport
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
-from misstep.runs.runner import PolicyRunner, Trace
+from misstep.runs.make import make_runner
+from misstep.runs.runner import Trace
 from misstep.safety.jani import system_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -76,7 +77,7 @@ def replay(
             differences = (
                 _model_differences(content, name, task, policy)
                 if isinstance(task, JaniTask)
-                else _planning_differences(content, name, task, policy, settings.max_steps)
+                else _planning_differences(content, name, task, policy, settings)
             )
             for record, problem in differences:
                 count += 1
@@ -89,17 +90,23 @@ def replay(
 
 
 def _planning_differences(
-    content: Content, name: str, task: AnyTask, policy: Policy | LabelPolicy, max_steps: int
+    content: Content, name: str, task: AnyTask, policy: Policy | LabelPolicy, settings: Settings
 ) -> Iterator[tuple[str, str | None]]:
     assert isinstance(task, Task)
     assert isinstance(policy, Policy)
     findings = content.findings(name)
     runs = {run.number: run for run in findings.runs()}
-    runner = PolicyRunner(policy)
+    own = settings.of_planning
+    runner = make_runner(
+        policy,
+        revisit=own.revisit,
+        permitted_limit=own.permitted_limit,
+        costly_some=own.costly_some,
+    )
     for row in findings.states():
         if row.run in runs:
             state = state_of(task, row.state, content.store.path)
-            now = runner.trace(state, max_steps)
+            now = runner.trace(state, settings.max_steps)
             then = trace_of(task, state, runs[row.run])
             yield f"{name}:{row.number}", _difference(task, now, then)
 

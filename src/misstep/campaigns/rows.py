@@ -77,6 +77,56 @@ class StateRow(NamedTuple):
         return StateRow(number, values_of(state), reference, ids_of(walk), *rest).checked()
 
 
+class PermittedRow(NamedTuple):
+    """Of a set-valued policy: what is known of all permitted runs from a state."""
+
+    closed: bool
+    least: int | None
+    most: int | None
+    risk: tuple[float, float] | None = None
+
+    def checked(self) -> PermittedRow:
+        if type(self.closed) is not bool:
+            raise ValueError("expected whether all permitted runs are known")
+        _check_counts(self.least, self.most)
+        if self.risk is not None:
+            low, high = self.risk
+            _check_seconds(low, high)
+            if not low <= high <= 1:
+                raise ValueError(f"no probabilities: {low} to {high}")
+        return self
+
+    def encoded(self) -> str:
+        return json.dumps(self.checked()._asdict(), separators=(",", ":"))
+
+    @staticmethod
+    def decoded(text: str) -> PermittedRow:
+        given = json.loads(text)
+        if not isinstance(given, dict) or given.keys() != set(PermittedRow._fields):
+            raise ValueError("expected what is known of the permitted runs")
+        risk = given["risk"]
+        own = None if risk is None else (risk[0], risk[1])
+        return PermittedRow(given["closed"], given["least"], given["most"], own).checked()
+
+
+class SetRow(NamedTuple):
+    """What a set-valued policy permits in a state, and with which probabilities, if it has any."""
+
+    state: Values
+    operators: Ids
+    probabilities: tuple[float, ...] | None = None
+
+    def encoded(self) -> tuple[Any, ...]:
+        own = None if self.probabilities is None else to_json(self.probabilities)
+        return to_json(self.state), to_json(self.operators), own
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> SetRow:
+        state, operators, own = row
+        probabilities = None if own is None else tuple(map(float, _list(own)))
+        return SetRow(values_of(state), ids_of(operators), probabilities)
+
+
 class RunRow(NamedTuple):
     """What the policy did. `states` is there where outcomes are not determined; `named` did not apply."""
 
@@ -88,6 +138,7 @@ class RunRow(NamedTuple):
     named: int | None = None
     message: str | None = None
     seconds: float = 0.0
+    permitted: PermittedRow | None = None
 
     def checked(self) -> RunRow:
         """The row itself; an error if it makes no sense."""
@@ -108,13 +159,16 @@ class RunRow(NamedTuple):
             self.named,
             clean(self.message),
             self.seconds,
+            None if self.permitted is None else self.permitted.encoded(),
         )
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> RunRow:
-        number, outcome, cost, operators, states, *rest = row
+        number, outcome, cost, operators, states, named, message, seconds, permitted = row
         passed = None if states is None else tuple(_values(state) for state in _list(states))
-        return RunRow(number, outcome, cost, ids_of(operators), passed, *rest).checked()
+        known = None if permitted is None else PermittedRow.decoded(permitted)
+        own = (number, outcome, cost, ids_of(operators), passed, named, message, seconds, known)
+        return RunRow(*own).checked()
 
 
 class VerdictRow(NamedTuple):
@@ -306,7 +360,9 @@ __all__ = [
     "Event",
     "FaultRow",
     "Ids",
+    "PermittedRow",
     "RunRow",
+    "SetRow",
     "StateRow",
     "Value",
     "Values",

@@ -6,6 +6,9 @@ number, as in the records.
 
 A tested state is a row of `states`. The policy's run from it is the row of `runs` that it names, from its step on: a
 planning task has a run for each state, while many states of a model lie on one unsafe run.
+
+Of a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` what the
+policy permits in each state that a verdict rests on.
 """
 
 from __future__ import annotations
@@ -43,6 +46,7 @@ CREATE TABLE runs (
     named INTEGER,
     message TEXT,
     seconds REAL NOT NULL,
+    permitted TEXT,
     PRIMARY KEY (task, number)
 );
 

@@ -10,13 +10,14 @@ from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.tables import Content
+from misstep.campaigns.tables import Content, Nature
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
+from misstep.runs.make import nature_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
@@ -76,6 +77,9 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
+        if isinstance(policy, Policy):
+            kind = nature_of(policy, settings.of_planning.revisit)
+            content.set_nature(Nature(kind, policy.chooser))
     finally:
         if isinstance(source, str):
             policy.close()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.errors import InputFormatError, UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
 from misstep.oracles.presets import DEFAULT_ORACLE
-from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.outcomes import DEFAULT_LIMIT, DEFAULT_MAX_STEPS, REVISIT
 from misstep.verdicts import Objective
 
 # Oracles and deciders are loaded where a setting needs them: whoever only reads a campaign does not wait for them.
@@ -39,14 +39,25 @@ class PlanningSettings:
     round: int = 4  # chunks
     isolate: bool = False  # test each state on a bound store of its own
     require_solved: bool = False  # leave tasks alone whose initial state the policy does not solve
+    # Whether a run may come back to a state: stop there, or avoid it (for policies that rank operators).
+    revisit: str = "stop"
+    permitted_limit: int = (
+        DEFAULT_LIMIT  # states that are explored from a state, of a set-valued policy
+    )
+    costly_some: bool = False  # of a set-valued policy: whether its dearest permitted run counts
+    risk: bool = False  # of a stochastic policy: compute the probability not to reach the goal
     fuzzing: FuzzingSettings = field(default_factory=FuzzingSettings)
 
     def __post_init__(self) -> None:
         if self.objective not in [objective.value for objective in Objective]:
             raise UsageError(f"no objective {self.objective!r}", expected="cost or goal")
-        for name in ("chunk", "round"):
+        if self.revisit not in REVISIT:
+            raise UsageError(f"no revisit mode {self.revisit!r}", expected=" or ".join(REVISIT))
+        for name in ("chunk", "round", "permitted_limit"):
             _check_positive(name, getattr(self, name))
-        for name in ("isolate", "require_solved"):
+        if self.permitted_limit >= 2**31:
+            raise UsageError(f"permitted_limit is {self.permitted_limit}", expected="below 2^31")
+        for name in ("isolate", "require_solved", "costly_some", "risk"):
             _check_truth(name, getattr(self, name))
 
 

@@ -19,13 +19,14 @@ from misstep.campaigns.rows import (
     Event,
     FaultRow,
     RunRow,
+    SetRow,
     StateRow,
     VerdictRow,
     clean,
     decoded,
 )
 from misstep.campaigns.store import Store
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError, ToolError, UsageError
 from misstep.tasks.load import AnyTask, rebuild_task
 
 REMARK, LIMIT = "remark", "limit"
@@ -34,6 +35,20 @@ REMARK, LIMIT = "remark", "limit"
 class PolicyIdentity(NamedTuple):
     spec: str
     digest: str
+
+
+class Nature(NamedTuple):
+    """What a policy is, and whose choice its runs are beside its own."""
+
+    kind: str = (
+        "function"  # set: set-valued; plan: answers with plans; avoid: with memory of the run
+    )
+    chooser: str | None = None  # a fixed rule that chooses among what a set-valued policy permits
+
+    @property
+    def pair(self) -> str | None:
+        """What the results belong to beside the policy."""
+        return "--revisit avoid" if self.kind == "avoid" else self.chooser
 
 
 class Content:
@@ -121,6 +136,13 @@ class Content:
                 where=self.store.where,
                 hint="start a new campaign for it",
             )
+
+    @property
+    def nature(self) -> Nature:
+        return read_nature(self.store)
+
+    def set_nature(self, nature: Nature) -> None:
+        self.store.set_meta("nature", json.dumps(nature._asdict()))
 
     # -- events -----------------------------------------------------------------------------------
 
@@ -216,6 +238,27 @@ class Findings:
 
     def runs(self) -> list[RunRow]:
         return self._read(RunRow.decoded, "runs", "number")
+
+    def add_permitted(self, rows: Iterable[SetRow]) -> None:
+        """What the policy permits in states; a second answer that differs is an error."""
+        known = "SELECT operators FROM permitted WHERE task = ? AND state = ?"
+        fresh = []
+        for row in dict.fromkeys(rows):
+            encoded = row.encoded()
+            found = self.store.rows(known, self.task, encoded[0])
+            if not found:
+                fresh.append((self.task, *encoded))
+            elif found[0][0] != encoded[1]:
+                raise ToolError(
+                    f"the policy permits {encoded[1]} in a state where it permitted {found[0][0]} before",
+                    where=f"{self.name}, state {encoded[0]}",
+                    expected="a function of the state",
+                    hint="'misstep check-policy' shows on which states it changes its mind",
+                )
+        self.store.insert("permitted", fresh)
+
+    def permitted(self) -> list[SetRow]:
+        return self._read(SetRow.decoded, "permitted", "state")
 
     # -- verdicts and faults ----------------------------------------------------------------------
 
@@ -320,6 +363,15 @@ class Findings:
             yield decoded(_batch, row, self.store.path)
 
 
+def read_nature(store: Store) -> Nature:
+    found = store.rows("SELECT value FROM meta WHERE key = 'nature'")
+    return (
+        decoded(lambda row: Nature(**json.loads(row[0])), found[0], store.path)
+        if found
+        else Nature()
+    )
+
+
 def _spent(row: Sequence[Any]) -> tuple[str, float, int]:
     stage, seconds, calls = row
     if not isinstance(stage, str) or not 0 <= seconds < math.inf or type(calls) is not int:
@@ -348,4 +400,13 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
     return dict(source)
 
 
-__all__ = ["LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]
+__all__ = [
+    "LIMIT",
+    "REMARK",
+    "Content",
+    "Findings",
+    "Nature",
+    "PolicyIdentity",
+    "Snapshot",
+    "read_nature",
+]

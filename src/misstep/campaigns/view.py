@@ -18,6 +18,7 @@ from misstep.campaigns.records import (
     Interval,
     Operators,
     Opinion,
+    Permitted,
     Record,
     Run,
     Times,
@@ -25,7 +26,7 @@ from misstep.campaigns.records import (
 )
 from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.states import state_of
-from misstep.campaigns.tables import Content, Findings
+from misstep.campaigns.tables import Content, Findings, read_nature
 from misstep.errors import InputFormatError
 from misstep.oracles import values
 from misstep.tasks.jani.task import JaniTask
@@ -63,6 +64,7 @@ class View(ABC):
         for fault in findings.faults():
             self.faults.setdefault(fault.run, []).append(fault)
         self.blamed = findings.marked("blamed")
+        self.chooser = read_nature(findings.store).pair
 
     def records(self) -> Iterator[Record]:
         for state in self.states:
@@ -86,6 +88,7 @@ class View(ABC):
             facts=self.facts(state.state),
             found=self.found(state),
             run=self.run(row, state.step),
+            chooser=self.chooser,
             verdict=own.verdict,
             kind=own.kind,
             gap=own.gap,
@@ -168,7 +171,17 @@ class PlanningView(View):
 
     def run(self, row: RunRow, step: int) -> Run:  # noqa: ARG002
         names = self.names_of(row.operators)
-        return Run(row.outcome, row.operators, names, row.cost, None, row.message)
+        known = row.permitted
+        return Run(
+            row.outcome,
+            row.operators,
+            names,
+            row.cost,
+            None,
+            row.message,
+            None if known is None else Permitted(known.closed, known.least, known.most),
+            None if known is None else known.risk,
+        )
 
     def opinion(self, verdict: VerdictRow) -> Opinion:
         return Opinion(

@@ -44,6 +44,7 @@ def _of_task(explanation: Explanation, task: Task) -> Iterator[str]:
     found = f"found by {record.source}" if record.source else "known from other states"
     yield f"{record.id}: {headline(record)}, {found}"
     yield f"The policy: {cost}. Possible: {best}."
+    yield from _belongs(record)
     yield ""
     yield from _side_by_side(explanation, task)
     if record.witness.steps is not None:
@@ -60,6 +61,23 @@ def _of_task(explanation: Explanation, task: Task) -> Iterator[str]:
             yield from _repair(task, title, repair)
     if explanation.problem is not None:
         yield f"There is no repair: {explanation.problem}"
+
+
+def _belongs(record: Record) -> Iterator[str]:
+    """Whose run this is, where it is not the policy's alone."""
+    if record.chooser is not None:
+        yield f"The bug belongs to the pair of the policy and {record.chooser}."
+    known = record.run.permitted
+    if known is None:
+        return
+    if record.kind == "fails-all":
+        yield "No permitted run reaches the goal; this is one of them."
+    elif record.kind == "fails-some":
+        yield "This is one of the runs that the policy permits; others may reach the goal."
+    elif record.kind == "costly-best":
+        yield f"No permitted run costs less than {known.least}."
+    elif record.kind == "costly-some":
+        yield f"The run is permitted; the cheapest permitted one costs at least {known.least}."
 
 
 def _side_by_side(explanation: Explanation, task: Task) -> Iterator[str]:

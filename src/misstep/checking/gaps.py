@@ -1,8 +1,12 @@
 """What follows from a policy's run and bounds on the cheapest plan: the gap, the verdict and the kind of a bug.
 
-A run that reaches the goal costs what it costs. A run that ends in a loop, gets stuck or names an operator that
-does not apply costs infinitely much. A run that was cut or broken off has an unknown cost, which is at least what
-was spent. A state without any plan is nobody's fault: its gap is 0.
+A run that reaches the goal costs what it costs. A run that ends in a loop, gets stuck, names an operator that does not
+apply or crashes costs infinitely much. A run that was cut has an unknown cost, which is at least what was spent, and
+nothing follows from a run that ended because no answer came in time. A state without any plan is nobody's fault: its
+gap is 0.
+
+Of a set-valued policy the run is one of many. If it fails, some permitted run fails. Else the policy costs what its
+cheapest permitted run costs, or its dearest one where the campaign asks for that, as far as these are known.
 """
 
 from __future__ import annotations
@@ -22,9 +26,57 @@ class Conclusion(NamedTuple):
     kind: str | None
 
 
-def concluded(outcome: str, spent: int, lower: Cost, upper: Cost, objective: str) -> Conclusion:
-    fails, reaches = outcome in FAILURES, outcome == "goal"
-    least = math.inf if fails else spent
+class Claim(NamedTuple):
+    """What is said of all permitted runs of a set-valued policy; infinite numbers are infinite here."""
+
+    closed: bool  # all of them are known
+    least: Cost  # none is cheaper
+    most: Cost  # where all of them are known to reach the goal: the dearest
+    costly_some: bool  # whether the dearest one counts
+
+
+class Spent(NamedTuple):
+    """What a policy costs: exactly, or at least; and what a bug that comes of it is called."""
+
+    least: Cost
+    exact: bool
+    kind: str
+
+
+def spent_by_run(outcome: str, spent: int) -> Spent:
+    if outcome in FAILURES:
+        return Spent(math.inf, True, "crash" if outcome == "error" else "fails")
+    if outcome == "goal":
+        return Spent(spent, True, "costly")
+    return Spent(0 if outcome == "timeout" else spent, False, "unclassified")
+
+
+def spent_by_set(outcome: str, spent: int, claim: Claim, upper: Cost) -> Spent:
+    if outcome == "error":
+        return Spent(math.inf, True, "crash")
+    if outcome in FAILURES:
+        none = claim.closed and math.isinf(claim.least)
+        return Spent(math.inf, True, "fails-all" if none else "fails-some")
+    if outcome == "timeout" or math.isinf(claim.least):
+        return Spent(0, False, "unclassified")
+    known = outcome == "goal" and claim.closed and not math.isinf(claim.most)
+    if not claim.costly_some or upper < claim.least:
+        kind = "costly-best"
+    else:
+        kind = "costly-some" if outcome == "goal" else "unclassified"
+    if known:
+        return Spent(claim.most if claim.costly_some else claim.least, True, kind)
+    return Spent(max(spent, claim.least) if claim.costly_some else claim.least, False, kind)
+
+
+def concluded(
+    outcome: str, spent: int, lower: Cost, upper: Cost, objective: str, claim: Claim | None = None
+) -> Conclusion:
+    if claim is None:
+        least, exact, kind = spent_by_run(outcome, spent)
+    else:
+        least, exact, kind = spent_by_set(outcome, spent, claim, upper)
+    fails, reaches = exact and math.isinf(least), exact and not math.isinf(least)
     low: Cost
     high: Cost
     if math.isinf(lower):
@@ -36,10 +88,8 @@ def concluded(outcome: str, spent: int, lower: Cost, upper: Cost, objective: str
         low = 1 if fails and not math.isinf(upper) else 0
         high = 0 if reaches else 1
     if low > 0:
-        return Conclusion(
-            low, high, "BUG", "fails" if fails else "costly" if reaches else "unclassified"
-        )
+        return Conclusion(low, high, "BUG", kind)
     return Conclusion(low, high, "OPTIMAL" if high == 0 else "UNKNOWN", None)
 
 
-__all__ = ["Conclusion", "Cost", "concluded"]
+__all__ = ["Claim", "Conclusion", "Cost", "concluded"]

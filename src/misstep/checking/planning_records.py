@@ -3,7 +3,8 @@
 Of each record: the walk that found the state, the policy's run, and for each oracle the plan or derivation, the
 arithmetic that makes the verdict from run and bounds, and the faults along the run. What is proven this way does
 not depend on any code that found it. Lower bounds have no proof; a verdict OPTIMAL, and how large a gap can be at
-most, rests on them.
+most, rests on them. Of a set-valued policy also what is said about all its permitted runs is checked, from what it
+permits in each state (`permitted`).
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from collections.abc import Iterator, Sequence
 
 from misstep.checking.dominance import DominanceTables, validate_derivation
 from misstep.checking.errors import CheckError
-from misstep.checking.gaps import Cost, concluded
+from misstep.checking.gaps import Claim, Cost, concluded
+from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
 from misstep.checking.report import CampaignReport, Finding
 from misstep.checking.run import OUTCOMES, validate_run
@@ -41,11 +43,19 @@ OBJECTIVES = ("cost", "goal")
 class Followed:
     """A run that was followed: its states, operators and how it ended."""
 
-    def __init__(self, states: list[State], operators: list[int], outcome: str, spent: int) -> None:
+    def __init__(
+        self,
+        states: list[State],
+        operators: list[int],
+        outcome: str,
+        spent: int,
+        claim: Claim | None = None,
+    ) -> None:
         self.states = states
         self.operators = operators
         self.outcome = outcome
         self.spent = spent
+        self.claim = claim  # of a set-valued policy: what is said of all permitted runs
 
 
 class PlanningRecords:
@@ -60,6 +70,12 @@ class PlanningRecords:
         self.sas = parse_sas(sas, "task.sas")
         refuse_axioms(self.sas)
         self.objective = store.setting("planning", "objective")
+        self.costly_some = store.truth("planning", "costly_some")
+        self.nature = store.nature()
+        self.sets = PermittedSets(self.sas)
+        for given, permitted in store.permitted(task.id):
+            values = check_state(self.sas, integers(given, "a state of the permitted sets"))
+            self.sets.add(values, integers(permitted, "a permitted set"))
         self.entries = store.states(task.id)
         self.states: dict[int, State] = {}
         self.references: dict[int, object] = {}
@@ -193,8 +209,18 @@ class PlanningRecords:
             outcome != "inapplicable" or not 0 <= named < len(self.sas.operators)
         ):
             return f"operator {named} is said to have been named, the outcome is {outcome}"
-        report = validate_run(self.sas, states, operators, outcome, named, spent)
-        return Followed(states, operators, outcome, spent) if report.valid else report.reason
+        revisits = self.nature == "plan"
+        report = validate_run(self.sas, states, operators, outcome, named, spent, revisits=revisits)
+        if not report.valid:
+            return report.reason
+        if (self.nature == "set") != (run.permitted is not None):
+            return "it does not say what is known of all permitted runs, or the policy has but one"
+        if run.permitted is None:
+            return Followed(states, operators, outcome, spent)
+        if problem := self.sets.run_problem(states, operators, outcome, named):
+            return problem
+        claim = claim_of(run.permitted, self.costly_some)
+        return Followed(states, operators, outcome, spent, claim)
 
     # Verdicts
 
@@ -210,7 +236,7 @@ class PlanningRecords:
             return problem
         if self.objective not in OBJECTIVES:
             raise CheckError(f"the objective is {self.objective!r}", expected="cost or goal")
-        expected = concluded(run.outcome, run.spent, lower, upper, self.objective)
+        expected = concluded(run.outcome, run.spent, lower, upper, self.objective, run.claim)
         gap = cost(verdict.low, "low"), cost(verdict.high, "high")
         if gap != (expected.low, expected.high):
             return f"the gap is {expected.low} to {expected.high}, not {gap[0]} to {gap[1]}"
@@ -218,10 +244,31 @@ class PlanningRecords:
             return f"the verdict is {expected.verdict}, not {verdict.verdict}"
         if verdict.kind != expected.kind:
             return f"the kind is {expected.kind}, not {verdict.kind}"
+        if run.claim is not None and (
+            problem := self._permitted_problem(expected.verdict, expected.kind, state, run, lower)
+        ):
+            return f"the permitted runs: {problem}"
         self.report.checked["verdicts"] += 1
         # A failing run is a bug, with an infinite gap, whatever the lower bound is.
         if expected.verdict == "OPTIMAL" or (lower > 0 and not math.isinf(expected.low)):
             self.report.not_checked["lower bounds"] += 1
+        return None
+
+    def _permitted_problem(
+        self, verdict: str, kind: str | None, state: State, run: Followed, lower: Cost
+    ) -> str | None:
+        """Of a set-valued policy: what a verdict says beyond the one run that is recorded."""
+        assert run.claim is not None
+        if kind in ("fails-some", "crash"):
+            return None  # the run is enough
+        if kind == "fails-all":
+            self.report.checked["permitted graphs"] += 1
+            return self.sets.no_goal_problem(state)
+        if verdict == "BUG" or (verdict == "OPTIMAL" and not math.isinf(lower)):
+            self.report.checked["permitted graphs"] += 1
+            return self.sets.claim_problem(state, run.claim)
+        if verdict == "UNKNOWN":
+            self.report.not_checked["permitted graphs"] += 1
         return None
 
     def _witness_problem(
@@ -272,7 +319,7 @@ class PlanningRecords:
         if integers(fault.state, "the state") != list(here):
             return "the run is in another state there"
         last = fault.step == len(run.operators)
-        if last and run.outcome not in ("stuck", "inapplicable"):
+        if last and run.outcome not in ("stuck", "inapplicable", "error"):
             return f"the run ends there, and not by a decision: {run.outcome}"
         if fault.decision != (None if last else run.operators[fault.step]):
             return f"the policy's decision is another one than {fault.decision}"
@@ -294,6 +341,15 @@ class PlanningRecords:
         self.report.checked["faults"] += 1
         self.report.not_checked["losses"] += 1
         return None
+
+
+def claim_of(text: object, costly_some: bool) -> Claim:
+    """What a run says about all permitted runs."""
+    given = loaded(text, "what is known of the permitted runs")
+    if not isinstance(given, dict) or not isinstance(given.get("closed"), bool):
+        raise CheckError("it is not said whether all permitted runs are known")
+    least, most = (cost(given.get(name), name) for name in ("least", "most"))
+    return Claim(given["closed"], least, most, costly_some)
 
 
 def shares_problem(fault: StoredFault) -> str | None:

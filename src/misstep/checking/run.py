@@ -1,8 +1,11 @@
 """Validate runs of a policy: the states it passed, the operators it chose, and how it is said to have ended.
 
 What the policy would answer if asked again is not checked here, only that its answers lead where it is claimed. A run
-that ends in a loop, gets stuck or names an operator that does not apply has failed for good; a run that
-was cut, or in which the policy crashed, may have gone on either way.
+that ends in a loop, gets stuck, names an operator that does not apply or crashes has failed for good; a run that was
+cut, or in which the policy did not answer in time, may have gone on either way.
+
+An open-loop policy decides on the whole run at its start, so it may come back to a state and leave it another way:
+`revisits` allows for that.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from misstep.checking.sas import SasTask, State
 from misstep.checking.semantics import check_state, is_applicable, is_goal, refuse_axioms
 
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout")
-FAILURES = ("loop", "stuck", "inapplicable")
+FAILURES = ("loop", "stuck", "inapplicable", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ def validate_run(
     outcome: str,
     named: Step | None = None,
     claimed_cost: int | None = None,
+    *,
+    revisits: bool = False,
 ) -> RunReport:
     """Follow a run step by step. `named` is the operator that the policy chose where it did not apply."""
     refuse_axioms(task)
@@ -57,13 +62,13 @@ def validate_run(
             name = step_name(task, operators[step - 1])
             return RunReport(False, cost, f"step {step} ({name}) does not lead to the next state")
         cost = reached[0][1]
-        if there in seen and not (outcome == "loop" and step == len(operators)):
+        if there in seen and not revisits and not (outcome == "loop" and step == len(operators)):
             return RunReport(False, cost, f"step {step} comes back to a state seen before")
 
     last = path[-1]
     if is_goal(last, task) != (outcome == "goal"):
         return RunReport(False, cost, f"the outcome is {outcome}, the last state {last}")
-    if outcome == "loop" and last not in seen:
+    if outcome == "loop" and (revisits or last not in seen):
         return RunReport(False, cost, "the last state of the loop was not seen before")
     if outcome == "inapplicable":
         if named is None:

@@ -20,6 +20,7 @@ from typing import Any, NoReturn
 from misstep.checking.errors import CheckError
 
 SCHEMA = "4"
+NATURES = ("function", "set", "plan", "avoid")
 MAX_BYTES = 2**30  # of anything that is decompressed
 Json = Any
 
@@ -50,6 +51,7 @@ class StoredRun:
     operators: object
     states: object
     named: object
+    permitted: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,31 @@ class Store:
                 return found[1] or found[2] or ""
         return None
 
+    def truth(self, table: str, key: str) -> bool:
+        """A truth value out of the settings; false if it is not there."""
+        inside = False
+        for line in self._config.splitlines():
+            if line.startswith("["):
+                inside = line.strip() == f"[{table}]"
+            if inside and re.fullmatch(rf"\s*{re.escape(key)}\s*=\s*true\s*(#.*)?", line):
+                return True
+        return False
+
+    def nature(self) -> str:
+        """What the policy is: a function of the state, unless the campaign says otherwise."""
+        text = self._meta("nature")
+        if text is None:
+            return "function"
+        nature = loaded(text, "the nature of the policy")
+        kind = nature.get("kind") if isinstance(nature, dict) else None
+        if kind not in NATURES:
+            raise CheckError(f"no nature of a policy: {kind!r}", expected=", ".join(NATURES))
+        return str(kind)
+
+    def permitted(self, task: int) -> Iterator[tuple[object, object]]:
+        """States, and what is permitted there."""
+        yield from self._of("permitted", "state, operators", task)
+
     def tasks(self) -> list[StoredTask]:
         rows = self._rows("tasks", "id, name, world, source", "ORDER BY id")
         return [StoredTask(_key(id), str(name), str(world), src) for id, name, world, src in rows]
@@ -125,7 +152,7 @@ class Store:
         return [StoredState(_key(n), *rest) for n, *rest in self._of("states", columns, task)]
 
     def runs(self, task: int) -> list[StoredRun]:
-        columns = "number, outcome, cost, operators, states, named"
+        columns = "number, outcome, cost, operators, states, named, permitted"
         return [StoredRun(_key(n), *rest) for n, *rest in self._of("runs", columns, task)]
 
     def verdicts(self, task: int) -> list[StoredVerdict]:
@@ -146,7 +173,7 @@ class Store:
 
     def orphans(self) -> Iterator[tuple[str, object]]:
         """Tables with rows of tasks that do not exist."""
-        for table in ("states", "runs", "verdicts", "faults"):
+        for table in ("states", "runs", "verdicts", "faults", "permitted"):
             rest = "WHERE task IS NULL OR task NOT IN (SELECT id FROM tasks) LIMIT 1"
             for (task,) in self._rows(table, "task", rest):
                 yield table, task

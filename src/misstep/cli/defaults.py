@@ -9,6 +9,7 @@ from __future__ import annotations
 MAX_STEPS = 1000
 ORACLE = "lmcut, bmo(100)+aras/ehc"
 REVISIT = ("stop", "avoid")
+PERMITTED_LIMIT = 5_000
 CENSUS_STATES = 10_000_000
 
 # Dominance functions

@@ -17,6 +17,7 @@ from misstep.cli.defaults import (
     LOOKAHEAD_CAP,
     MAX_STEPS,
     ORACLE,
+    PERMITTED_LIMIT,
     RUNS,
     SAFETY_EVALUATIONS,
     SAFETY_ORACLE,
@@ -161,6 +162,33 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
             help="What counts as a bug: any loss of cost, or only missing the goal.",
         ),
     ] = "cost"
+    revisit: Annotated[
+        str,
+        typer.Option(
+            metavar="stop|avoid",
+            help="At a state that the run has seen: stop, or never go there (for policies that rank operators).",
+        ),
+    ] = "stop"
+    permitted_limit: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="States to explore from a state, of a policy that permits several operators.",
+        ),
+    ] = PERMITTED_LIMIT
+    costly_some: Annotated[
+        bool,
+        typer.Option(
+            "--costly-some",
+            help="Count a permitted run that costs more than a plan, also if another one does not.",
+        ),
+    ] = False
+    risk: Annotated[
+        bool,
+        typer.Option(
+            "--risk", help="Of a stochastic policy: compute the probability to miss the goal."
+        ),
+    ] = False
     isolate: Annotated[
         bool,
         typer.Option("--isolate", help="Judge each state without what is known from the others."),

@@ -1,10 +1,14 @@
 """What a policy costs, as far as it is known, and what follows from that.
 
 A run that reaches the goal has a cost, a run that provably never does costs infinitely much, and a run that was cut
-short, or that the policy broke off by crashing, has an unknown cost. Treating the third like one of the others is how
-false bugs are made, so it is a value of its own. All that is known of it is what was spent so far: both ways it could
-go on cost at least as much. What follows from it are intervals. Comparing them has three answers; `None` is "cannot
-be told" and must be asked for explicitly, as there is no `<` that could give a wrong one by accident.
+short has an unknown cost. Treating the third like one of the others is how false bugs are made, so it is a value of its
+own. All that is known of it is what was spent so far: both ways it could go on cost at least as much. What follows from
+it are intervals. Comparing them has three answers; `None` is "cannot be told" and must be asked for explicitly, as
+there is no `<` that could give a wrong one by accident. Of a run that ended because the policy did not answer in time
+not even what was spent counts: nothing ever follows from it.
+
+A set-valued policy costs what the cheapest of its permitted runs costs, or the dearest one where `costly-some` bugs are
+wanted, and infinitely much if some permitted run fails. See `misstep.runs.permitted`.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import math
 from dataclasses import dataclass
 
 from misstep.runs.outcomes import PROVEN_FAILING
+from misstep.runs.permitted import PermittedRuns
+from misstep.verdicts import Kind
 
 Cost = int | float  # a whole number, or math.inf
 
@@ -23,6 +29,8 @@ class PolicyCost:
 
     lower_bound: Cost
     is_exact: bool = True
+    kind: Kind | None = None  # of a bug that comes of it; None: as the outcome says
+    best: Cost | None = None  # of a set-valued policy: no permitted run is cheaper
 
     def __post_init__(self) -> None:
         if self.lower_bound < 0 or (math.isinf(self.lower_bound) and not self.is_exact):
@@ -36,6 +44,14 @@ class PolicyCost:
     def fails(self) -> bool | None:
         return None if self.reaches_goal is None else not self.reaches_goal
 
+    def kind_of_bug(self, plan: Cost) -> Kind:
+        """What a bug is called that a plan of this cost, or less, proves."""
+        if self.best is not None and plan < self.best:
+            return Kind.COSTLY_BEST
+        if self.kind is not None:
+            return self.kind
+        return {True: Kind.FAILS, False: Kind.COSTLY, None: Kind.UNCLASSIFIED}[self.fails]
+
     def __str__(self) -> str:
         if not self.is_exact:
             return f"at least {self.lower_bound}"
@@ -43,6 +59,7 @@ class PolicyCost:
 
 
 FAILS = PolicyCost(math.inf)
+CRASHES = PolicyCost(math.inf, kind=Kind.CRASH)
 
 
 def exact(cost: Cost) -> PolicyCost:
@@ -57,7 +74,32 @@ def cost_of_run(outcome: str, cost: int) -> PolicyCost:
     """From how a run ended and what it spent until then."""
     if outcome == "goal":
         return exact(cost)
-    return FAILS if outcome in PROVEN_FAILING else unknown(cost)
+    if outcome == "error":
+        return CRASHES
+    if outcome in PROVEN_FAILING:
+        return FAILS
+    return unknown(0 if outcome == "timeout" else cost)
+
+
+def cost_of_permitted(
+    outcome: str, cost: int, runs: PermittedRuns, *, costly_some: bool = False
+) -> PolicyCost:
+    """Of a set-valued policy: from the run of its chooser, and from what is known of all permitted runs."""
+    if outcome == "error":
+        return CRASHES
+    if outcome in PROVEN_FAILING:
+        some_reach = not runs.closed or runs.least is not None
+        return PolicyCost(math.inf, kind=Kind.FAILS_SOME if some_reach else Kind.FAILS_ALL)
+    if outcome == "timeout" or runs.least is None:
+        return unknown()
+    if outcome == "goal" and runs.closed and runs.most is not None:
+        kind = Kind.COSTLY_SOME if costly_some else Kind.COSTLY_BEST
+        return PolicyCost(runs.most if costly_some else runs.least, kind=kind, best=runs.least)
+    if not costly_some:
+        return PolicyCost(runs.least, False, Kind.COSTLY_BEST, runs.least)
+    # The chooser's run is one that is permitted, and so far it has cost that much.
+    kind = Kind.COSTLY_SOME if outcome == "goal" else Kind.UNCLASSIFIED
+    return PolicyCost(max(cost, runs.least), False, kind, runs.least)
 
 
 @dataclass(frozen=True)
@@ -111,11 +153,13 @@ def goal_gap(policy: PolicyCost, lower: Cost, upper: Cost) -> Interval:
 
 
 __all__ = [
+    "CRASHES",
     "FAILS",
     "Cost",
     "Interval",
     "PolicyCost",
     "cost_gap",
+    "cost_of_permitted",
     "cost_of_run",
     "exact",
     "goal_gap",

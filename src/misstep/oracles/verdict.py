@@ -80,7 +80,7 @@ def judge(
     kind = None
     if gap.low > 0:
         status = Status.BUG
-        kind = {True: Kind.FAILS, False: Kind.COSTLY, None: Kind.UNCLASSIFIED}[policy.fails]
+        kind = policy.kind_of_bug(upper)
     else:
         status = Status.OPTIMAL if gap.high == 0 else Status.UNKNOWN
     return Verdict(

@@ -12,8 +12,6 @@ import math
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from misstep.checking import (
     SasTask,
     parse_sas,
@@ -26,10 +24,9 @@ from misstep.errors import MisstepError
 from misstep.oracles.derivation import Derivation
 from misstep.oracles.values import Cost
 from misstep.oracles.verdict import Kind, Objective, Status, Verdict
-from misstep.policies.policy import States
 from misstep.runs.outcomes import PROVEN_FAILING
 from misstep.runs.runner import PolicyRunner, Trace
-from misstep.tasks.task import State, Task
+from misstep.tasks.task import Task
 
 
 def check_witness(
@@ -38,22 +35,32 @@ def check_witness(
     verdict: Verdict,
     named: int | None = None,
     tables: Values | None = None,
+    *,
+    revisits: bool = False,
+    of_set: bool = False,
 ) -> None:
     """Replay what a verdict rests on; an error if anything is not as claimed.
 
     `run` is the policy's run from the state, `named` the operator that it chose where that did not apply, `tables` the
     dominance function that a derivation rests on. Of verdicts other than bugs, the run and the upper bound are
-    checked: lower bounds have no witness to be replayed.
+    checked: lower bounds have no witness to be replayed. `revisits`: the run may come back to a state. `of_set`: it is
+    one of many that a set-valued policy permits, and what follows from that is checked elsewhere (`oracles.permitted`).
     """
-    twin = _twin(task.sas, task.name)
-    spent = _check_run(twin, run, verdict, named)
+    twin = twin_of(task)
+    spent = _check_run(twin, run, verdict, named, revisits)
     bound = _check_plan(twin, run, verdict)
     if verdict.derivation is not None:
         derived = _check_derivation(twin, task, run, verdict, tables)
         _require(derived < bound, "the derivation proves no more than the plan", run, verdict)
         bound = derived
     _require(bound == verdict.upper_bound, "the upper bound is not what is proven", run, verdict)
-    _check_arithmetic(run, verdict, spent, bound)
+    if not of_set:
+        _check_arithmetic(run, verdict, spent, bound)
+
+
+def twin_of(task: Task) -> SasTask:
+    """The task as the checker reads it."""
+    return _twin(task.sas, task.name)
 
 
 def derivation_steps(task: Task, derivation: Derivation) -> list[dict[str, Any]]:
@@ -68,14 +75,11 @@ def derivation_steps(task: Task, derivation: Derivation) -> list[dict[str, Any]]
 
 def named_operator(runner: PolicyRunner, run: Trace) -> int | None:
     """The operator that the policy chose at the end of a run where it did not apply."""
-    if run.outcome != "inapplicable":
-        return None
-    ids = runner.graph.add(_row(run.states[-1]))
-    return int(runner.graph.decisions(ids)[0])
+    return runner.named(run)
 
 
 def _check_run(
-    twin: SasTask, run: Trace, verdict: Verdict, named: int | None
+    twin: SasTask, run: Trace, verdict: Verdict, named: int | None, revisits: bool
 ) -> tuple[int, bool, bool]:
     """What the run spent, whether it reached the goal, and whether it failed for good."""
     report = validate_run(
@@ -85,6 +89,7 @@ def _check_run(
         run.outcome,
         named,
         claimed_cost=run.cost,
+        revisits=revisits,
     )
     _require(report.valid, f"the run is not as claimed: {report.reason}", run, verdict, report)
     _require(run.states[0] == verdict.state, "the run begins elsewhere", run, verdict, report)
@@ -127,7 +132,7 @@ def _check_arithmetic(
     run: Trace, verdict: Verdict, spent: tuple[int, bool, bool], bound: Cost
 ) -> None:
     cost, reached, failed = spent
-    least = math.inf if failed else cost
+    least = math.inf if failed else 0 if run.outcome == "timeout" else cost
     _require(verdict.policy_cost.lower_bound == least, "the policy's cost differs", run, verdict)
     _require(
         verdict.policy_cost.is_exact == (reached or failed), "the outcome differs", run, verdict
@@ -137,6 +142,8 @@ def _check_arithmetic(
         return
     _require(bound < least, "the plan is not better than the policy", run, verdict)
     kind = Kind.COSTLY if reached else Kind.FAILS if failed else Kind.UNCLASSIFIED
+    if run.outcome == "error":
+        kind = Kind.CRASH
     _require(verdict.kind is kind, f"the kind of the bug is {kind.value}", run, verdict)
     loss: Cost = least - bound
     if verdict.objective is Objective.GOAL:
@@ -158,8 +165,4 @@ def _twin(sas: bytes, name: str) -> SasTask:
     return parse_sas(sas.decode(), name)
 
 
-def _row(state: State) -> States:
-    return np.array([state.values], dtype=np.int32)
-
-
-__all__ = ["check_witness", "derivation_steps", "named_operator"]
+__all__ = ["check_witness", "derivation_steps", "named_operator", "twin_of"]

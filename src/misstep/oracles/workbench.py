@@ -9,16 +9,20 @@ from functools import cached_property
 import numpy as np
 
 from misstep import _core
+from misstep.checking.dominance import Values
+from misstep.checking.permitted import PermittedSets
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
+from misstep.oracles.permitted import check_sets, sets_behind
 from misstep.oracles.undo import Undoer
-from misstep.oracles.values import Cost, PolicyCost, cost_of_run
+from misstep.oracles.values import Cost, PolicyCost, cost_of_permitted, cost_of_run
 from misstep.oracles.verdict import Objective, Verdict, judge
-from misstep.oracles.witness import check_witness, named_operator
+from misstep.oracles.witness import check_witness, named_operator, twin_of
 from misstep.planning import make_heuristic
 from misstep.policies.policy import States
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS, OUTCOMES
+from misstep.runs.permitted import PermittedRuns, WorstCase
 from misstep.runs.runner import PolicyRunner, RunEnds, Trace
 from misstep.tasks.task import State
 
@@ -44,6 +48,9 @@ class Workbench:
         self.pool: ComparisonPool | None = None  # of the metamorphic oracles, once there is one
         self._heuristics: dict[str, _core.Heuristic] = {}
         self._dominance = dominance
+        self._fed: dict[
+            State, int
+        ] = {}  # runs that belong to their start and are in the store, and how far
 
     def heuristic(self, name: str) -> _core.Heuristic:
         """A heuristic of the task, built once."""
@@ -84,12 +91,46 @@ class Workbench:
         limits = [limit for limit in (self.max_steps, max_steps) if limit is not None]
         limit = min(limits, default=None)
         ends = self.runner.run(states, limit)
-        self.bounds.add_runs(self.runner.graph, ends.ids, limit)
+        if self.runner.by_start:
+            for row in np.asarray(states).tolist():
+                self._feed(State(row), limit)
+        else:
+            self.bounds.add_runs(self.runner.graph, ends.ids, limit)
         return ends
+
+    def _feed(self, state: State, limit: int | None) -> None:
+        """Take the transitions of a run in that is in no policy graph."""
+        operators = self.runner.trace(state, limit).operators
+        if self._fed.get(state, -1) < len(operators):
+            self.bounds.add_path(state, operators)
+            self._fed[state] = len(operators)
 
     def policy_cost(self, state: State) -> PolicyCost:
         ends = self.run(_rows([state]))
-        return cost_of_run(OUTCOMES[ends.outcomes[0]], int(ends.costs[0]))
+        outcome, cost = OUTCOMES[ends.outcomes[0]], int(ends.costs[0])
+        runs = self.permitted(state)
+        if runs is None:
+            return cost_of_run(outcome, cost)
+        return cost_of_permitted(outcome, cost, runs, costly_some=self.costly_some)
+
+    @property
+    def worst_case(self) -> WorstCase | None:
+        """The chooser, if the policy is set-valued."""
+        policy = self.runner.policy
+        return policy if isinstance(policy, WorstCase) else None
+
+    @property
+    def costly_some(self) -> bool:
+        return self.worst_case is not None and self.worst_case.dearest
+
+    def permitted(self, state: State) -> PermittedRuns | None:
+        """What is known of all runs that a set-valued policy permits from a state."""
+        return None if self.worst_case is None else self.worst_case.facts(state)
+
+    @cached_property
+    def sets(self) -> PermittedSets:
+        """What the checker was told that a set-valued policy permits."""
+        return PermittedSets(twin_of(self.task))
 
     def trace(self, state: State) -> Trace:
         """The run that the verdict on a state speaks of."""
@@ -108,7 +149,32 @@ class Workbench:
         run = self.trace(verdict.state)
         known = None if verdict.derivation is None else self.dominance
         tables = None if known is None or isinstance(known, str) else known.independent()
-        check_witness(self.task, run, verdict, self.named(run), tables)
+        self.check_run(verdict, run, self.named(run), tables)
+
+    def check_run(
+        self, verdict: Verdict, run: Trace, named: int | None, tables: Values | None
+    ) -> None:
+        """The same for a run that may have been made before."""
+        chooser = self.worst_case
+        check_witness(
+            self.task,
+            run,
+            verdict,
+            named,
+            tables,
+            revisits=self.runner.policy.plans,
+            of_set=chooser is not None,
+        )
+        if chooser is not None:
+            check_sets(
+                self.sets,
+                sets_behind(chooser, run, verdict),
+                run,
+                named,
+                chooser.facts(verdict.state),
+                verdict,
+                costly_some=chooser.dearest,
+            )
 
     def verdicts_along(self, state: State) -> list[Verdict]:
         """Verdicts on all states of the run from a state. The gap never grows along a run."""

@@ -77,6 +77,9 @@ class Policy(ABC):
     set_valued: bool = False  # whether it permits several operators: `permitted`
     stochastic: bool = False  # whether it draws among them: `probabilities`
     plans: bool = False  # whether it answers with a whole plan: `plan`
+    chooser: str | None = (
+        None  # the fixed rule that chose among what a set-valued policy permits, if one did
+    )
 
     def __init__(self, task: Task) -> None:
         self.task = task

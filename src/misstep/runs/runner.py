@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
-from misstep.errors import MisstepError, UsageError
+from misstep.errors import MisstepError, UnsupportedError, UsageError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import (
     FAILED,
@@ -51,6 +51,9 @@ class Trace:
     values: list[float] | None = None  # of the states, if the policy values states
     evaluations: int = 0
     policy_calls: int = 0
+    named: int | None = (
+        None  # the operator that the policy named at the end, where that did not apply
+    )
 
 
 @dataclass(frozen=True)
@@ -65,9 +68,16 @@ class Contradiction:
 class PolicyRunner:
     """Runs a policy and remembers what it did."""
 
+    by_start = False  # whether runs belong to their start, and the policy has no decisions in single states
+
     def __init__(self, policy: Policy, *, batch_size: int | None = None) -> None:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"the batch size is {batch_size}", expected="a positive number")
+        if not self.by_start and (policy.set_valued or policy.stochastic or policy.plans):
+            raise UnsupportedError(
+                f"the policy {policy.name} is no function of the state",
+                hint="'misstep test' and 'misstep run' take set-valued policies and policies that answer with plans",
+            )
         self.policy = policy
         self.task = policy.task
         self.batch_size = batch_size or policy.batch_size
@@ -150,7 +160,17 @@ class PolicyRunner:
             message=self.message(int(ids[-1])),
             evaluations=self.evaluations - evaluations,
             policy_calls=self.policy_calls - calls,
+            named=int(self.graph.decisions(ids[-1:])[0])
+            if OUTCOMES[ends.outcomes[0]] == "inapplicable"
+            else None,
         )
+
+    def named(self, run: Trace) -> int | None:
+        """The operator that the policy chose at the end of a run where it did not apply."""
+        if run.outcome != "inapplicable":
+            return None
+        ids = self.graph.add(np.array([run.states[-1].values], dtype=np.int32))
+        return int(self.graph.decisions(ids)[0])
 
     def verify(self, count: int, seed: int = 0) -> list[Contradiction]:
         """Ask the policy again about some of the states it has decided, and report where it answers differently."""

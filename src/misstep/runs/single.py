@@ -17,12 +17,10 @@ from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Candidates, Policy, States
-from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS, REVISIT
 from misstep.runs.runner import Trace, ask
 from misstep.tasks.load import load_task
 from misstep.tasks.task import State, Task
-
-REVISIT = ("stop", "avoid")
 
 
 def run(
@@ -37,7 +35,8 @@ def run(
 
     `policy` is what `load_policy` takes, `task` what `load_task` takes. A state is also given by its values or as text:
     numbers or the atoms that are true. `revisit="avoid"` never goes where the run has been (for policies that rank
-    operators); "stop" ends the run there. `max_steps=None` never cuts the run.
+    operators); "stop" ends the run there. `max_steps=None` never cuts the run. Of a set-valued policy this is the
+    worst permitted run that was found, and of one that answers with plans the plan is followed.
     """
     loaded = load_task(task)
     if not isinstance(loaded, Task):
@@ -52,6 +51,10 @@ def run(
         raise UsageError(f"max_steps is {max_steps!r:.40}", expected="a positive number, or None")
     subject = load_policy(policy, loaded)
     try:
+        if revisit == "stop" and (subject.plans or subject.set_valued or subject.stochastic):
+            from misstep.runs.make import make_runner  # which needs this module
+
+            return make_runner(subject).trace(start, max_steps)
         return run_once(subject, start, revisit=revisit, max_steps=max_steps)
     finally:
         if subject is not policy:
@@ -89,16 +92,14 @@ def run_once(
     """Follow the policy until the goal, a state seen before (`stop`), no choice left, or the step limit."""
     if revisit not in REVISIT:
         raise UsageError(f"no revisit mode {revisit!r}", expected=", ".join(REVISIT))
-    if revisit == "avoid" and not policy.chooses:
-        raise UsageError(
-            f"the policy {policy.name} cannot choose among the states not seen yet",
-            hint="use --revisit stop",
-        )
+    if revisit == "avoid":
+        refuse_avoid(policy)
     task = policy.task
     states, cost = [start], 0
     operators: list[int] = []
     visited = {start}
     message: str | None = None
+    named: int | None = None
     evaluations = calls = 0
     values: list[float] | None = None
     if policy.valued:
@@ -133,7 +134,7 @@ def run_once(
             message = answers.messages.get(0)
             break
         if operator not in task.applicable(state):
-            outcome = "inapplicable"
+            outcome, named = "inapplicable", operator
             message = f"({task.operator_name(operator)}) does not apply"
             break
         states.append(task.apply(state, operator))
@@ -145,11 +146,20 @@ def run_once(
             outcome = "loop"
             break
         visited.add(states[-1])
-    return Trace(outcome, states, operators, cost, message, values, evaluations, calls)
+    return Trace(outcome, states, operators, cost, message, values, evaluations, calls, named)
+
+
+def refuse_avoid(policy: Policy) -> None:
+    """An error if a policy cannot be run without coming back to a state."""
+    if not policy.chooses or policy.plans or policy.set_valued or policy.stochastic:
+        raise UsageError(
+            f"the policy {policy.name} cannot choose among the states not seen yet",
+            hint="use --revisit stop",
+        )
 
 
 def _row(state: State) -> States:
     return np.array([state.values], dtype=np.int32)
 
 
-__all__ = ["REVISIT", "run", "run_once"]
+__all__ = ["REVISIT", "refuse_avoid", "run", "run_once"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from misstep.campaigns.rows import Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.rows import Ids, RunRow, SetRow, StateRow, Values, VerdictRow
 from misstep.campaigns.tables import Snapshot
 
 
@@ -39,6 +39,7 @@ class Judged(NamedTuple):
     runs: tuple[RunRow, ...]
     verdicts: tuple[VerdictRow, ...]
     knowledge: Snapshot | None
+    permitted: tuple[SetRow, ...] = ()  # of a set-valued policy: what the verdicts rest on
 
 
 class SettlePayload(NamedTuple):

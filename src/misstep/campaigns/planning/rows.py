@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from misstep.campaigns.rows import RunRow, VerdictRow
+import numpy as np
+
+from misstep.campaigns.rows import PermittedRow, RunRow, SetRow, StateRow, VerdictRow
+from misstep.campaigns.tables import Snapshot
 from misstep.errors import InputFormatError
+from misstep.fuzzing.pool import PoolEntry
+from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
-from misstep.oracles.values import PolicyCost, cost_of_run
+from misstep.oracles.values import PolicyCost, cost_of_permitted, cost_of_run
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import derivation_steps
+from misstep.policies.policy import States
+from misstep.runs.permitted import PermittedRuns, PermittedSet
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 
 
-def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> RunRow:
+def run_row(
+    number: int, trace: Trace, named: int | None, seconds: float, runs: PermittedRuns | None = None
+) -> RunRow:
     return RunRow(
         number,
         trace.outcome,
@@ -25,7 +35,38 @@ def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> Run
         named,
         trace.message,
         seconds,
+        None if runs is None else PermittedRow(*runs),
     )
+
+
+def set_row(own: PermittedSet) -> SetRow:
+    return SetRow(tuple(own.state.values), own.operators, own.probabilities)
+
+
+def state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
+    return StateRow(
+        number,
+        entry.state.values,
+        None if number == 0 else entry.reference,
+        entry.walk,
+        max(entry.iteration, 0),
+        number,
+        0,
+        seconds,
+    )
+
+
+def snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
+    """What a store knows of these states."""
+    states = list(given)
+    width = bounds.task.variable_count
+    rows = values_of(states) if states else np.empty((0, width), dtype=np.int32)
+    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
+
+
+def values_of(states: Sequence[State]) -> States:
+    """A row each."""
+    return np.array([state.values for state in states], dtype=np.int32)
 
 
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
@@ -36,11 +77,20 @@ def trace_of(task: Task, state: State, run: RunRow) -> Trace:
             states.append(task.apply(states[-1], operator))
         except (ValueError, IndexError, TypeError) as error:
             raise InputFormatError(f"no run of {task.name}: {error}") from None
-    return Trace(run.outcome, states, list(run.operators), run.cost or 0, run.message)
+    operators = list(run.operators)
+    return Trace(run.outcome, states, operators, run.cost or 0, run.message, named=run.named)
 
 
-def cost_of(run: RunRow) -> PolicyCost:
-    return cost_of_run(run.outcome, run.cost or 0)
+def runs_of(run: RunRow) -> PermittedRuns | None:
+    """Of a set-valued policy: what was found out about all permitted runs."""
+    return None if run.permitted is None else PermittedRuns(*run.permitted)
+
+
+def cost_of(run: RunRow, *, costly_some: bool = False) -> PolicyCost:
+    runs = runs_of(run)
+    if runs is None:
+        return cost_of_run(run.outcome, run.cost or 0)
+    return cost_of_permitted(run.outcome, run.cost or 0, runs, costly_some=costly_some)
 
 
 def verdict_row(
@@ -93,4 +143,14 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["cost_of", "run_row", "trace_of", "verdict_row"]
+__all__ = [
+    "cost_of",
+    "run_row",
+    "runs_of",
+    "set_row",
+    "snapshot",
+    "state_row",
+    "trace_of",
+    "values_of",
+    "verdict_row",
+]

@@ -206,6 +206,7 @@ class JudgeStage(Stage):
         judged: Judged = result.content
         began = findings.clock()
         findings.add_runs(judged.runs)
+        findings.add_permitted(judged.permitted)
         if unit.job == "judge":
             chunk: Chunk = unit.payload
             findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])

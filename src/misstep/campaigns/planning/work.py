@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -18,13 +18,19 @@ from misstep.campaigns.planning.payloads import (
     PoolPayload,
     SettlePayload,
 )
+from misstep.campaigns.planning.pooling import going_on
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
+    runs_of,
+    set_row,
+    snapshot,
+    state_row,
     trace_of,
+    values_of,
     verdict_row,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, VerdictRow
+from misstep.campaigns.rows import FaultRow, Ids, RunRow, SetRow, StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
@@ -33,9 +39,7 @@ from misstep.campaigns.view import rank
 from misstep.errors import MisstepError
 from misstep.faults.blame import find_faults
 from misstep.faults.distances import BoundedDistances, Distances, exact_distances
-from misstep.fuzzing.fuzz import make_fuzzer
 from misstep.fuzzing.fuzzer import Fuzzer
-from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.concrete import with_plan
 from misstep.oracles.dominance import DominanceFunction, try_dominance
@@ -44,13 +48,16 @@ from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.metamorphic.pool import ComparisonPool
 from misstep.oracles.oracle import Walk
+from misstep.oracles.permitted import sets_behind
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy, States
-from misstep.runs.runner import PolicyRunner
+from misstep.runs.make import make_runner
+from misstep.runs.permitted import WorstCase
+from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
 
@@ -72,7 +79,9 @@ class PlanningWork(Work):
         self, task: AnyTask, settings: Settings, policy: Any, batch_size: int | None
     ) -> None:
         assert isinstance(task, Task)
-        self.task = task
+        # A policy that somebody has made is bound to a task of its own, and cannot work with a copy of it.
+        is_bound = isinstance(policy, Policy) and policy.task.digest == task.digest
+        self.task: Task = policy.task if is_bound else task
         self.settings = settings
         self.own = settings.of_planning
         self._source = policy
@@ -87,7 +96,14 @@ class PlanningWork(Work):
     def runner(self) -> PolicyRunner:
         # Not before it is needed: some units ask no policy, and starting one may take long.
         self._policy = load_policy(self._source, self.task)
-        return PolicyRunner(self._policy, batch_size=self._batch_size)
+        return make_runner(
+            self._policy,
+            batch_size=self._batch_size,
+            revisit=self.own.revisit,
+            permitted_limit=self.own.permitted_limit,
+            costly_some=self.own.costly_some,
+            risk=self.own.risk,
+        )
 
     def close(self) -> None:
         if self._policy is not None:
@@ -127,7 +143,9 @@ class PlanningWork(Work):
                 remarks.append(f"{text}: left alone" if left_alone else text)
                 if left_alone:
                     return Pooled((), False, True), remarks, ()
-        fuzzer = self._going_on(payload.known)
+        if self._fuzzer is None or len(self._fuzzer.pool) != len(payload.known):
+            self._fuzzer = going_on(self.task, lambda: self.runner, self.settings, payload.known)
+        fuzzer = self._fuzzer
         said = len(fuzzer.pool.remarks)
         stored = len(payload.known)
         began = last = perf_counter()
@@ -139,7 +157,7 @@ class PlanningWork(Work):
             now = perf_counter()
             entries = fuzzer.pool.entries[stored + len(fresh) :]
             for place, entry in enumerate(entries, stored + len(fresh)):
-                fresh.append(_state_row(place, entry, (now - last) / len(entries)))
+                fresh.append(state_row(place, entry, (now - last) / len(entries)))
             if entries:
                 last = now
             if limit is not None and payload.spent + now - began > limit and not finished:
@@ -147,36 +165,6 @@ class PlanningWork(Work):
                 finished = True
         remarks += fuzzer.pool.remarks[said:]
         return Pooled(tuple(fresh), finished, False), remarks, ()
-
-    def _going_on(self, known: Sequence[StateRow]) -> Fuzzer:
-        """The fuzzer after these states. One that has to be built anew repeats the last iteration, which may have been
-        cut short when the pool was full."""
-        if self._fuzzer is not None and len(self._fuzzer.pool) == len(known):
-            return self._fuzzer
-        pool = None
-        if known:
-            last = known[-1].iteration
-            kept = [row for row in known if row.number == 0 or row.iteration < last]
-            entries = [
-                PoolEntry(
-                    state_of(self.task, row.state),
-                    row.reference or 0,
-                    row.walk,
-                    row.iteration if row.number else -1,
-                )
-                for row in kept
-            ]
-            pool = Pool(entries, iterations=last if len(known) > 1 else 0)
-        needs_policy = self.own.fuzzing.needs_policy
-        self._fuzzer = make_fuzzer(
-            self.task,
-            self.runner if needs_policy else None,
-            self.own.fuzzing,
-            self.settings.seed,
-            pool=pool,
-            max_steps=self.settings.max_steps,
-        )
-        return self._fuzzer
 
     # -- dominance --------------------------------------------------------------------------------
 
@@ -205,15 +193,22 @@ class PlanningWork(Work):
         for member in chunk.states:
             if member.run is not None:
                 state = state_of(self.task, member.state)
-                self.runner.recall(trace_of(self.task, state, member.run), member.run.named)
+                self._recall(trace_of(self.task, state, member.run), member.run)
         groups = [[member] for member in chunk.states] if self.own.isolate else [list(chunk.states)]
         runs: list[RunRow] = []
         verdicts: list[VerdictRow] = []
         limits: list[str] = []
+        sets: dict[SetRow, None] = {}
         knowledge = None
         for group in groups:
-            knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits)
-        return Judged(tuple(runs), tuple(verdicts), knowledge), (), limits
+            knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits, sets)
+        return Judged(tuple(runs), tuple(verdicts), knowledge, tuple(sets)), (), limits
+
+    def _recall(self, trace: Trace, run: RunRow) -> None:
+        self.runner.recall(trace, run.named)
+        known, policy = runs_of(run), self.runner.policy
+        if known is not None and isinstance(policy, WorstCase):
+            policy.recall(trace.states[0], known)
 
     def _judge_group(
         self,
@@ -223,6 +218,7 @@ class PlanningWork(Work):
         runs: list[RunRow],
         verdicts: list[VerdictRow],
         limits: list[str],
+        sets: dict[SetRow, None],
     ) -> Snapshot | None:
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
@@ -230,10 +226,10 @@ class PlanningWork(Work):
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
-        before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
+        before = bench.bounds.graph.upper_bounds(values_of(known)) if known else None
         began = perf_counter()
         items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
-        bench.run(_rows([item.state for item in items]))
+        bench.run(values_of([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
         marks = [perf_counter()]
@@ -243,7 +239,9 @@ class PlanningWork(Work):
             verdict = tested.verdict
             bench.check(verdict)
             trace = bench.trace(verdict.state)
-            runs.append(run_row(member.number, trace, bench.named(trace), run_seconds))
+            facts = bench.permitted(verdict.state)
+            runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
+            sets.update(dict.fromkeys(self._sets(trace, verdict)))
             # Also a verdict that was known from other states took its time.
             seconds = marks[place + 1] - marks[place]
             row = verdict_row(
@@ -266,9 +264,14 @@ class PlanningWork(Work):
             else [s for item in items for s in bench.trace(item.state).states]
         )
         if before is not None:  # what is known of the others is handed on where it is better now
-            now = bench.bounds.graph.upper_bounds(_rows(known))
+            now = bench.bounds.graph.upper_bounds(values_of(known))
             fresh += [known[row] for row in np.flatnonzero(now < before)]
-        return _snapshot(bench.bounds, dict.fromkeys(fresh))
+        return snapshot(bench.bounds, dict.fromkeys(fresh))
+
+    def _sets(self, trace: Trace, verdict: Verdict) -> Iterator[SetRow]:
+        """What a set-valued policy permits where the verdict rests on it."""
+        if isinstance(self.runner.policy, WorstCase):
+            yield from map(set_row, sets_behind(self.runner.policy, trace, verdict))
 
     def _bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
@@ -308,7 +311,10 @@ class PlanningWork(Work):
         return _Base(spec, base, known, pool.states, pool)
 
     def _settle(self, payload: SettlePayload, resources: Mapping[str, Any]) -> Any:
-        """Merge what the chunks of a round have found, and read verdicts again, without asking the policy."""
+        """Merge what the chunks of a round have found, and read verdicts again, without running the policy.
+
+        A set-valued one is asked what it permits where a verdict comes to rest on that.
+        """
         began = perf_counter()
         dominance = self._dominance_of(resources)
         bounds = BoundStore(self.task)
@@ -324,11 +330,13 @@ class PlanningWork(Work):
         if pool is not None:
             pool.settle()
         verdicts = []
+        sets: dict[SetRow, None] = {}
         for row, run, before in payload.read:
-            now = self._read_again(bounds, row, run, before, dominance, perf_counter() - began)
+            at = perf_counter() - began
+            now = self._read_again(bounds, row, run, before, dominance, at, sets)
             if now is not None:
                 verdicts.append(now)
-        return Judged((), tuple(verdicts), _snapshot(bounds, given)), (), ()
+        return Judged((), tuple(verdicts), snapshot(bounds, given), tuple(sets)), (), ()
 
     def _read_again(
         self,
@@ -338,16 +346,21 @@ class PlanningWork(Work):
         before: VerdictRow,
         dominance: Dominance | str | None,
         at: float,
+        sets: dict[SetRow, None],
     ) -> VerdictRow | None:
         """A better verdict than before, or None."""
         state = state_of(self.task, row.state)
         objective = Objective(self.own.objective)
-        verdict = read_verdict(bounds, state, cost_of(run), objective)
+        cost = cost_of(run, costly_some=self.own.costly_some)
+        verdict = read_verdict(bounds, state, cost, objective)
         function = _function(dominance)
         now = verdict_row(self.task, row.number, before.oracle, before.round, verdict, function, at)
         if rank(now) <= rank(before):
             return None
-        self._check(verdict, trace_of(self.task, state, run), run.named, dominance)
+        trace = trace_of(self.task, state, run)
+        self._check(verdict, trace, run, dominance)
+        if run.permitted is not None:
+            sets.update(dict.fromkeys(self._sets(trace, verdict)))
         decided = before.verdict != "UNKNOWN"
         return now._replace(
             source=before.source if decided else None,
@@ -357,11 +370,16 @@ class PlanningWork(Work):
         )
 
     def _check(
-        self, verdict: Verdict, trace: Any, named: int | None, dominance: Dominance | str | None
+        self, verdict: Verdict, trace: Trace, run: RunRow, dominance: Dominance | str | None
     ) -> None:
         function = None if verdict.derivation is None else _function(dominance)
         tables = None if function is None else function.independent()
-        check_witness(self.task, trace, verdict, named, tables)
+        comes_back = trace.outcome != "loop" and len(set(trace.states)) < len(trace.states)
+        if run.permitted is None and not comes_back:  # then the policy need not be loaded
+            check_witness(self.task, trace, verdict, run.named, tables)
+            return
+        self._recall(trace, run)
+        Workbench(self.runner).check_run(verdict, trace, run.named, tables)
 
     # -- blaming ----------------------------------------------------------------------------------
 
@@ -411,7 +429,7 @@ class PlanningWork(Work):
         """Whether the plan of a bug, where there is one, is better than the policy's run."""
         if verdict.plan is None:
             return False
-        spent = cost_of(run)
+        spent = cost_of(run, costly_some=self.own.costly_some)
         if Objective(self.own.objective) is Objective.GOAL:
             return spent.fails is True
         return sum(map(self.task.cost, verdict.plan)) < spent.lower_bound
@@ -434,7 +452,7 @@ class PlanningWork(Work):
         began = perf_counter()
         state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
-        self.runner.recall(trace, run.named)
+        self._recall(trace, run)
         self._take_in_derivation(bench.bounds, state, before)
         verdict = bench.verdict_of(state)
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
@@ -460,37 +478,12 @@ class PlanningWork(Work):
         )
 
 
-def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
-    """What a store knows of these states."""
-    states = list(given)
-    width = bounds.task.variable_count
-    rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
-    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
-
-
 def _function(dominance: Dominance | str | None) -> Dominance | None:
     return None if isinstance(dominance, str) else dominance
 
 
-def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
-    return StateRow(
-        number,
-        entry.state.values,
-        None if number == 0 else entry.reference,
-        entry.walk,
-        max(entry.iteration, 0),
-        number,
-        0,
-        seconds,
-    )
-
-
 def _states(rows: States) -> list[State]:
     return [State(row) for row in rows.tolist()]
-
-
-def _rows(states: Sequence[State]) -> States:
-    return np.array([state.values for state in states], dtype=np.int32)
 
 
 __all__ = ["PlanningWork"]

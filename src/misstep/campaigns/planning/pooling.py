@@ -1,0 +1,63 @@
+"""The fuzzer of a campaign, after the states that are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from misstep.campaigns.rows import StateRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.states import state_of
+from misstep.fuzzing.fuzz import make_fuzzer
+from misstep.fuzzing.fuzzer import Fuzzer
+from misstep.fuzzing.pool import Pool, PoolEntry
+from misstep.runs.runner import PolicyRunner
+from misstep.tasks.task import Task
+
+
+def going_on(
+    task: Task,
+    runner: Callable[[], PolicyRunner],
+    settings: Settings,
+    known: Sequence[StateRow],
+) -> Fuzzer:
+    """The fuzzer after these states. It repeats the last iteration, which may have been cut short when the pool was
+    full. The runner is made only if the walks need a policy."""
+    own = settings.of_planning.fuzzing
+    # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
+    unbiased = own.needs_policy and own.algorithm == "2024" and runner().by_start
+    fuzzing = replace(own, bias="none") if unbiased else own
+    fuzzer = make_fuzzer(
+        task,
+        runner() if fuzzing.needs_policy else None,
+        fuzzing,
+        settings.seed,
+        pool=_pool(task, known),
+        max_steps=settings.max_steps,
+    )
+    if unbiased:
+        fuzzer.pool.remark(
+            f"walks are not drawn by the bias {own.bias}: the runs of this policy belong to their start, and it has no "
+            "decisions in single states"
+        )
+    return fuzzer
+
+
+def _pool(task: Task, known: Sequence[StateRow]) -> Pool | None:
+    if not known:
+        return None
+    last = known[-1].iteration
+    kept = [row for row in known if row.number == 0 or row.iteration < last]
+    entries = [
+        PoolEntry(
+            state_of(task, row.state),
+            row.reference or 0,
+            row.walk,
+            row.iteration if row.number else -1,
+        )
+        for row in kept
+    ]
+    return Pool(entries, iterations=last if len(known) > 1 else 0)
+
+
+__all__ = ["going_on"]
