@@ -56,6 +56,7 @@ BUILTIN: dict[str, Kind] = {
         "sketch:--width=0 FILE",
         "rules over features of description logic (DLPlan's text format)",
         "policies.sketch.policy:load",
+    ),
     "wl": Kind("wl:FILE", "a Weisfeiler-Leman ranker of wlplan", "policies.wl.policy:load"),
     "rgnn": Kind(
         "rgnn:FILE", "a relational graph network (safetensors and JSON)", "policies.rgnn.load:load"
