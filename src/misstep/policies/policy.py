@@ -9,8 +9,9 @@ answer, it says so row by row, with a message; it raises only if the whole polic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,6 +78,8 @@ class Policy(ABC):
     set_valued: bool = False  # whether it permits several operators: `permitted`
     stochastic: bool = False  # whether it draws among them: `probabilities`
     plans: bool = False  # whether it answers with a whole plan: `plan`
+    files: tuple[str, ...] = ()  # that it is known to depend on; the digest covers them
+    environment: Mapping[str, str | None] = MappingProxyType({})  # variables that its code has read
 
     def __init__(self, task: Task) -> None:
         self.task = task

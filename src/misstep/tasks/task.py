@@ -12,6 +12,7 @@ from misstep._core import State
 from misstep._core import Task as CoreTask
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.pddl.names import NONE_OF_THOSE
+from misstep.tasks.state_view import Vocabulary
 
 if TYPE_CHECKING:
     from misstep.tasks.pddl.lifted import LiftedTask
@@ -83,6 +84,11 @@ class Task(CoreTask):
                 hint="load the task from its PDDL files",
             )
         return lift(*self.pddl)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What the names of facts, goals, objects and operators mean, for views of states."""
+        return Vocabulary(self)
 
     # -- names ------------------------------------------------------------------------------------
 
