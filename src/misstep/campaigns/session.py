@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -76,6 +77,8 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
+        if policy.environment:  # what its code read while it was loaded
+            content.store.set_meta("environment", json.dumps(dict(policy.environment)))
     finally:
         if isinstance(source, str):
             policy.close()

@@ -12,11 +12,11 @@ from misstep._core import State
 from misstep._core import Task as CoreTask
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.tasks.pddl.names import NONE_OF_THOSE
-from misstep.tasks.state_view import Vocabulary
 
 if TYPE_CHECKING:
     from misstep.tasks.pddl.lifted import LiftedTask
     from misstep.tasks.pddl.text import Source
+    from misstep.tasks.state_view import Vocabulary
 
 
 class Task(CoreTask):
@@ -88,6 +88,8 @@ class Task(CoreTask):
     @cached_property
     def vocabulary(self) -> Vocabulary:
         """What the names of facts, goals, objects and operators mean, for views of states."""
+        from misstep.tasks.state_view import Vocabulary
+
         return Vocabulary(self)
 
     # -- names ------------------------------------------------------------------------------------

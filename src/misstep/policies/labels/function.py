@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -165,6 +166,27 @@ class FunctionLabels:
         return ToolError(what, where=self._where, expected=expected)
 
 
+@dataclass(frozen=True)
+class LoadedCode:
+    """A user's code, ready to be asked for labels."""
+
+    labels: FunctionLabels
+    digest: str
+    files: tuple[str, ...]
+
+    def bound(self, setting: Setting) -> LabelPolicy:
+        roles = self.labels.roles
+        loaded = setting.bind(self.labels.core(), self.digest)
+        loaded.deterministic = roles.deterministic
+        loaded.stochastic = roles.probabilities is not None
+        loaded.set_valued = loaded.stochastic or roles.permitted is not None
+        loaded.plans = roles.plan is not None
+        loaded.weights = self.labels.weights if loaded.set_valued else None
+        loaded.environment = self.labels.home.environment
+        loaded.files = self.files
+        return loaded
+
+
 class _ArrayPolicy:
     """A `misstep.Policy` on a model: arrays of values in, numbers of labels out."""
 
@@ -188,45 +210,45 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
     """Loads `python:[--timeout=S] FILE.py:NAME`; with a time limit the code runs in a process of its own."""
     options, rest = split_options(argument, "python", dict.fromkeys(("timeout",), positive))
     if "timeout" in options:
-        from misstep.policies.labels.process import load_python
+        from misstep.policies.labels.python import PythonLabels
 
-        return load_python(rest, setting, options["timeout"])
-    own = named_object(rest)
+        return PythonLabels(setting, rest, options["timeout"]).bound(setting)
+    return load_code(rest, setting).bound(setting)
+
+
+def load_code(argument: str, setting: Setting) -> LoadedCode:
+    """The code that `python:ARGUMENT` names, for this process or as a host of others."""
+    own = named_object(argument)
     code = unwrapped(own.value)
     if not is_policy_code(code):
         raise own.is_none("policy", "a function, or an object or class with act")
-    where = f"policy python:{rest}"
+    where = f"policy python:{argument}"
     made = unwrapped(made_by(code, setting.task, own.arguments, own.home, where))
-    named = () if isinstance(made, (Policy, LabelPolicy)) else roles_of(made, where).files
-    loaded = _bound(made, setting, digest_of("python", own.digest(named)), where, own.home)
-    loaded.files = tuple(map(str, own.files(named)))
-    return loaded
+    labels = _labels(made, setting, where, own.home)
+    named = labels.roles.files
+    files = tuple(map(str, own.files(named)))
+    return LoadedCode(labels, digest_of("python", own.digest(named)), files)
 
 
 def from_code(code: Any, setting: Setting, where: str) -> LabelPolicy:
     """The policy of a function, an object or a class in memory."""
     home = Home()
     made = unwrapped(made_by(code, setting.task, {}, home, where))
-    return _bound(made, setting, object_digest(code), where, home)
+    labels = _labels(made, setting, where, home)
+    return LoadedCode(labels, object_digest(code), labels.roles.files).bound(setting)
 
 
-def _bound(made: Any, setting: Setting, digest: str, where: str, home: Home) -> LabelPolicy:
+def _labels(made: Any, setting: Setting, where: str, home: Home) -> FunctionLabels:
     if isinstance(made, LabelPolicy):
-        if made.engine is not setting.engine:
-            raise InputFormatError("the policy is bound to another model or engine", where=where)
-        made.digest = digest
-        return made
+        raise InputFormatError(
+            "the code makes a policy that is loaded already",
+            where=where,
+            expected="an object with act",
+            hint="give that policy to load_policy itself",
+        )
     if isinstance(made, Policy):
         made = _ArrayPolicy(made)
-    own = FunctionLabels(made, setting.task, setting.engine, where, home)
-    loaded = setting.bind(own.core(), digest)
-    loaded.deterministic = own.roles.deterministic
-    loaded.stochastic = own.roles.probabilities is not None
-    loaded.set_valued = loaded.stochastic or own.roles.permitted is not None
-    loaded.plans = own.roles.plan is not None
-    loaded.weights = own.weights if loaded.set_valued else None
-    loaded.environment = home.environment
-    return loaded
+    return FunctionLabels(made, setting.task, setting.engine, where, home)
 
 
-__all__ = ["FunctionLabels", "StateDict", "from_code", "load"]
+__all__ = ["FunctionLabels", "LoadedCode", "StateDict", "from_code", "load", "load_code"]
