@@ -11,7 +11,8 @@ A policy is a function of a state, or an object with some of these methods:
     plan(state)           a whole plan: the policy is a run policy
 
 A factory makes one of these from the task: a class, a function whose first parameter is called `task`, or any function
-that the spec gives arguments. docs/policies/python.md is the page for users.
+that the spec gives arguments. A class whose constructor has no parameter is called without the task.
+docs/policies/python.md is the page for users.
 """
 
 from __future__ import annotations
@@ -137,11 +138,11 @@ def made_by(code: Any, task: object, arguments: Mapping[str, str], home: Home, w
     given = _converted(code, arguments, where)
     try:
         with home:
-            made = code(task, **given)
+            made = code(task, **given) if _takes_task(code) else code(**given)
     except (KeyboardInterrupt, MemoryError):
         raise
     except BaseException as error:
-        call = ", ".join(["task", *given])
+        call = ", ".join([*(["task"] if _takes_task(code) else []), *given])
         text = " ".join(f"{type(error).__name__}: {error}".split())
         raise InputFormatError(
             f"{shown}({call}) raises {text}", where=home.place(error) or where
@@ -160,12 +161,22 @@ def _parameters(code: Any) -> dict[str, inspect.Parameter]:
         return {}
 
 
+def _takes_task(code: Any) -> bool:
+    """A class without parameters needs none; whatever does not tell its parameters is given the task."""
+    try:
+        parameters = inspect.signature(code).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    first = next(iter(parameters), None)
+    return first is not None and first.kind not in (first.KEYWORD_ONLY, first.VAR_KEYWORD)
+
+
 def _converted(code: Any, arguments: Mapping[str, str], where: str) -> dict[str, object]:
     """Texts as the parameters want them: by annotation, by default value, or as they look."""
     if not arguments:
         return {}
     parameters = _parameters(code)
-    names = list(parameters)[1:]
+    names = list(parameters)[1 if _takes_task(code) else 0 :]
     takes_any = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
     given: dict[str, object] = {}
     for name, text in arguments.items():

@@ -24,10 +24,12 @@ from misstep.policies.process.channel import ProgramError
 from misstep.policies.process.policy import ProcessPolicy
 from misstep.policies.process.protocol import (
     AnswerReader,
+    Choices,
     Greeting,
     line_of,
     object_of,
     parse_greeting,
+    question,
 )
 from misstep.tasks.task import State, Task
 
@@ -119,6 +121,15 @@ class PythonProcess(ProcessPolicy):
         rows = np.array([state.values], dtype=np.int32)
         steps: list[int] = self._consult("plan", rows)["operators"]
         return steps
+
+    def _ask(self, states: States) -> Choices:
+        def read(line: bytes) -> Choices:
+            choices = self._reader.read(line, self._number, states)
+            if b'"environment"' in line:
+                self.environment = object_of(line, "an answer").get("environment", self.environment)
+            return choices
+
+        return self._exchange(len(states), lambda: question(self._number, states), read)
 
     def _consult(
         self, ask: str, states: States, more: dict[str, Any] | None = None
