@@ -20,6 +20,7 @@ NAMES = (
     "gnn",
     "networks",
     "processes",
+    "python_policies",
     "jani",
     "safety",
     "safety_jani",

@@ -131,6 +131,8 @@ def test_arrays_say_the_same_as_facts(task: Task) -> None:
         assert {names[i] for i in np.flatnonzero(row)} == set(view.facts)
         assert view.fact_array.tolist() == row.tolist()
         assert view.array.tolist() == list(view.values)
+        assert np.flatnonzero(view.mask).tolist() == task.applicable(view.state)
+    assert batch.mask.tolist() == [view.mask.tolist() for view in batch]
     assert batch[1] is batch[1]
     assert batch[-1] == batch[15]
     assert [view.state for view in batch[2:4]] == states[2:4]
@@ -195,3 +197,5 @@ def test_batches_of_a_model(model: JaniTask) -> None:
     assert [view.state for view in batch] == states
     assert [view.state for view in batch[1:]] == states[1:]
     assert "3 states" in repr(batch)
+    for view, row in zip(batch, batch.mask, strict=True):
+        assert np.flatnonzero(row).tolist() == model.applicable(view.state)

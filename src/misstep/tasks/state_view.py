@@ -287,6 +287,13 @@ class StateView:
         row: NDArray[np.bool_] = _fact_arrays(self.array[None, :], self.task)[0]
         return row
 
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """For each operator whether it applies."""
+        found = np.zeros(self.task.operator_count, dtype=np.bool_)
+        found[self.task.applicable(self.state)] = True
+        return found
+
     # -- as a value ---------------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
@@ -328,6 +335,14 @@ class StateBatch(Sequence[StateView]):
         """A state a row, a fact of `task.vocabulary.facts` a column: whether it is true."""
         return _fact_arrays(self._array, self.task)
 
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """A state a row, an operator a column: whether it applies."""
+        offsets, operators = self.task.applicable_batch(self._array)
+        found = np.zeros((len(self), self.task.operator_count), dtype=np.bool_)
+        found[np.repeat(np.arange(len(self)), np.diff(offsets)), operators] = True
+        return found
+
     def __len__(self) -> int:
         return len(self._views)
 
@@ -350,11 +365,10 @@ class StateBatch(Sequence[StateView]):
 
 def _fact_arrays(states: Arrays, task: Task) -> NDArray[np.bool_]:
     starts, columns = task.vocabulary.columns
-    found = np.zeros((len(states), len(task.vocabulary.facts)), dtype=np.bool_)
-    column = columns[starts + states]
-    rows, variables = np.nonzero(column >= 0)
-    found[rows, column[rows, variables]] = True
-    return found
+    # Values that stand for no fact have the column -1, the last one, which is cut off.
+    found = np.zeros((len(states), len(task.vocabulary.facts) + 1), dtype=np.bool_)
+    found[np.arange(len(states))[:, None], columns[starts + states]] = True
+    return np.ascontiguousarray(found[:, :-1])
 
 
 __all__ = ["Action", "Facts", "StateBatch", "StateView", "Vocabulary"]

@@ -96,6 +96,13 @@ class ModelStateView(dict[str, Any]):
         return row
 
     @property
+    def mask(self) -> NDArray[np.bool_]:
+        """For each label of the model whether it applies."""
+        found = np.zeros(len(self.task.labels), dtype=np.bool_)
+        found[self.task.reader.applicable(self._known)] = True
+        return found
+
+    @property
     def is_goal(self) -> bool:
         return self._engine.is_goal(self._id)
 
@@ -129,6 +136,11 @@ class ModelStateBatch(Sequence[ModelStateView]):
     def array(self) -> NDArray[np.float64]:
         """A state a row, a variable a column."""
         return self._engine.matrix(self._ids)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """A state a row, a label a column: whether it applies."""
+        return np.array([view.mask for view in self]).reshape(len(self), len(self.task.labels))
 
     def __len__(self) -> int:
         return len(self._ids)
