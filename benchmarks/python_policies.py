@@ -107,7 +107,10 @@ def measure(task: Task, file: Path, seconds: float) -> dict[str, float]:
     try:
         medians = alternate(
             RUNS,
-            *(partial(rate, partial(ask_policy, own, states), seconds) for own in policies.values()),
+            *(
+                partial(rate, partial(ask_policy, own, states), seconds)
+                for own in policies.values()
+            ),
         )
     finally:
         for own in policies.values():
@@ -119,7 +122,9 @@ def measure(task: Task, file: Path, seconds: float) -> dict[str, float]:
 
 
 def main() -> None:
-    if "OMP_NUM_THREADS" not in os.environ:  # threads of numpy that wait for each other would be measured
+    if (
+        "OMP_NUM_THREADS" not in os.environ
+    ):  # threads of numpy that wait for each other would be measured
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
         os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], {**os.environ, **threads})
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0

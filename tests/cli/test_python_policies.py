@@ -13,9 +13,10 @@ import pytest
 from support.commands import misstep
 
 SOURCE = """
-import ctypes, os, sys, time
+import atexit, ctypes, os, sys, time
 libc = ctypes.CDLL(None)
 os.environ.get("MINE_SWITCH")
+atexit.register(print, "at the end")
 
 def loud(state):
     print("python"); os.write(1, b"descriptor\\n"); libc.puts(b"native")
@@ -48,7 +49,7 @@ def test_standard_output_has_one_object_whatever_prints(folder: Path, jobs: str)
         command("loud", "--jobs", jobs), cwd=folder, capture_output=True, text=True
     )
     assert json.loads(done.stdout)["tested"] == 3
-    for word in ("python", "descriptor", "native", "kept by python"):
+    for word in ("python", "descriptor", "native", "kept by python", "at the end"):
         assert word in done.stderr.splitlines()
 
 

@@ -71,8 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     # A flag of every command that changes nothing but what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
-    if "_MISSTEP_COMPLETE" not in os.environ:
-        keep_output_clean()
+    clean = "_MISSTEP_COMPLETE" not in os.environ and keep_output_clean()
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
@@ -81,6 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.
         exec("")
+    if clean:
+        sys.stdout = (
+            sys.stderr
+        )  # whatever a policy still prints at its end; ours is written and flushed
     sys.exit(code)
 
 
