@@ -87,7 +87,7 @@ def walked_states(task: Task, count: int) -> States:
     """States along a random walk."""
     random = CounterRandom(1)
     state = task.initial_state
-    found = []
+    found: list[tuple[int, ...]] = []
     while len(found) < count:
         found.append(state.values)
         operators = task.applicable(state)
