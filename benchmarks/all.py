@@ -21,6 +21,7 @@ NAMES = (
     "networks",
     "sketches",
     "processes",
+    "python_policies",
     "jani",
     "safety",
     "safety_jani",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from misstep.oracles.dominance import dominance
     from misstep.planning import PlanResult, plan
     from misstep.policies.conformance import check_policy
-    from misstep.policies.function import StateView, policy
+    from misstep.policies.function import policy
     from misstep.policies.load import load_policy
     from misstep.policies.policy import Policy
     from misstep.runs.runner import Trace
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from misstep.tasks.generate import generate
     from misstep.tasks.jani.task import JaniTask as Model
     from misstep.tasks.load import load_task
+    from misstep.tasks.state_view import StateView
     from misstep.tasks.task import State, Task
     from misstep.training.api import select, train
 
@@ -40,7 +41,7 @@ _HOMES = {
     "Policy": "misstep.policies.policy",
     "Record": "misstep.campaigns.records",
     "State": "misstep.tasks.task",
-    "StateView": "misstep.policies.function",
+    "StateView": "misstep.tasks.state_view",
     "Task": "misstep.tasks.task",
     "Trace": "misstep.runs.runner",
     "census": "misstep.faults.census",

@@ -19,7 +19,8 @@ def _stop(*_: object) -> None:
     """End at once. Nothing has begun that would need cleaning up, and an exception could get lost in an import."""
     try:
         if "--json" in sys.argv:
-            os.write(1, OBJECT)
+            # A command may have moved its output away from descriptor 1, which policies print to.
+            os.write(sys.stdout.fileno(), OBJECT)
         os.write(2, LINE)
     finally:
         os._exit(CODE)

@@ -131,10 +131,10 @@ def test_a_policy_that_ends_the_process(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("TESTED_IN", str(os.getpid()))
     assert misstep("generate", "gripper", "--balls", "6", "-o", tmp_path / "t").returncode == 0
     (tmp_path / "bad.py").write_text(
-        "import os\n\n"
+        "import ctypes, os\n\n"
         "def policy(state):\n"
         "    if os.environ['TESTED_IN'] != str(os.getpid()):\n"
-        "        os._exit(7)\n"
+        "        ctypes.CDLL(None)._exit(7)\n"  # native code: os._exit is caught
         "    return state.operators[0]\n"
     )
     done = misstep(

@@ -15,6 +15,8 @@ BLOCK = re.compile(r"(?m)^```python\n(.*?)^```$", re.DOTALL)
 # What a page that is no tutorial takes for granted.
 BEFORE = {
     "python.md": "",
+    "states.md": "",
+    "policies/python.md": "",
     "settings.md": "",
     "safety.md": """
 from misstep import load_task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,6 +81,8 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
         if isinstance(policy, Policy):
             kind = nature_of(policy, settings.of_planning.revisit)
             content.set_nature(Nature(kind, policy.chooser))
+        if policy.environment:  # what its code read while it was loaded
+            content.store.set_meta("environment", json.dumps(dict(policy.environment)))
     finally:
         if isinstance(source, str):
             policy.close()

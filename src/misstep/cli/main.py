@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
+from misstep.cli.output import keep_output_clean
 from misstep.cli.verbs import VerbGroup, show_help
 from misstep.errors import (
     InputFileError,
@@ -70,6 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     # A flag of every command that changes nothing but what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
+    clean = "_MISSTEP_COMPLETE" not in os.environ and keep_output_clean()
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
@@ -78,6 +80,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.
         exec("")
+    if clean:
+        sys.stdout = (
+            sys.stderr
+        )  # whatever a policy still prints at its end; ours is written and flushed
     sys.exit(code)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,6 +18,32 @@ T = TypeVar("T")
 
 # Work below this many seconds shows no progress.
 QUIET_SECONDS = 1.0
+
+
+def keep_output_clean() -> bool:
+    """Let standard output carry what we write to `sys.stdout` and nothing else, for the rest of the program.
+
+    Native code of a policy writes to descriptor 1. From here on that is standard error, also in processes that are
+    started, and our own output goes to a duplicate. It is never undone: a C library flushes when the program ends.
+    Returns whether it was done.
+    """
+    if sys.stdout is not sys.__stdout__ or sys.stdout is None:
+        return False  # somebody has redirected it already, as tests do
+    try:
+        if sys.stdout.fileno() != 1:
+            return False
+        sys.stdout.flush()
+        kept = os.dup(1)
+        os.dup2(2, 1)
+    except (OSError, ValueError):
+        return False  # one of the two is closed
+    sys.stdout = io.TextIOWrapper(
+        os.fdopen(kept, "wb"),
+        encoding=sys.stdout.encoding,
+        errors=sys.stdout.errors,
+        line_buffering=sys.stdout.line_buffering,
+    )
+    return True
 
 
 def print_json(result: Mapping[str, Any]) -> None:

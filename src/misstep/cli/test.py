@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from misstep.cli.arguments import read_task, typed
+from misstep.cli.arguments import check_limits, read_task, typed
 from misstep.cli.campaigns import exit_code, keeping, open_folder, print_summary
 from misstep.cli.groups import takes
 from misstep.cli.models import is_model, read_model, refuse_options
@@ -24,6 +24,7 @@ from misstep.cli.testing_options import (
     settings_given,
 )
 from misstep.errors import InputFileError, UsageError
+from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
     from misstep.tasks.load import AnyTask
@@ -50,6 +51,7 @@ def command(
     """
     began = monotonic()
     spending.check()
+    check_limits(timeout=subject.timeout)
     options = settings_given(context, subject, planning, models, judging)
     alone = _resumes_alone(context, subject, output, options)
     tasks: list[AnyTask] | None = None
@@ -76,7 +78,7 @@ def command(
             with campaign_progress() as progress:
                 campaign = test(
                     tasks,
-                    subject.policy,
+                    with_timeout(subject.policy, subject.timeout),
                     out=output.out,
                     resume=output.resume,
                     config=subject.config,

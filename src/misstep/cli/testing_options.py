@@ -52,6 +52,14 @@ class Subject(Group, heading="What to test"):
             "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
         ),
     ] = None
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Longest time for one answer of a python:, exec: or program: policy, which then runs in a process of "
+            "its own. Default: no limit, 60 for exec:.",
+        ),
+    ] = None
     suite: Annotated[
         Path | None,
         typer.Option(

@@ -13,7 +13,15 @@ import numpy as np
 
 from misstep._core import CounterRandom
 from misstep.errors import MisstepError
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Operators, Policy, States
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    TIMED_OUT,
+    Answers,
+    Operators,
+    Policy,
+    States,
+)
 from misstep.tasks.task import State, Task
 
 WALK_STEPS = 20
@@ -95,17 +103,21 @@ def _examine(
             return "no action"
         if operator == FAILED:
             return "a failure"
+        if operator == TIMED_OUT:
+            return "no answer in time"
         known = 0 <= operator < task.operator_count
         return f"({task.operator_name(operator)})" if known else f"operator {operator}"
 
     report(
         "answers every state",
-        np.flatnonzero(first == FAILED).tolist(),
+        np.flatnonzero((first == FAILED) | (first == TIMED_OUT)).tolist(),
         lambda row: f"{answers.messages.get(row, 'no message')}, {where(row)}",
     )
     report(
         "names operators that exist",
-        np.flatnonzero((first < FAILED) | (first >= task.operator_count)).tolist(),
+        np.flatnonzero(
+            ((first < FAILED) & (first != TIMED_OUT)) | (first >= task.operator_count)
+        ).tolist(),
         lambda row: f"operator {first[row]}, {where(row)}",
     )
     offsets, applicable = task.applicable_batch(states)

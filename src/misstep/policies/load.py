@@ -8,6 +8,7 @@ from typing import Any, overload
 from misstep._core import JaniEngine
 from misstep.errors import UsageError
 from misstep.policies import function
+from misstep.policies.contract import TAKES
 from misstep.policies.identity import in_memory_name, object_digest
 from misstep.policies.kinds import Kind, third_party, third_party_loader, unknown_kind
 from misstep.policies.labels.load import load_label_policy
@@ -15,8 +16,6 @@ from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import Task
-
-TAKES = "a spec such as 'first', a function of a state, an object or class with act, or a policy"
 
 BUILTIN: dict[str, Kind] = {
     "first": Kind(
@@ -46,7 +45,9 @@ BUILTIN: dict[str, Kind] = {
     ),
     "exec": Kind("exec:COMMAND", "a program that speaks JSON lines", "policies.process:load"),
     "grpc": Kind("grpc:ADDRESS", "a policy server", "policies.remote:load"),
-    "python": Kind("python:FILE.py:NAME", "a Python function or class", "policies.function:load"),
+    "python": Kind(
+        "python:FILE.py:NAME", "a Python function, object or class", "policies.function:load"
+    ),
     "program": Kind(
         "program:FILE.py", "a generalised plan as a Python program", "policies.program:load"
     ),
@@ -96,10 +97,9 @@ def load_policy(
 ) -> Policy | LabelPolicy:
     """The policy, bound to the task.
 
-    `policy` is a spec (`misstep list` names the kinds), a function of a state, an object with `act(state)` (optionally
-    `act_batch(states)` and `values(state)`), a class that makes such an object or function from the task, or a policy
-    that is bound to this task already. What a function gets and answers is told in `misstep.policies.function` for
-    planning tasks and in `misstep.policies.labels.function` for models.
+    `policy` is a spec (`misstep list` names the kinds), a function of a state, an object with `act(state)` or another
+    method of the contract, a class or a function of the task that makes one, or a policy that is bound to this task
+    already. `misstep.policies.contract` describes what is taken and what may be answered.
 
     For models only: `inapplicable` says what is to happen where the policy names no label that applies: `filter`
     takes its best-valued one that does, `stop_safe` ends the run, `error` raises. By default the policy's interface
@@ -119,8 +119,7 @@ def load_policy(
     code = function.unwrapped(policy)
     if not function.is_policy_code(code):
         raise UsageError(f"{policy!r:.80} is no policy", expected=TAKES)
-    name = in_memory_name(code)
-    return function.make(code, task, name, object_digest(code), f"policy {name}")
+    return function.of_object(code, task)
 
 
 def _of_spec(spec: str, task: Task) -> Policy:

@@ -8,6 +8,8 @@ from typing import Any
 
 from misstep.errors import UsageError
 
+# Policies that run in a process of their own where a limit is set.
+LIMITED = ("python", "exec", "program")
 Parser = Callable[[str], Any]  # raises ValueError with what was expected
 
 
@@ -50,6 +52,27 @@ def one_of(*words: str) -> Parser:
     return parse
 
 
+def with_timeout(spec: str | None, seconds: float | None) -> str | None:
+    """The spec with a time limit for each answer; for policies that can have one."""
+    if seconds is None:
+        return spec
+    if spec is None:
+        raise UsageError("--timeout without --policy", expected="both")
+    outer, plus, inner = spec.rpartition("+")
+    kind, colon, argument = inner.partition(":")
+    if plus and kind not in LIMITED:  # a plus in the name of a file
+        outer, plus = "", ""
+        kind, colon, argument = spec.partition(":")
+    if kind not in LIMITED or not colon:
+        raise UsageError(
+            f"--timeout with the policy {spec}",
+            expected="a policy of the kinds " + ", ".join(f"{name}:" for name in LIMITED),
+        )
+    if argument.lstrip().startswith("--") and "--timeout" in argument.partition(":")[0]:
+        raise UsageError("the time limit is given twice", where=f"policy {spec}")
+    return f"{outer}{plus}{kind}:--timeout={seconds:g} {argument}"
+
+
 def split_options(
     argument: str, kind: str, parsers: Mapping[str, Parser]
 ) -> tuple[dict[str, Any], str]:
@@ -79,4 +102,14 @@ def split_options(
     return options, rest
 
 
-__all__ = ["Parser", "flag", "one_of", "positive", "split_options", "whole", "word"]
+__all__ = [
+    "LIMITED",
+    "Parser",
+    "flag",
+    "one_of",
+    "positive",
+    "split_options",
+    "whole",
+    "with_timeout",
+    "word",
+]

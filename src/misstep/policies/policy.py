@@ -9,8 +9,9 @@ answer, it says so row by row, with a message; it raises only if the whole polic
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,6 +81,8 @@ class Policy(ABC):
     chooser: str | None = (
         None  # the fixed rule that chose among what a set-valued policy permits, if one did
     )
+    files: tuple[str, ...] = ()  # that it is known to depend on; the digest covers them
+    environment: Mapping[str, str | None] = MappingProxyType({})  # variables that its code has read
 
     def __init__(self, task: Task) -> None:
         self.task = task

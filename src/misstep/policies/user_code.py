@@ -1,96 +1,176 @@
-"""A user's Python code, `FILE.py:NAME`: loaded, and called so that whatever it does is told as its own doing."""
+"""A user's Python code as a spec names it: `FILE.py:NAME`, `MODULE:NAME`, with arguments as in `Make?model=w.pt&k=3`.
+
+The spec is taken apart, the code is loaded in a `Home` of its own, and what it depends on is named: its source, the
+modules that it imported from its folder, files among its arguments, and the files that it names itself.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import importlib
 import importlib.util
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+from urllib.parse import parse_qsl
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.home import Home
 
 MAX_SOURCE_BYTES = 16 * 2**20
+EXPECTED = "python:FILE.py:NAME or python:MODULE:NAME"
 
 
 @dataclass(frozen=True)
 class NamedObject:
-    file: str
+    """What a spec names, loaded."""
+
+    where: str  # the file or the module
     name: str
-    value: Any  # None if the file defines no such name
-    source: bytes
+    value: Any  # None if there is no such name
+    home: Home
+    source: Path | None
+    arguments: dict[str, str] = field(default_factory=dict)
 
     def is_none(self, kind: str, expected: str | None = None) -> InputFormatError:
         """The error that it is not what was asked for."""
         return InputFormatError(
             f"the file defines no {kind} {self.name!r}",
-            where=self.file,
+            where=self.where,
             expected=expected,
             hint="check the name after the colon",
         )
 
+    def files(self, named: Iterable[str | Path] = ()) -> tuple[Path, ...]:
+        """What the policy depends on, as far as it can be seen; `named` are the files that the code names."""
+        own = [] if self.source is None else [self.source.resolve()]
+        given = [found for text in self.arguments.values() if (found := self._file(text))]
+        others = [found for text in named if (found := self._file(str(text)))]
+        return tuple(dict.fromkeys([*own, *self.home.files, *given, *others]))
+
+    def _file(self, text: str) -> Path | None:
+        """The file that an argument names: from where the command runs, or beside the code."""
+        for folder in (Path(), self.home.folder or Path()):
+            try:
+                if text and (folder / text).is_file():
+                    return (folder / text).resolve()
+            except (OSError, ValueError):
+                pass
+        return None
+
+    def digest(self, named: Iterable[str | Path] = ()) -> str:
+        """Does not depend on where the files are, only on what they contain and what they are called."""
+        parts = [self.name, self.where if self.source is None else self.source.name]
+        for key, text in self.arguments.items():
+            parts += [key, "a file" if self._file(text) else text]
+        for file in self.files(named):
+            parts += [file.name, file_digest(file)]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def file_digest(file: Path) -> str:
+    try:
+        digest = hashlib.sha256()
+        with file.open("rb") as stream:
+            while chunk := stream.read(1 << 20):
+                digest.update(chunk)
+        return digest.hexdigest()
+    except OSError as error:
+        raise InputFileError(f"cannot be read: {error.strerror}", where=str(file)) from None
+
 
 def named_object(argument: str) -> NamedObject:
     """What `python:ARGUMENT` names."""
-    file, _, name = argument.rpartition(":")
-    if not file or not name:
+    head, mark, query = argument.partition("?")
+    place, _, name = head.rpartition(":")
+    where = f"policy python:{argument}"
+    if not place or not name:
+        raise UsageError("the policy is incomplete", where=where, expected=EXPECTED)
+    arguments = _arguments(query, where) if mark else {}
+    if place.endswith(".py") or "/" in place or Path(place).is_file():
+        path = Path(place)
+        read_bytes(path, MAX_SOURCE_BYTES, "a Python file")  # says what is wrong with it
+        home = Home(path.absolute().parent)
+        module = _module_of_file(path, home)
+        return NamedObject(place, name, getattr(module, name, None), home, path, arguments)
+    if not all(part.isidentifier() for part in place.split(".")):
         raise UsageError(
-            "the policy is incomplete",
-            where=f"policy python:{argument}",
-            expected="python:FILE.py:NAME",
+            f"{place!r} is neither a file nor a module", where=where, expected=EXPECTED
         )
-    source = read_bytes(Path(file), MAX_SOURCE_BYTES, "a Python file")
-    return NamedObject(file, name, getattr(_module(Path(file)), name, None), source)
+    home = Home(Path.cwd())
+    module = _imported(place, home)
+    file = getattr(module, "__file__", None)
+    source = Path(file) if file and file.endswith(".py") else None
+    return NamedObject(place, name, getattr(module, name, None), home, source, arguments)
 
 
-@contextmanager
-def users_code() -> Iterator[list[str]]:
-    """Whatever the user's code raises, SystemExit too, is noted down; what it prints does not mix with our output."""
-    failure: list[str] = []
-    with redirect_stdout(sys.stderr):
-        try:
-            yield failure
-        except (KeyboardInterrupt, MemoryError):
-            raise  # the user, or a limit, ends the work: neither is an answer
-        except BaseException as error:
-            failure.append(" ".join(f"{type(error).__name__}: {error}".split()))
+def _arguments(query: str, where: str) -> dict[str, str]:
+    try:
+        pairs = parse_qsl(query, keep_blank_values=True, strict_parsing=True) if query else []
+    except ValueError:
+        pairs = [("", "")]
+    for position, (key, _) in enumerate(pairs):
+        if not key.isidentifier() or key in dict(pairs[:position]):
+            raise UsageError(
+                f"the arguments are {query!r}", where=where, expected="NAME?model=w.pt&k=3"
+            )
+    return dict(pairs)
 
 
-def _module(path: Path) -> Any:
+def _module_of_file(path: Path, home: Home) -> ModuleType:
     name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
-    with redirect_stdout(sys.stderr):
-        try:
+    try:
+        with home:
             spec.loader.exec_module(module)
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:
-            line = _line_of(error, path)
-            raise InputFormatError(
-                f"the file cannot be run: {type(error).__name__}: {error}",
-                where=f"{path}:{line}" if line else str(path),
-            ) from error
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:
+        raise _cannot_be_run(error, home, path) from error
     return module
 
 
-def _line_of(error: BaseException, path: Path) -> int | None:
-    if isinstance(error, SyntaxError):
-        return error.lineno
-    lines = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_code.co_filename == str(path):
-            lines.append(traceback.tb_lineno)
-        traceback = traceback.tb_next
-    return lines[-1] if lines else None
+def _imported(name: str, home: Home) -> ModuleType:
+    try:
+        with home:
+            importlib.invalidate_caches()
+            return importlib.import_module(name)
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise _cannot_be_run(error, home, name) from error
+        raise InputFileError(
+            f"there is no module {error.name!r}",
+            where=f"policy python:{name}",
+            expected=EXPECTED,
+            hint="modules are looked for in the current folder and among the installed packages",
+        ) from None
+    except BaseException as error:
+        raise _cannot_be_run(error, home, name) from error
 
 
-__all__ = ["NamedObject", "named_object", "users_code"]
+def _cannot_be_run(error: BaseException, home: Home, code: Path | str) -> InputFormatError:
+    if isinstance(error, SyntaxError) and error.filename:
+        where = f"{error.filename}:{error.lineno}"
+        text = f"{type(error).__name__}: {error.msg}"
+    else:
+        place = home.place(error)
+        where = str(code)
+        if place and isinstance(code, Path) and place.rpartition(":")[0] == code.name:
+            where = f"{code}:{place.rpartition(':')[2]}"
+        elif place:
+            where = place
+        text = f"{type(error).__name__}: {error}"
+    return InputFormatError(f"the file cannot be run: {text}", where=where)
+
+
+__all__ = ["NamedObject", "file_digest", "named_object"]

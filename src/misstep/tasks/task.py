@@ -16,6 +16,7 @@ from misstep.tasks.pddl.names import NONE_OF_THOSE
 if TYPE_CHECKING:
     from misstep.tasks.pddl.lifted import LiftedTask
     from misstep.tasks.pddl.text import Source
+    from misstep.tasks.state_view import Vocabulary
 
 
 class Task(CoreTask):
@@ -83,6 +84,13 @@ class Task(CoreTask):
                 hint="load the task from its PDDL files",
             )
         return lift(*self.pddl)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """What the names of facts, goals, objects and operators mean, for views of states."""
+        from misstep.tasks.state_view import Vocabulary
+
+        return Vocabulary(self)
 
     # -- names ------------------------------------------------------------------------------------
 

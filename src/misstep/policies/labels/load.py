@@ -7,8 +7,9 @@ from typing import Any
 
 from misstep._core import JaniEngine
 from misstep.errors import UnsupportedError, UsageError
-from misstep.policies.function import is_policy_code, unwrapped
-from misstep.policies.identity import in_memory_name, object_digest
+from misstep.policies.contract import TAKES, is_policy_code
+from misstep.policies.function import unwrapped
+from misstep.policies.identity import in_memory_name
 from misstep.policies.kinds import Kind, third_party_loader, unknown_kind
 from misstep.policies.labels.function import from_code
 from misstep.policies.labels.policy import INAPPLICABLE, LabelPolicy, Setting
@@ -34,7 +35,7 @@ BUILTIN: dict[str, Kind] = {
         "policies.labels.network:load_shipped",
     ),
     "python": Kind(
-        "python:FILE.py:NAME", "a Python function or class", "policies.labels.function:load"
+        "python:FILE.py:NAME", "a Python function, object or class", "policies.labels.function:load"
     ),
     "exec": Kind(
         "exec:COMMAND", "a program that speaks JSON lines", "policies.labels.process:load"
@@ -47,7 +48,6 @@ BUILTIN: dict[str, Kind] = {
     ),
 }
 FILES = (".jani2nnet", *READERS)
-TAKES = "a spec such as 'first', a function of a state, an object or class with act, or a policy"
 
 
 def load_label_policy(
@@ -79,7 +79,7 @@ def load_label_policy(
             hint="choose among the labels it permits, for example the first, and test that",
         )
     spec = in_memory_name(code)
-    made = from_code(code, setting, object_digest(code), f"policy {spec}")
+    made = from_code(code, setting, f"policy {spec}")
     made.spec, made.in_memory = spec, True
     return made
 

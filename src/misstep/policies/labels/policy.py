@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from misstep import _core
 from misstep.tasks.jani.task import JaniTask
@@ -25,6 +25,17 @@ class LabelPolicy:
     spec: str = ""  # what it was loaded from
     in_memory: bool = False  # made from a Python object: no spec makes it again
     end: Callable[[], None] | None = None
+    deterministic: bool = True
+    set_valued: bool = False  # whether it permits several labels: `weights`
+    stochastic: bool = False  # whether it draws among them: `weights`
+    plans: bool = False  # whether it answers with a whole plan
+    weights: Callable[[int], dict[int, float]] | None = (
+        None  # of a state's id: labels, probabilities
+    )
+    files: tuple[str, ...] = ()  # that it is known to depend on; the digest covers them
+    environment: Mapping[str, str | None] = field(
+        default_factory=dict
+    )  # variables that its code has read
 
     @property
     def name(self) -> str:

@@ -6,24 +6,27 @@ One line each way, as in docs/policy-protocol.md, with states and labels by name
               "variables": [{"name": "pos", "type": "int", "low": 0, "high": 2}, ...]}
     program  {"protocol": 1, "name": "mine"}, optional "digest" and "batch_size"
     us       {"id": 1, "states": [{"pos": 0, "vel": 1}, ...], "applicable": [["acc", "dec"], ...]}
-    program  {"id": 1, "labels": ["acc", ...]}, null where it names none
+    program  {"id": 1, "labels": ["acc", ...]}, null where it names none, or {"id": 1, "error": "why"}
 
-A program that dies or does not answer is started once more for the same question; then it is an error, since a run
-that goes on without its policy would be no run of it.
+A program that dies is started once more for the same question; then it is an error, since a run that goes on without
+its policy would be no run of it. One that does not answer in time is not asked again, and `Patience` says when it is
+given up for good.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from misstep import _core
-from misstep.errors import InputFormatError, ToolError
+from misstep.errors import MisstepError, ToolError
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
-from misstep.policies.process.channel import Channel, ProgramError
-from misstep.policies.process.policy import command_digest, split_command
+from misstep.policies.process.channel import FORGOT_TO_FLUSH, Channel, ProgramError
+from misstep.policies.process.patience import Patience
+from misstep.policies.process.policy import command_digest, no_greeting, split_command
 from misstep.policies.process.protocol import (
     VERSION,
     Greeting,
@@ -34,42 +37,44 @@ from misstep.policies.process.protocol import (
 )
 
 BATCH = 256
+Answer = TypeVar("Answer")
 
 
 class ProcessLabels:
     """A running program, started again when it ends."""
 
+    _why_late = FORGOT_TO_FLUSH
+
     def __init__(
         self,
         setting: Setting,
-        command: str,
+        command: str | Sequence[str],
         *,
         timeout: float = 60.0,
         start_timeout: float = 60.0,
         memory_limit_mb: int | None = None,
+        where: str = "",
     ) -> None:
         self._task = setting.task
         self._engine = setting.engine
         self._command = split_command(command)
-        self._where = "policy program " + shlex.join(self._command)
+        self._where = where or "policy program " + shlex.join(self._command)
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._memory_limit_mb = memory_limit_mb
         self._ids = {name: i for i, name in enumerate(self._task.labels)}
         self._number = 0
+        self._patience = Patience()
         self._channel: Channel | None = None
         try:
             greeting = self._start()
         except ProgramError as fault:
-            kind = InputFormatError if isinstance(fault, MalformedError) else ToolError
-            raise kind(
-                f"no greeting: {fault}",
-                where=self._where,
-                expected='a line such as {"protocol": 1, "name": "mine"}',
-                hint="docs/policy-protocol.md",
-            ) from None
+            raise self._no_greeting(fault) from None
         self.digest = digest_of("exec", greeting.digest or command_digest(self._command))
         self._batch = greeting.batch_size or BATCH
+
+    def _no_greeting(self, fault: ProgramError) -> MisstepError:
+        return no_greeting(fault, self._where)
 
     def act(self, id: int) -> int | None:
         return self._ask([id])[0]
@@ -86,37 +91,53 @@ class ProcessLabels:
             self._channel = None
 
     def _ask(self, ids: list[int]) -> list[int | None]:
+        applicable = [[self._task.labels[i] for i in self._engine.applicable(id)] for id in ids]
+        return self._answer(
+            ids, {"applicable": applicable}, lambda content: self._labels(content, len(ids))
+        )
+
+    def _answer(
+        self, ids: list[int], more: dict[str, Any], read: Callable[[dict[str, Any]], Answer]
+    ) -> Answer:
         try:
-            return self._exchange(ids)
-        except ProgramError:
+            return read(self._exchange(ids, more))
+        except ProgramError as fault:
             self._end()
+            if fault.timed_out:
+                raise ToolError(str(fault), where=self._where) from None
         try:
-            return self._exchange(ids)
+            return read(self._exchange(ids, more))
         except ProgramError as fault:
             self._end()
             raise ToolError(str(fault), where=self._where) from None
 
-    def _exchange(self, ids: list[int]) -> list[int | None]:
+    def _exchange(self, ids: list[int], more: dict[str, Any]) -> dict[str, Any]:
+        if self._patience.lost:
+            raise ProgramError(self._patience.why(self._timeout), timed_out=True)
         if self._channel is None:
             self._start()
         assert self._channel is not None
         self._number += 1
         names = self._task.variable_names
-        question = {
-            "id": self._number,
-            "states": [dict(zip(names, self._engine.values(id), strict=True)) for id in ids],
-            "applicable": [
-                [self._task.labels[i] for i in self._engine.applicable(id)] for id in ids
-            ],
-        }
-        return self._read(self._channel.exchange(line_of(question), self._timeout), len(ids))
-
-    def _read(self, line: bytes, count: int) -> list[int | None]:
+        states = [dict(zip(names, self._engine.values(id), strict=True)) for id in ids]
+        question = line_of({"id": self._number, "states": states, **more})
+        try:
+            line = self._channel.exchange(question, self._timeout)
+        except ProgramError as fault:
+            if fault.timed_out:
+                self._patience.timed_out(len(ids))
+            raise
+        self._patience.answered()
         content = object_of(line, "an answer")
         if type(content.get("id")) is not int or content["id"] != self._number:
             raise MalformedError(
                 f"the answer has id {json.dumps(content.get('id'))[:40]} where {self._number} was asked"
             )
+        if isinstance(content.get("error"), str):
+            raise ToolError(content["error"][:400], where=self._where)
+        return content
+
+    def _labels(self, content: dict[str, Any], count: int) -> list[int | None]:
         given = content.get("labels")
         if not isinstance(given, list) or len(given) != count:
             what = f"{len(given)} labels" if isinstance(given, list) else "no list of labels"
@@ -133,7 +154,7 @@ class ProcessLabels:
             )
         return self._ids[label]
 
-    def _start(self) -> Greeting:
+    def _first_line(self) -> bytes:
         task = self._task
         hello = {
             "protocol": VERSION,
@@ -146,9 +167,17 @@ class ProcessLabels:
             ],
             "labels": task.labels,
         }
-        self._channel = Channel(self._command, memory_limit_mb=self._memory_limit_mb)
+        return line_of(hello)
+
+    def _greeting(self, line: bytes) -> Greeting:
+        return parse_greeting(line)
+
+    def _start(self) -> Greeting:
+        self._channel = Channel(
+            self._command, memory_limit_mb=self._memory_limit_mb, why_late=self._why_late
+        )
         try:
-            return parse_greeting(self._channel.exchange(line_of(hello), self._start_timeout))
+            return self._greeting(self._channel.exchange(self._first_line(), self._start_timeout))
         except BaseException:
             self._end()
             raise

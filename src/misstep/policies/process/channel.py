@@ -22,6 +22,7 @@ from time import monotonic, sleep
 from misstep.errors import ToolError
 
 STDERR_KEPT = 4096
+FORGOT_TO_FLUSH = "; does the program flush its output after every line?"
 MAX_LINE_BYTES = 256 * 2**20
 _SLICE = 0.25  # how often to look whether a silent program still lives, in seconds
 _LAST_WORDS = 0.5  # how long to wait for the exit code and the end of standard error
@@ -59,8 +60,15 @@ class _Tail:
 class Channel:
     """One running program."""
 
-    def __init__(self, command: Sequence[str], *, memory_limit_mb: int | None = None) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        memory_limit_mb: int | None = None,
+        why_late: str = FORGOT_TO_FLUSH,
+    ) -> None:
         self._memory_limit_mb = memory_limit_mb
+        self._why_late = why_late
         self._process = _spawn(command)
         assert self._process.stdin is not None
         assert self._process.stdout is not None
@@ -101,8 +109,7 @@ class Channel:
             left = deadline - monotonic()
             if left <= 0:
                 raise ProgramError(
-                    f"no answer within {timeout:g} s; "
-                    "does the program flush its output after every line?" + self._words(),
+                    f"no answer within {timeout:g} s{self._why_late}" + self._words(),
                     timed_out=True,
                 )
             events = poller.poll(min(left, _SLICE) * 1000)
@@ -180,8 +187,9 @@ class Channel:
 
 
 def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    # A Python program that forgets to flush would look as if it hung.
-    environment = {"PYTHONUNBUFFERED": "1", **os.environ}
+    # A Python program that forgets to flush would look as if it hung, and one that goes by the order of a set would
+    # decide differently in each process.
+    environment = {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONHASHSEED": "0"}
     try:
         return subprocess.Popen(
             list(command),
@@ -255,4 +263,4 @@ def _unasked(text: bytes) -> str:
     )
 
 
-__all__ = ["Channel", "ProgramError"]
+__all__ = ["FORGOT_TO_FLUSH", "Channel", "ProgramError"]

@@ -1,7 +1,9 @@
 """The policy behind a program: batches out, answers in, faults put on the states that cause them.
 
 A batch that fails is asked again state by state, and a state that fails is asked once more of a
-program just started, so that whether a state FAILED does not depend on the states before it.
+program just started, so that whether a state FAILED does not depend on the states before it. A state
+without an answer in time is TIMED_OUT, and so is one that is not asked any more, because the program
+was given up for crashing or for being late (`Patience`): that it crashes there is not known.
 """
 
 from __future__ import annotations
@@ -11,15 +13,31 @@ import shlex
 import shutil
 import tempfile
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
-from misstep.errors import InputFormatError, ToolError, UnsupportedError, UsageError
+from misstep.errors import (
+    InputFormatError,
+    MisstepError,
+    ToolError,
+    UnsupportedError,
+    UsageError,
+)
 from misstep.policies.options import positive, split_options
-from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States, checked_states
-from misstep.policies.process.channel import Channel, ProgramError
+from misstep.policies.policy import (
+    FAILED,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
+from misstep.policies.process.channel import FORGOT_TO_FLUSH, Channel, ProgramError
+from misstep.policies.process.patience import Patience
 from misstep.policies.process.protocol import (
     AnswerReader,
     Choices,
@@ -33,6 +51,7 @@ from misstep.tasks.task import Task
 
 # How often a program that does not even greet is started again before it is given up.
 _START_ATTEMPTS = 3
+Answer = TypeVar("Answer")
 
 
 class ProcessPolicy(Policy):
@@ -40,8 +59,11 @@ class ProcessPolicy(Policy):
 
     `timeout` is for one batch and `start_timeout` for the greeting, in seconds; `memory_limit_mb`
     bounds the address space of the program; after `max_restarts` faults in a row, without an answer
-    between them, the program is given up and every further state FAILED.
+    between them, or the time-outs that `Patience` allows, the program is given up and every further
+    state is TIMED_OUT.
     """
+
+    _why_late = FORGOT_TO_FLUSH
 
     def __init__(
         self,
@@ -62,11 +84,12 @@ class ProcessPolicy(Policy):
         self._folder = Path(tempfile.mkdtemp(prefix="misstep-policy-"))
         self._remove_folder = weakref.finalize(self, shutil.rmtree, self._folder, True)
         (self._folder / "task.sas").write_bytes(task.sas)
-        self._hello = hello(task, self._folder / "task.sas")
+        self._hello = self._first_line()
         self._reader = AnswerReader(task)
         self._number = 0
         self._answered = 0  # by the program that runs now
         self._faults = 0  # since the last answer
+        self._patience = Patience()
         self._given_up: str | None = None
         self._channel: Channel | None = None
         self.name = "exec:" + shlex.join(self._command)
@@ -74,13 +97,7 @@ class ProcessPolicy(Policy):
             greeting = self._start()
         except ProgramError as fault:
             self.close()
-            kind = InputFormatError if isinstance(fault, MalformedError) else ToolError
-            raise kind(
-                f"no greeting: {fault}",
-                where=f"policy program {shlex.join(self._command)}",
-                expected='a line such as {"protocol": 1, "name": "mine"}',
-                hint="docs/policy-protocol.md",
-            ) from None
+            raise self._no_greeting(fault) from None
         except BaseException:
             self.close()
             raise
@@ -89,6 +106,15 @@ class ProcessPolicy(Policy):
         self.deterministic = greeting.deterministic
         self.batch_size = greeting.batch_size or Policy.batch_size
         self._chunk = self.batch_size
+
+    def _first_line(self) -> bytes:
+        return hello(self.task, self._folder / "task.sas")
+
+    def _greeting(self, line: bytes) -> Greeting:
+        return parse_greeting(line)
+
+    def _no_greeting(self, fault: ProgramError) -> MisstepError:
+        return no_greeting(fault, f"policy program {shlex.join(self._command)}")
 
     @property
     def pid(self) -> int | None:
@@ -119,7 +145,7 @@ class ProcessPolicy(Policy):
             try:
                 choices = self._ask_alone(state)
             except ProgramError as fault:
-                choices = Choices([FAILED], {0: str(fault)})
+                choices = Choices([TIMED_OUT if fault.timed_out else FAILED], {0: str(fault)})
             _put(answers, start + row, choices)
         return None
 
@@ -134,34 +160,49 @@ class ProcessPolicy(Policy):
         return self._ask(state)
 
     def _ask(self, states: States) -> Choices:
+        return self._exchange(
+            len(states),
+            lambda: question(self._number, states),
+            lambda line: self._reader.read(line, self._number, states),
+        )
+
+    def _exchange(
+        self, count: int, question: Callable[[], bytes], read: Callable[[bytes], Answer]
+    ) -> Answer:
+        """One question about so many states and its answer, and what they tell of the program."""
         channel = self._running()
         self._number += 1
         try:
-            line = channel.exchange(question(self._number, states), self._timeout)
-            choices = self._reader.read(line, self._number, states)
+            answer = read(channel.exchange(question(), self._timeout))
         except ProgramError as fault:
             if not fault.in_step:
                 self._end_channel()
-                self._faults += 1
+                self._faults += not fault.timed_out
+            if fault.timed_out:
+                self._patience.timed_out(count)
             raise
         except BaseException:
             self._end_channel()
             raise
         self._answered += 1
         self._faults = 0
-        return choices
+        self._patience.answered()
+        return answer
 
     def _running(self) -> Channel:
         """The program, started again if it has ended."""
         if self._given_up is None and self._channel is None:
-            if self._faults > self._max_restarts:
+            if self._patience.lost:
+                self._given_up = self._patience.why(self._timeout)
+            elif self._faults > self._max_restarts:
                 self._given_up = (
                     f"the program failed {self._faults} times in a row and was given up"
                 )
             else:
                 self._restart()
         if self._given_up is not None:
-            raise ProgramError(self._given_up)
+            # It was not asked, so that nobody may say that it crashed in this state.
+            raise ProgramError(self._given_up, timed_out=True)
         assert self._channel is not None
         return self._channel
 
@@ -170,15 +211,19 @@ class ProcessPolicy(Policy):
             try:
                 self._start()
                 return
-            except (ProgramError, ToolError) as fault:
+            except (ProgramError, MisstepError) as fault:
                 reason = str(fault)
+                if isinstance(fault, ProgramError) and fault.timed_out:
+                    break  # another try would take as long
         self._given_up = f"the program could not be started again: {reason}"
 
     def _start(self) -> Greeting:
         self._answered = 0
-        self._channel = Channel(self._command, memory_limit_mb=self._memory_limit_mb)
+        self._channel = Channel(
+            self._command, memory_limit_mb=self._memory_limit_mb, why_late=self._why_late
+        )
         try:
-            return parse_greeting(self._channel.exchange(self._hello, self._start_timeout))
+            return self._greeting(self._channel.exchange(self._hello, self._start_timeout))
         except BaseException:
             self._end_channel()
             raise
@@ -200,6 +245,16 @@ def _put(answers: Answers, start: int, choices: Choices) -> None:
     answers.operators[start : start + len(choices.operators)] = choices.operators
     for row, message in choices.messages.items():
         answers.messages[start + row] = message
+
+
+def no_greeting(fault: ProgramError, where: str) -> MisstepError:
+    kind = InputFormatError if isinstance(fault, MalformedError) else ToolError
+    return kind(
+        f"no greeting: {fault}",
+        where=where,
+        expected='a line such as {"protocol": 1, "name": "mine"}',
+        hint="docs/policy-protocol.md",
+    )
 
 
 def split_command(command: str | Sequence[str]) -> list[str]:
@@ -242,4 +297,4 @@ def load(argument: str, task: Task) -> Policy:
     )
 
 
-__all__ = ["ProcessPolicy", "command_digest", "load", "split_command"]
+__all__ = ["ProcessPolicy", "command_digest", "load", "no_greeting", "split_command"]

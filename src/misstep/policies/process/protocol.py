@@ -120,8 +120,9 @@ def _require(content: dict[str, Any], field: str, check: Callable[[Any], bool], 
 class AnswerReader:
     """Checks answers; operators may be named by number or by name."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, says: str = "the program says: ") -> None:
         self._task = task
+        self._says = says  # in front of what it reports itself
         self._count = task.operator_count
 
     def read(self, line: bytes, number: int, states: States) -> Choices:
@@ -157,7 +158,7 @@ class AnswerReader:
                 "keyed by the position of the state in the batch",
                 in_step=True,
             )
-        return {rows[key]: f"the program says: {str(why)[:400]}" for key, why in given.items()}
+        return {rows[key]: f"{self._says}{str(why)[:400]}" for key, why in given.items()}
 
     def _by_name(self, choice: Any, row: int, states: States, messages: dict[int, str]) -> int:
         if not isinstance(choice, str):

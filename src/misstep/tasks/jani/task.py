@@ -81,6 +81,11 @@ class JaniTask:
         """An engine with states and a cache of its own, for another thread or a long search."""
         return JaniEngine(self.core, cache_bytes)
 
+    @cached_property
+    def reader(self) -> JaniEngine:
+        """An engine for views of states. A policy that looks ahead must not change the engine that is asking it."""
+        return self.new_engine()
+
     # -- states -----------------------------------------------------------------------------------
 
     def label_id(self, name: str) -> int:

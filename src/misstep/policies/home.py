@@ -1,0 +1,207 @@
+"""Where a user's code lives, and the walls around it while it runs in this process.
+
+`with home:` surrounds the loading of the code and each call. Inside, the folder of the code can be imported from, and
+the modules that it imported from there are its own: outside they are out of sight, so that the `helper.py` of one
+policy is never taken for that of another. What the code prints goes to standard error. A fork of it that comes back to
+us is ended, `os._exit` is an exception like `sys.exit`, and the environment variables that it reads are noted.
+
+Outside of these walls is what native code does by itself: `exit()` in a C library ends this process, and `getenv()` is
+not seen. A policy with a time limit runs in a process of its own (`misstep.policies.process.host`), which may end.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import sys
+import sysconfig
+from functools import cache
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any, NoReturn, TextIO
+
+_INSTALLED = tuple(
+    str(Path(sysconfig.get_path(kind)).resolve()) + os.sep
+    for kind in ("stdlib", "platstdlib", "purelib", "platlib")
+)
+_OURS = str(Path(__file__).resolve().parents[1]) + os.sep
+_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASS|CREDENTIAL", re.IGNORECASE)
+_BETWEEN = {"os", "collections.abc", "_collections_abc"}  # frames between a reader and os.environ
+WHOLE_ENVIRONMENT = "*"
+_real_exit = os._exit
+_inside: list[Home] = []  # the homes that were entered and not left, the innermost last
+
+
+class Exited(SystemExit):
+    """The code called `os._exit`."""
+
+
+class Home:
+    """The folder and the modules of a policy's code; None: the code is in memory, part of a running program."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = None if folder is None else folder.resolve()
+        self.modules: dict[str, ModuleType] = {}
+        self.environment: dict[str, str | None] = {}  # what the code read, None: not set
+        self._names = frozenset() if self.folder is None else _importable(self.folder)
+        self._outside: list[tuple[TextIO, int, int, dict[str, ModuleType]]] = []
+        _build_walls()
+
+    def __enter__(self) -> Home:
+        hidden: dict[str, ModuleType] = {}
+        if self.folder is not None:
+            sys.path.insert(0, str(self.folder))
+            for name in self._names & sys.modules.keys():
+                if name not in self.modules and self._is_foreign(sys.modules[name]):
+                    hidden[name] = sys.modules.pop(name)
+            for name, module in self.modules.items():
+                if name in sys.modules:
+                    hidden[name] = sys.modules.pop(name)
+                sys.modules[name] = module
+        self._outside.append((sys.stdout, os.getpid(), len(sys.modules), hidden))
+        sys.stdout = sys.stderr
+        _inside.append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        _inside.pop()
+        stdout, process, count, hidden = self._outside.pop()
+        if os.getpid() != process:
+            _real_exit(0)  # a fork that the code made must not go on with our work
+        sys.stdout = stdout
+        if self.folder is not None:
+            self._take_modules(len(sys.modules) - count)
+            for name in self.modules:
+                sys.modules.pop(name, None)
+            sys.modules.update(hidden)
+            if str(self.folder) in sys.path:
+                sys.path.remove(str(self.folder))
+
+    def _take_modules(self, added: int) -> None:
+        """Modules that were imported from the folder are the policy's own; the newest are the last."""
+        for name in list(reversed(sys.modules))[: max(added, 0)]:
+            module = sys.modules[name]
+            file = getattr(module, "__file__", None)
+            if file and is_users(file) and Path(file).resolve().is_relative_to(str(self.folder)):
+                self.modules[name] = module
+
+    def _is_foreign(self, module: ModuleType) -> bool:
+        """Whether it is somebody's own module, and not of this folder, of Python or of an installed package."""
+        file = getattr(module, "__file__", None)
+        if not file or not is_users(file):
+            return False
+        return not Path(file).resolve().is_relative_to(str(self.folder))
+
+    @property
+    def files(self) -> list[Path]:
+        """The source files of its modules."""
+        found = (getattr(module, "__file__", None) for module in self.modules.values())
+        return sorted({Path(file).resolve() for file in found if file})
+
+    def told(self, error: BaseException) -> str:
+        """One line: the last place in the user's files, and what happened there."""
+        text = " ".join(f"{_kind(error)}: {error}".split())
+        place = self.place(error)
+        return f"{place}: {text}" if place else text
+
+    def place(self, error: BaseException) -> str | None:
+        """Such as `mine.py:12`."""
+        found: tuple[str, int] | None = None
+        traceback = error.__traceback__
+        while traceback is not None:
+            file = traceback.tb_frame.f_code.co_filename
+            if is_users(file):
+                found = file, traceback.tb_lineno
+            traceback = traceback.tb_next
+        return None if found is None else f"{self._shown(Path(found[0]))}:{found[1]}"
+
+    def _shown(self, file: Path) -> str:
+        if self.folder is not None and file.resolve().is_relative_to(self.folder):
+            return str(file.resolve().relative_to(self.folder))
+        return file.name
+
+    def note(self, name: str, value: str | None, frame: FrameType | None) -> None:
+        """A variable was read. What libraries read for themselves is their affair."""
+        while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
+            frame = frame.f_back
+        if frame is None or name in self.environment or not is_users(frame.f_code.co_filename):
+            return
+        if value is not None and _SECRET.search(name):  # campaigns are handed around
+            value = "sha256:" + hashlib.sha256(value.encode(errors="replace")).hexdigest()[:16]
+        self.environment[name] = value
+
+
+def _kind(error: BaseException) -> str:
+    return "SystemExit" if isinstance(error, Exited) else type(error).__name__
+
+
+@cache
+def is_users(file: str) -> bool:
+    """Whether a source file is neither of Python, nor of an installed package, nor ours."""
+    if file.startswith("<") or "site-packages" in file or "dist-packages" in file:
+        return False
+    path = str(Path(file).resolve())
+    return not path.startswith((*_INSTALLED, _OURS))
+
+
+def _importable(folder: Path) -> frozenset[str]:
+    """What a file in the folder can import from there."""
+    names = set()
+    try:
+        for entry in os.scandir(folder):
+            stem, dot, suffix = entry.name.partition(".")
+            if stem.isidentifier() and (suffix == "py" or (not dot and entry.is_dir())):
+                names.add(stem)
+    except OSError:
+        pass
+    return frozenset(names)
+
+
+class _Environment(os._Environ[str]):
+    """`os.environ` that tells the innermost home what is read."""
+
+    def __getitem__(self, key: str) -> str:
+        if _inside and WHOLE_ENVIRONMENT not in _inside[-1].environment:
+            _inside[-1].note(key, self._value(key), sys._getframe(1))
+        return super().__getitem__(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        if _inside:
+            _inside[-1].note(key, self._value(key), sys._getframe(1))
+        return super().get(key, default)
+
+    def __contains__(self, key: object) -> bool:
+        if _inside and isinstance(key, str):
+            _inside[-1].note(key, self._value(key), sys._getframe(1))
+        return super().__contains__(key)
+
+    def __iter__(self) -> Any:
+        if _inside:  # all of it; what is in there is nobody's business
+            _inside[-1].note(WHOLE_ENVIRONMENT, None, sys._getframe(1))
+        return super().__iter__()
+
+    def _value(self, key: str) -> str | None:
+        try:
+            return super().__getitem__(key)
+        except KeyError:
+            return None
+
+
+def _exit(status: int) -> NoReturn:
+    """`os._exit`, of which a policy must not make the exit code of the command that asks it."""
+    if _inside and _inside[-1]._outside[-1][1] == os.getpid():
+        caller = sys._getframe(1).f_globals.get("__name__", "")
+        if not caller.startswith(("misstep.", "multiprocessing.")):
+            raise Exited(f"os._exit({status})")
+    _real_exit(status)
+
+
+def _build_walls() -> None:
+    if os._exit is not _exit:
+        os._exit = _exit
+    if type(os.environ) is os._Environ:
+        os.environ.__class__ = _Environment
+
+
+__all__ = ["Exited", "Home", "is_users"]

@@ -1,0 +1,89 @@
+"""Python policies that print, end the process, hang or read the environment, as the command meets them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.commands import misstep
+
+SOURCE = """
+import atexit, ctypes, os, sys, time
+libc = ctypes.CDLL(None)
+os.environ.get("MINE_SWITCH")
+atexit.register(print, "at the end")
+
+def loud(state):
+    print("python"); os.write(1, b"descriptor\\n"); libc.puts(b"native")
+    sys.__stdout__.write("kept by python\\n"); sys.__stdout__.flush()
+    return state.actions[0]
+
+def leaves(state): os._exit(0)
+def forks(state):
+    os.fork()
+    return state.actions[0]
+def hangs(state): time.sleep(600)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(SOURCE)
+    assert misstep("generate", "gripper", "--balls", "2", "-o", tmp_path / "task").returncode == 0
+    return tmp_path
+
+
+def command(name: str, *more: str) -> list[str]:
+    words = ["test", "task", "--policy", f"python:mine.py:{name}", "--pool", "3", "-o", "out"]
+    return [sys.executable, "-m", "misstep", *words, "--json", *more]
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_standard_output_has_one_object_whatever_prints(folder: Path, jobs: str) -> None:
+    done = subprocess.run(
+        command("loud", "--jobs", jobs), cwd=folder, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["tested"] == 3
+    for word in ("python", "descriptor", "native", "kept by python", "at the end"):
+        assert word in done.stderr.splitlines()
+
+
+@pytest.mark.parametrize(("name", "code"), [("leaves", 10), ("forks", 1)])
+def test_the_end_of_the_process_is_ours(folder: Path, name: str, code: int) -> None:
+    done = subprocess.run(command(name), cwd=folder, capture_output=True, text=True)
+    assert done.returncode == code
+    assert json.loads(done.stdout)["tested"] == 3
+
+
+def test_a_limit_for_answers(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    ended = misstep(
+        *("test", "task", "--policy", "python:mine.py:hangs", "--timeout", "0.2"),
+        *("--pool", "3", "-o", "out", "--json"),
+    )
+    done = json.loads(ended.stdout)
+    assert done["outcomes"] == {"timeout": 3}
+    assert done["policy"] == "python:--timeout=0.2 mine.py:hangs"
+    for wrong, words in (
+        (("--policy", "first", "--timeout", "1"), "--timeout with the policy first"),
+        (("--policy", "python:mine.py:hangs", "--timeout", "-1"), "--timeout is -1.0"),
+    ):
+        refused = misstep("test", "task", *wrong, "-o", "other")
+        assert refused.returncode == 2
+        assert words in refused.stderr
+
+
+def test_the_environment_is_kept_with_the_campaign(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("MINE_SWITCH", "on")
+    misstep("test", "task", "--policy", "python:mine.py:loud", "--pool", "2", "-o", "out")
+    database = folder / "out" / "run.db"
+    rows = sqlite3.connect(database).execute("SELECT value FROM meta WHERE key = 'environment'")
+    assert json.loads(rows.fetchone()[0]) == {"MINE_SWITCH": "on"}
