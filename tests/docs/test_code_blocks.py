@@ -21,6 +21,7 @@ from misstep.safety import jani_transitions
 model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
     "label-policies.md": "",
+    "policies/sets.md": "",
 }
 
 

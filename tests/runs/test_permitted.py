@@ -118,7 +118,7 @@ Garbled = Callable[[Candidates], Any]
 def test_answers_that_are_none(garble: Garbled) -> None:
     policy = line()
     right = policy.permitted
-    policy.permitted = lambda states: garble(right(states))  # type: ignore[method-assign, assignment]
+    policy.permitted = lambda states: garble(right(states))  # type: ignore[method-assign]
     assert outcome_of(policy)[0] == "error"
 
 
