@@ -146,7 +146,9 @@ def test_an_avoiding_policy() -> None:
     assert all(row["run"]["outcome"] != "loop" for row in rows)
     assert records(policy, revisit="avoid", jobs=2, batch_size=1) == rows
     with run_campaign(task, policy, revisit="avoid", **HOW) as found:
-        assert any("belong to their start" in text for text in found.summary.remarks)
+        remarks = found.summary.remarks
+        assert any("belong to their start" in text for text in remarks)
+        assert "the results belong to the pair of the policy and --revisit avoid" in remarks
         bug = next(record for record in found.records if record.is_bug)
         assert "the pair of the policy and --revisit avoid" in str(found.explain(bug))
 
@@ -178,6 +180,7 @@ def test_a_fixed_chooser_is_named(tmp_path: Path) -> None:
     out = tmp_path / "c"
     with run_campaign(task, FirstOfMany(task), out=out, **HOW) as found:
         assert {record.chooser for record in found.records} == {"--choose=first"}
+        assert any("the pair of the policy and --choose=first" in t for t in found.summary.remarks)
         assert {record.kind for record in found.records} <= {None, "fails", "costly"}
     with open_campaign(out) as again:
         assert {record.chooser for record in again.records} == {"--choose=first"}

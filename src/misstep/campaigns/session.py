@@ -10,7 +10,7 @@ from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.tables import Content, Nature
+from misstep.campaigns.tables import REMARK, Content, Nature
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.identity import IN_MEMORY
@@ -79,10 +79,18 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
         content.set_policy(settings.policy, policy.digest)
         if isinstance(policy, Policy):
             kind = nature_of(policy, settings.of_planning.revisit)
-            content.set_nature(Nature(kind, policy.chooser))
+            _note_nature(content, Nature(kind, policy.chooser))
     finally:
         if isinstance(source, str):
             policy.close()
+
+
+def _note_nature(content: Content, nature: Nature) -> None:
+    if nature == content.nature:
+        return
+    content.set_nature(nature)
+    if nature.pair is not None:
+        content.add_event(REMARK, f"the results belong to the pair of the policy and {nature.pair}")
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
