@@ -130,6 +130,7 @@ OWNERS = {
     "MAX_STEPS": "misstep.runs.outcomes:DEFAULT_MAX_STEPS",
     "ORACLE": "misstep.oracles.presets:DEFAULT_ORACLE",
     "REVISIT": "misstep.runs.single:REVISIT",
+    "PERMITTED_LIMIT": "misstep.runs.outcomes:DEFAULT_LIMIT",
     "CENSUS_STATES": "misstep.tasks.census:DEFAULT_MAX_STATES",
     "DOMINANCE_STATES": "misstep.oracles.dominance:DominanceSettings.limit_states",
     "DOMINANCE_TRANSITIONS": "misstep.oracles.dominance:DominanceSettings.limit_transitions",

@@ -30,6 +30,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/sketch.md": "",
     "policies/wl.md": "",
     "policies/sb3.md": "",
+    "policies/sets.md": "",
 }
 
 

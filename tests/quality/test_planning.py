@@ -186,8 +186,8 @@ def test_what_small_pools_miss(plant: Plant, pool: int) -> None:
     assert campaigns_that_find(plant, [0, 1], pool=pool) == 2
 
 
-def test_a_crash_is_told_and_is_no_bug() -> None:
-    """A policy that crashes has given no answer to be judged: the state is UNKNOWN, with the message."""
+def test_a_crash_is_a_bug_of_its_own_kind() -> None:
+    """A policy that crashes does not reach the goal that it could have reached; the message says what happened."""
     plant = Plant("crashes", "miconic", {"passengers": 3}, crashes_with_two_aboard)
     truth = plant.truth()
     assert plant.faults(truth)
@@ -196,7 +196,7 @@ def test_a_crash_is_told_and_is_no_bug() -> None:
         crashed = [record for record in campaign.records if record.run.outcome == "error"]
         assert crashed
         for record in crashed:
-            assert record.verdict == "UNKNOWN"
+            assert (record.verdict, record.kind) == ("BUG", "crash")
             assert "ZeroDivisionError" in str(record.run.message)
 
 

@@ -212,13 +212,13 @@ class Truth:
             best[goal] = 0
             heapq.heappush(heap, (0.0, goal))
         while heap:
-            cost, state = heapq.heappop(heap)
-            if cost > best[state]:
+            spent, state = heapq.heappop(heap)
+            if spent > best[state]:
                 continue
             for own, before in into[state]:
-                if cost + own < best[before]:
-                    best[before] = cost + own
-                    heapq.heappush(heap, (cost + own, before))
+                if spent + own < best[before]:
+                    best[before] = spent + own
+                    heapq.heappush(heap, (spent + own, before))
         return best
 
     @cached_property

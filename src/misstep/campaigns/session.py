@@ -11,7 +11,7 @@ from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.tables import Content, Nature
+from misstep.campaigns.tables import REMARK, Content, Nature
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.identity import IN_MEMORY
@@ -80,12 +80,20 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
         content.set_policy(settings.policy, policy.digest)
         if isinstance(policy, Policy):
             kind = nature_of(policy, settings.of_planning.revisit)
-            content.set_nature(Nature(kind, policy.chooser))
+            _note_nature(content, Nature(kind, policy.chooser))
         if policy.environment:  # what its code read while it was loaded
             content.store.set_meta("environment", json.dumps(dict(policy.environment)))
     finally:
         if isinstance(source, str):
             policy.close()
+
+
+def _note_nature(content: Content, nature: Nature) -> None:
+    if nature == content.nature:
+        return
+    content.set_nature(nature)
+    if nature.pair is not None:
+        content.add_event(REMARK, f"the results belong to the pair of the policy and {nature.pair}")
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
@@ -95,8 +103,24 @@ def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | Label
             hint="give it to open_campaign(DIR, policy), or test a policy python:FILE.py:NAME",
         )
     if isinstance(task, JaniTask):
-        return load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
+        loaded = load_policy(policy, task, inapplicable=settings.of_model.inapplicable)
+        _refuse_sets(loaded)
+        return loaded
     return load_policy(policy, task)
+
+
+def _refuse_sets(policy: LabelPolicy) -> None:
+    """What fails-all and the like mean is defined by reaching the goal, which is not what models are tested for."""
+    if not (policy.set_valued or policy.stochastic or policy.plans):
+        return
+    policy.close()
+    what = "answers with plans" if policy.plans else "permits several labels"
+    raise UnsupportedError(
+        f"the policy {policy.spec} {what}, which is for planning tasks only",
+        where=policy.task.name,
+        expected="a policy that names one label in each state",
+        hint="choose among the labels it permits, for example the first, and test that",
+    )
 
 
 __all__ = ["check_identity", "grow", "load_again", "work"]

@@ -54,11 +54,13 @@ def keeping(folder: Path, again: str) -> Iterator[None]:
 
 
 def exit_code(summary: Summary) -> int:
-    if summary.bugs["total"]:
+    if summary.bugs["total"] > summary.bugs["crash"]:
         return 1
     if summary.errors == summary.tested > 0:
         # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
         return UndecidedError.exit_code
+    if summary.bugs["total"]:
+        return 1
     if not summary.finished:
         is_memory = summary.limit == "memory"
         return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code

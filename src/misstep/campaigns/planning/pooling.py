@@ -23,11 +23,10 @@ def going_on(
 ) -> Fuzzer:
     """The fuzzer after these states. It repeats the last iteration, which may have been cut short when the pool was
     full. The runner is made only if the walks need a policy."""
-    own = settings.of_planning.fuzzing
-    # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
-    unbiased = own.needs_policy and own.algorithm == "2024" and runner().by_start
-    fuzzing = replace(own, bias="none") if unbiased else own
-    fuzzer = make_fuzzer(
+    fuzzing = settings.of_planning.fuzzing
+    if lost_bias(settings, runner) is not None:
+        fuzzing = replace(fuzzing, bias="none")
+    return make_fuzzer(
         task,
         runner() if fuzzing.needs_policy else None,
         fuzzing,
@@ -35,12 +34,18 @@ def going_on(
         pool=_pool(task, known),
         max_steps=settings.max_steps,
     )
-    if unbiased:
-        fuzzer.pool.remark(
-            f"walks are not drawn by the bias {own.bias}: the runs of this policy belong to their start, and it has no "
-            "decisions in single states"
-        )
-    return fuzzer
+
+
+def lost_bias(settings: Settings, runner: Callable[[], PolicyRunner]) -> str | None:
+    """Why walks are not drawn by the bias that was asked for, if they are not."""
+    own = settings.of_planning.fuzzing
+    # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
+    if not own.needs_policy or own.algorithm != "2024" or not runner().by_start:
+        return None
+    return (
+        f"walks are not drawn by the bias {own.bias}: the runs of this policy belong to their start, and it has no "
+        "decisions in single states"
+    )
 
 
 def _pool(task: Task, known: Sequence[StateRow]) -> Pool | None:
@@ -60,4 +65,4 @@ def _pool(task: Task, known: Sequence[StateRow]) -> Pool | None:
     return Pool(entries, iterations=last if len(known) > 1 else 0)
 
 
-__all__ = ["going_on"]
+__all__ = ["going_on", "lost_bias"]

@@ -18,7 +18,7 @@ from misstep.campaigns.planning.payloads import (
     PoolPayload,
     SettlePayload,
 )
-from misstep.campaigns.planning.pooling import going_on
+from misstep.campaigns.planning.pooling import going_on, lost_bias
 from misstep.campaigns.planning.rows import (
     cost_of,
     run_row,
@@ -143,6 +143,8 @@ class PlanningWork(Work):
                 remarks.append(f"{text}: left alone" if left_alone else text)
                 if left_alone:
                     return Pooled((), False, True), remarks, ()
+            if (lost := lost_bias(self.settings, lambda: self.runner)) is not None:
+                remarks.append(lost)
         if self._fuzzer is None or len(self._fuzzer.pool) != len(payload.known):
             self._fuzzer = going_on(self.task, lambda: self.runner, self.settings, payload.known)
         fuzzer = self._fuzzer

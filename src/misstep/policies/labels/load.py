@@ -71,13 +71,6 @@ def load_label_policy(
     code = unwrapped(policy)
     if not is_policy_code(code):
         raise UsageError(f"{policy!r:.80} is no policy", expected=TAKES)
-    if getattr(code, "set_valued", False) or getattr(code, "stochastic", False):
-        raise UnsupportedError(
-            f"the policy {in_memory_name(code)} permits several labels, which is for planning tasks only",
-            where=task.name,
-            expected="a policy that names one label in each state",
-            hint="choose among the labels it permits, for example the first, and test that",
-        )
     spec = in_memory_name(code)
     made = from_code(code, setting, f"policy {spec}")
     made.spec, made.in_memory = spec, True

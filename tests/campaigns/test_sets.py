@@ -1,0 +1,204 @@
+"""Campaigns with policies that are no function of the state: set-valued, stochastic, open loop, with memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.testing import test as run_campaign
+from misstep.checking.campaign import check_database
+from misstep.errors import ToolError, UnsupportedError, UsageError
+from misstep.policies.load import load_policy
+from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.tasks.task import State, Task
+from support.campaigns import SHARING, small_model, told
+from support.permitted import (
+    DrawingPolicy,
+    PlanPolicy,
+    SetPolicy,
+    crashing,
+    improving,
+    mostly,
+    true_distance,
+)
+from support.tasks import generated_task, random_costs, small_task
+
+HOW: dict[str, Any] = {"pool": 20, "oracle": "exact", "config": SHARING}
+RULE = mostly(improving(true_distance), 4, 1)
+
+
+def gripper() -> Task:
+    return random_costs(generated_task("gripper", balls=3), 7, (0, 1, 2, 5))
+
+
+def records(policy: Policy, **how: Any) -> list[dict[str, Any]]:
+    with run_campaign(policy.task, policy, **{**HOW, **how}) as found:
+        report = check_database(found._content.store.connection)
+        assert report.valid, str(report)
+        return told(found)
+
+
+@pytest.mark.parametrize("how", [{"batch_size": 1}, {"batch_size": 64}, {"jobs": 2}])
+@pytest.mark.parametrize("costly_some", [False, True])
+def test_who_works_does_not_matter(how: dict[str, Any], costly_some: bool) -> None:
+    task = gripper()
+    expected = records(SetPolicy(task, RULE), costly_some=costly_some)
+    kinds = Counter(row["kind"] for row in expected)
+    assert kinds["fails-some"]
+    assert kinds["costly-best"]
+    assert records(SetPolicy(task, RULE), costly_some=costly_some, **how) == expected
+
+
+def test_what_a_record_says() -> None:
+    (row, *_) = (own for own in records(SetPolicy(gripper(), RULE)) if own["kind"] == "costly-best")
+    known = row["run"]["permitted"]
+    assert known["closed"]
+    assert row["run"]["cost"] == known["least"] <= known["most"]
+    assert row["gap"] == [known["least"] - row["bounds"][1]] * 2
+    assert row["run"]["risk"] is None
+    assert row["chooser"] is None
+
+
+def test_a_second_oracle_needs_no_new_runs() -> None:
+    task = gripper()
+    policy = SetPolicy(task, RULE)
+    with run_campaign(task, policy, **{**HOW, "oracle": "lookahead(1)"}) as found:
+        before = [row["run"] for row in told(found)]
+        found.judge("exact")
+        assert [row["run"] for row in told(found)] == before
+        assert check_database(found._content.store.connection).valid
+        assert all(record.verdict != "UNKNOWN" for record in found.records)
+
+
+def test_crashes_have_a_kind_of_their_own() -> None:
+    rows = records(SetPolicy(gripper(), crashing(improving(true_distance), 10, 5)))
+    kinds = {row["kind"] for row in rows if row["run"]["outcome"] == "error"}
+    assert kinds == {"crash"}
+
+
+def test_a_policy_that_changes_its_mind_is_noticed() -> None:
+    """Two processes that disagree about what is permitted cannot both be right."""
+    task = gripper()
+    policy = SetPolicy(task, RULE)
+    with run_campaign(task, policy, **HOW) as found:
+        findings = found._content.findings(task.name)
+        known = findings.permitted()[0]
+        with pytest.raises(ToolError, match="the policy permits"):
+            findings.add_permitted([known._replace(operators=(*known.operators, 10**6))])
+
+
+def test_risk() -> None:
+    task = gripper()
+    for row in records(DrawingPolicy(task, RULE), risk=True):
+        low, high = row["run"]["risk"]
+        assert 0 <= low <= high <= 1
+        assert high - low < 1e-6
+        if row["verdict"] == "OPTIMAL":
+            assert high < 1e-6
+        if row["kind"] == "fails-all":
+            assert low > 1 - 1e-6
+    assert all(row["run"]["risk"] is None for row in records(DrawingPolicy(task, RULE)))
+
+
+# -- runs that belong to their start --------------------------------------------------------------
+
+
+@cache
+def distances(task: Task) -> Callable[[State], float]:
+    return true_distance(task)
+
+
+def some_plan(task: Task, state: State) -> list[int]:
+    """A plan in most states, too long or broken in others."""
+    operators: list[int] = []
+    distance = distances(task)
+    here = state
+    while not task.is_goal(here):
+        options = task.applicable(here)
+        operators.append(min(options, key=lambda op: distance(task.apply(here, op))))
+        here = task.apply(here, operators[-1])
+    if hash(state) % 5 == 0:
+        return operators[:-1]
+    if hash(state) % 5 == 1 and operators:
+        back = [op for op in range(task.operator_count) if _undoes(task, state, operators[0], op)]
+        return [operators[0], *back[:1], *operators] if back else operators
+    return operators
+
+
+def _undoes(task: Task, state: State, first: int, second: int) -> bool:
+    after = task.apply(state, first)
+    return second in task.applicable(after) and task.apply(after, second) == state
+
+
+def test_an_avoiding_policy() -> None:
+    task = small_task("gripper-4")
+    policy = load_policy("noisy:0.3:5+heuristic:ff", task)
+    rows = records(policy, revisit="avoid")
+    assert all(row["chooser"] == "--revisit avoid" for row in rows)
+    assert all(row["run"]["outcome"] != "loop" for row in rows)
+    assert records(policy, revisit="avoid", jobs=2, batch_size=1) == rows
+    with run_campaign(task, policy, revisit="avoid", **HOW) as found:
+        remarks = found.summary.remarks
+        assert any("belong to their start" in text for text in remarks)
+        assert "the results belong to the pair of the policy and --revisit avoid" in remarks
+        bug = next(record for record in found.records if record.is_bug)
+        assert "the pair of the policy and --revisit avoid" in str(found.explain(bug))
+
+
+def test_an_avoiding_policy_that_cannot() -> None:
+    task = gripper()
+    with pytest.raises(UsageError, match="cannot choose among"):
+        run_campaign(task, SetPolicy(task, RULE), revisit="avoid", **HOW)
+
+
+class FirstOfMany(Policy):
+    """A set-valued policy with a fixed chooser."""
+
+    chooser = "--choose=first"
+
+    def __init__(self, task: Task) -> None:
+        super().__init__(task)
+        self.inner = SetPolicy(task, RULE)
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        assert candidates is None
+        offsets, operators = self.inner.permitted(states)
+        first = [operators[a] if b > a else -1 for a, b in pairwise(offsets.tolist())]
+        return Answers(np.array(first, dtype=np.int32))
+
+
+def test_a_fixed_chooser_is_named(tmp_path: Path) -> None:
+    task = gripper()
+    out = tmp_path / "c"
+    with run_campaign(task, FirstOfMany(task), out=out, **HOW) as found:
+        assert {record.chooser for record in found.records} == {"--choose=first"}
+        assert any("the pair of the policy and --choose=first" in t for t in found.summary.remarks)
+        assert {record.kind for record in found.records} <= {None, "fails", "costly"}
+    with open_campaign(out) as again:
+        assert {record.chooser for record in again.records} == {"--choose=first"}
+
+
+def test_open_loop_plans() -> None:
+    task = generated_task("gripper", balls=2)
+    policy = PlanPolicy(task, some_plan)
+    rows = records(policy)
+    assert {row["run"]["outcome"] for row in rows} == {"goal", "stuck"}
+    assert {row["kind"] for row in rows} >= {"fails", "costly"}
+    assert records(PlanPolicy(task, some_plan), jobs=2) == rows
+
+
+def test_label_policies_are_refused() -> None:
+    class Labels:
+        def permitted(self, _: Any) -> list[str]:
+            return ["a"]
+
+    with pytest.raises(UnsupportedError, match="permits several labels"):
+        run_campaign(small_model("two-way-line"), Labels(), runs=5)
