@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from misstep.campaigns.arguments import as_limits
+from misstep.campaigns.confirm import Nature, nature_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
@@ -47,7 +48,7 @@ def work(
     source = settings.policy if policy is None else policy
     if policy is None and not isinstance(source, str):
         raise UsageError("no policy to test", where=content.store.where)
-    check_identity(content, settings, source, names)
+    nature = check_identity(content, settings, source, names)
     content.store.set_meta("finished", "0")
     engine = Engine(
         content,
@@ -57,6 +58,7 @@ def work(
         jobs=jobs,
         limits=as_limits(limits),
         progress=progress,
+        nature=nature,
     )
     engine.run(names)
     content.store.set_meta("finished", engine.limit or "1")
@@ -69,13 +71,16 @@ def grow(content: Content, settings: Settings, policy: Any) -> None:
     prepare_growth(content, settings)
 
 
-def check_identity(content: Content, settings: Settings, source: Any, names: Sequence[str]) -> None:
-    """Note which policy is tested, or refuse another one."""
+def check_identity(
+    content: Content, settings: Settings, source: Any, names: Sequence[str]
+) -> Nature:
+    """Note which policy is tested, or refuse another one; what kind of policy it is."""
     if not names:
-        return
+        return Nature()
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
+        return nature_of(policy)
     finally:
         if isinstance(source, str):
             policy.close()

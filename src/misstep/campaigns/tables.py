@@ -16,13 +16,18 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.database import AGAIN
 from misstep.campaigns.rows import (
+    ContradictionRow,
     Event,
     FaultRow,
+    Ids,
     RunRow,
     StateRow,
+    Values,
     VerdictRow,
     clean,
     decoded,
+    ids_of,
+    values_of,
 )
 from misstep.campaigns.store import Store
 from misstep.errors import InputFormatError, UsageError
@@ -242,6 +247,39 @@ class Findings:
     def faults(self) -> list[FaultRow]:
         return self._read(FaultRow.decoded, "faults", "run, step")
 
+    # -- policies that contradict themselves ------------------------------------------------------
+
+    def add_contradictions(self, rows: Iterable[ContradictionRow]) -> None:
+        """The first contradiction of a state stands."""
+        encoded = [(self.task, *row.encoded()) for row in rows]
+        self.store.insert("contradictions", encoded, "ignore")
+
+    def contradictions(self) -> list[ContradictionRow]:
+        """In the order in which they were found."""
+        return self._read(ContradictionRow.decoded, "contradictions", "rowid")
+
+    def flaky(self) -> set[int]:
+        """Numbers of the states that are FLAKY."""
+        query = "SELECT DISTINCT number FROM verdicts WHERE task = ? AND verdict = 'FLAKY'"
+        return {int(number) for (number,) in self.store.rows(query, self.task)}
+
+    def permitted_sets(self) -> dict[Values, Ids]:
+        """What a set-valued policy permitted, state by state, as far as it is stored."""
+        query = "SELECT state, operators FROM permitted WHERE task = ?"
+        rows = self.store.rows(query, self.task)
+        return dict(decoded(_permitted, row, self.store.path) for row in rows)
+
+    def drop_faults(self, run: int, last: int) -> None:
+        """Of a run, those up to a step."""
+        self.store.execute(
+            "DELETE FROM faults WHERE task = ? AND run = ? AND step <= ?", self.task, run, last
+        )
+
+    def calls(self, stage: str, keys: str) -> int:
+        """Questions that units of a stage have asked the policy, those whose keys are like this."""
+        query = "SELECT coalesce(sum(policy_calls), 0) FROM units WHERE task = ? AND stage = ? AND key LIKE ?"
+        return int(self.store.rows(query, self.task, stage, keys)[0][0])
+
     def _read(self, decode: Any, table: str, order: str) -> list[Any]:
         query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
         where = self.store.path
@@ -318,6 +356,10 @@ class Findings:
         query = "SELECT first, runs, ends FROM fuzzed WHERE task = ? ORDER BY first"
         for row in self.store.rows(query, self.task):
             yield decoded(_batch, row, self.store.path)
+
+
+def _permitted(row: Sequence[Any]) -> tuple[Values, Ids]:
+    return values_of(row[0]), ids_of(row[1])
 
 
 def _spent(row: Sequence[Any]) -> tuple[str, float, int]:

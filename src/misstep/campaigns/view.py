@@ -254,7 +254,8 @@ def rank(verdict: VerdictRow) -> tuple[float, ...]:
     low, high, upper = (
         math.inf if bound is None else bound for bound in (verdict.low, verdict.high, verdict.upper)
     )
-    decided = verdict.verdict != "UNKNOWN"
+    # What is FLAKY stays so, whatever else an oracle has proven about that run.
+    decided = {"UNKNOWN": 0, "FLAKY": 2}.get(verdict.verdict, 1)
     return decided, low, -high, -upper, verdict.derivation is None
 
 

@@ -86,6 +86,7 @@ class FunctionPolicy(Policy):
         if not callable(self._act):
             raise TypeError(f"{made!r:.60} is neither callable nor has it act")
         self.chooses = self._values is not None
+        self.deterministic = getattr(made, "deterministic", True) is not False
         self.name = name or in_memory_name(code)
         self.digest = digest or object_digest(code)
 

@@ -89,6 +89,10 @@ class Policy(ABC):
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         """The operator of each state, chosen among the candidates (default: all applicable operators)."""
 
+    def ask_again(self, states: States) -> Answers:
+        """The same question once more, to find out whether the answer stays; a cache must not give it."""
+        return self.decide(states)
+
     def values(self, states: States) -> NDArray[np.float64]:  # noqa: ARG002
         """The value of each state, for policies that value states."""
         raise UnsupportedError(f"the policy {self.name} does not value states")

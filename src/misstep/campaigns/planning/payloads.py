@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from misstep.campaigns.rows import Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.tables import Snapshot
 
 
@@ -39,6 +39,7 @@ class Judged(NamedTuple):
     runs: tuple[RunRow, ...]
     verdicts: tuple[VerdictRow, ...]
     knowledge: Snapshot | None
+    contradictions: tuple[ContradictionRow, ...] = ()  # to runs that were made before
 
 
 class SettlePayload(NamedTuple):

@@ -3,16 +3,42 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from misstep.campaigns.rows import RunRow, VerdictRow
+import numpy as np
+
+from misstep.campaigns.rows import RunRow, StateRow, VerdictRow
 from misstep.errors import InputFormatError
+from misstep.fuzzing.pool import PoolEntry
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import derivation_steps
+from misstep.policies.policy import States
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
+
+
+def array_of(states: Sequence[State]) -> States:
+    return np.array([state.values for state in states], dtype=np.int32)
+
+
+def states_in(rows: States) -> list[State]:
+    return [State(row) for row in rows.tolist()]
+
+
+def state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
+    return StateRow(
+        number,
+        entry.state.values,
+        None if number == 0 else entry.reference,
+        entry.walk,
+        max(entry.iteration, 0),
+        number,
+        0,
+        seconds,
+    )
 
 
 def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> RunRow:
@@ -93,4 +119,4 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["cost_of", "run_row", "trace_of", "verdict_row"]
+__all__ = ["array_of", "cost_of", "run_row", "state_row", "states_in", "trace_of", "verdict_row"]

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from misstep.campaigns.confirm import AskPayload
+from misstep.campaigns.planning.confirm import ask_again, contradiction, weigh_runs
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -19,12 +21,15 @@ from misstep.campaigns.planning.payloads import (
     SettlePayload,
 )
 from misstep.campaigns.planning.rows import (
+    array_of,
     cost_of,
     run_row,
+    state_row,
+    states_in,
     trace_of,
     verdict_row,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, VerdictRow
+from misstep.campaigns.rows import ContradictionRow, FaultRow, Ids, RunRow, StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
@@ -49,7 +54,7 @@ from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Policy, States
+from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
@@ -82,6 +87,8 @@ class PlanningWork(Work):
         self._exact: Distances | str | None = None
         self._base: _Base | None = None
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
+        self._asked_again = 0
+        self._contradictions: list[ContradictionRow] = []  # of the unit under way
 
     @cached_property
     def runner(self) -> PolicyRunner:
@@ -102,6 +109,8 @@ class PlanningWork(Work):
             "judge": self._judge,
             "settle": self._settle,
             "blame": self._blame,
+            **dict.fromkeys(("ask", "sample", "often"), self._ask_again),
+            "weigh": lambda payload, _: (weigh_runs(self.task, payload), (), ()),
         }
         try:
             content, remarks, limits = jobs[unit.job](unit.payload, resources)
@@ -112,7 +121,12 @@ class PlanningWork(Work):
         return Result(content, seconds, self._calls() - calls, tuple(remarks), tuple(limits))
 
     def _calls(self) -> int:
-        return 0 if self._policy is None else self.runner.policy_calls
+        return 0 if self._policy is None else self.runner.policy_calls + self._asked_again
+
+    def _ask_again(self, payload: AskPayload, _: Mapping[str, Any]) -> Any:
+        asked = ask_again(self.runner.policy, payload)
+        self._asked_again += asked.decisions
+        return asked, (), ()
 
     # -- the pool ---------------------------------------------------------------------------------
 
@@ -139,7 +153,7 @@ class PlanningWork(Work):
             now = perf_counter()
             entries = fuzzer.pool.entries[stored + len(fresh) :]
             for place, entry in enumerate(entries, stored + len(fresh)):
-                fresh.append(_state_row(place, entry, (now - last) / len(entries)))
+                fresh.append(state_row(place, entry, (now - last) / len(entries)))
             if entries:
                 last = now
             if limit is not None and payload.spent + now - began > limit and not finished:
@@ -211,7 +225,8 @@ class PlanningWork(Work):
         knowledge = None
         for group in groups:
             knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits)
-        return Judged(tuple(runs), tuple(verdicts), knowledge), (), limits
+        said, self._contradictions = tuple(self._contradictions), []
+        return Judged(tuple(runs), tuple(verdicts), knowledge, said), (), limits
 
     def _judge_group(
         self,
@@ -228,10 +243,10 @@ class PlanningWork(Work):
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
-        before = bench.bounds.graph.upper_bounds(_rows(known)) if known else None
+        before = bench.bounds.graph.upper_bounds(array_of(known)) if known else None
         began = perf_counter()
         items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
-        bench.run(_rows([item.state for item in items]))
+        bench.run(array_of([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
         marks = [perf_counter()]
@@ -253,6 +268,10 @@ class PlanningWork(Work):
                 dominance,
                 tested.at,
             )
+            other = member.run and contradiction(self.task, member.state, member.run, runs[-1])
+            if other:
+                self._contradictions.append(other)
+                row = VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
             verdicts.append(row._replace(seconds=seconds))
             limits += [f"a search stopped at a limit: {limit}" for limit in verdict.limits]
             limits += verdict.problems
@@ -264,7 +283,7 @@ class PlanningWork(Work):
             else [s for item in items for s in bench.trace(item.state).states]
         )
         if before is not None:  # what is known of the others is handed on where it is better now
-            now = bench.bounds.graph.upper_bounds(_rows(known))
+            now = bench.bounds.graph.upper_bounds(array_of(known))
             fresh += [known[row] for row in np.flatnonzero(now < before)]
         return _snapshot(bench.bounds, dict.fromkeys(fresh))
 
@@ -298,7 +317,7 @@ class PlanningWork(Work):
         known = Knowledge.from_bytes(base.content, self.task.variable_count)
         rows = known.states[: base.given]
         if dominance is None:
-            return _Base(spec, base, known, _states(rows), None)
+            return _Base(spec, base, known, states_in(rows), None)
         bounds = BoundStore(self.task)
         bounds.add_knowledge(known)
         pool = ComparisonPool(bounds, dominance)
@@ -315,7 +334,7 @@ class PlanningWork(Work):
         for part in payload.parts:
             known = Knowledge.from_bytes(part.content, self.task.variable_count)
             bounds.add_knowledge(known)
-            states = _states(known.states[: part.given])
+            states = states_in(known.states[: part.given])
             given.update(dict.fromkeys(states))
             if pool is not None:
                 pool.add(states)
@@ -435,6 +454,9 @@ class PlanningWork(Work):
         self.runner.recall(trace, run.named)
         self._take_in_derivation(bench.bounds, state, before)
         verdict = bench.verdict_of(state)
+        own = bench.trace(state)
+        if contradiction(self.task, row.state, run, run_row(0, own, bench.named(own), 0.0)):
+            return None  # this process knows another run, which that verdict would be about
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
         if not found.plan_proves_bug:
             return None
@@ -462,33 +484,12 @@ def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
     """What a store knows of these states."""
     states = list(given)
     width = bounds.task.variable_count
-    rows = _rows(states) if states else np.empty((0, width), dtype=np.int32)
+    rows = array_of(states) if states else np.empty((0, width), dtype=np.int32)
     return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
 
 
 def _function(dominance: Dominance | str | None) -> Dominance | None:
     return None if isinstance(dominance, str) else dominance
-
-
-def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
-    return StateRow(
-        number,
-        entry.state.values,
-        None if number == 0 else entry.reference,
-        entry.walk,
-        max(entry.iteration, 0),
-        number,
-        0,
-        seconds,
-    )
-
-
-def _states(rows: States) -> list[State]:
-    return [State(row) for row in rows.tolist()]
-
-
-def _rows(states: Sequence[State]) -> States:
-    return np.array([state.values for state in states], dtype=np.int32)
 
 
 __all__ = ["PlanningWork"]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from misstep import _core
-from misstep.errors import InputFormatError, ToolError
+from misstep.errors import InputFormatError, PolicyCrashError
 from misstep.policies.function import is_policy_code, unwrapped
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.user_code import named_object, users_code
@@ -89,8 +89,8 @@ class FunctionLabels:
             + ", ".join(self._task.labels[:20]),
         )
 
-    def _fault(self, what: str, expected: str | None = None) -> ToolError:
-        return ToolError(what, where=self._where, expected=expected)
+    def _fault(self, what: str, expected: str | None = None) -> PolicyCrashError:
+        return PolicyCrashError(what, where=self._where, expected=expected)
 
 
 def load(argument: str, setting: Setting) -> LabelPolicy:
@@ -109,7 +109,9 @@ def from_code(code: Any, setting: Setting, digest: str, where: str) -> LabelPoli
         raise InputFormatError(
             f"{code.__name__}(task) makes {made!r:.60}", where=where, expected="an object with act"
         )
-    return setting.bind(FunctionLabels(made, setting.task, setting.engine, where).core(), digest)
+    labels = FunctionLabels(made, setting.task, setting.engine, where)
+    deterministic = getattr(made, "deterministic", True) is not False
+    return setting.bind(labels.core(), digest, deterministic=deterministic)
 
 
 def _made(cls: type, task: JaniTask, where: str) -> object:

@@ -25,6 +25,8 @@ class LabelPolicy:
     spec: str = ""  # what it was loaded from
     in_memory: bool = False  # made from a Python object: no spec makes it again
     end: Callable[[], None] | None = None
+    native: bool = False  # native code alone: a function of the state by construction
+    deterministic: bool = True  # what it says of itself
 
     @property
     def name(self) -> str:
@@ -52,10 +54,21 @@ class Setting:
         *,
         inapplicable: str | None = None,
         end: Callable[[], None] | None = None,
+        native: bool = False,
+        deterministic: bool = True,
     ) -> LabelPolicy:
         """`inapplicable` is what the policy itself asks for; what the user chose goes first."""
         chosen = self.inapplicable or inapplicable or INAPPLICABLE[0]
-        return LabelPolicy(self.task, self.engine, policy, digest, chosen, end=end)
+        return LabelPolicy(
+            self.task,
+            self.engine,
+            policy,
+            digest,
+            chosen,
+            end=end,
+            native=native,
+            deterministic=deterministic,
+        )
 
 
 def digest_of(*parts: str) -> str:

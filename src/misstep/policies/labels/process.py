@@ -19,7 +19,7 @@ import shlex
 from typing import Any
 
 from misstep import _core
-from misstep.errors import InputFormatError, ToolError
+from misstep.errors import InputFormatError, PolicyCrashError, PolicyTimeoutError, ToolError
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
 from misstep.policies.process.channel import Channel, ProgramError
@@ -70,6 +70,7 @@ class ProcessLabels:
             ) from None
         self.digest = digest_of("exec", greeting.digest or command_digest(self._command))
         self._batch = greeting.batch_size or BATCH
+        self.deterministic = greeting.deterministic
 
     def act(self, id: int) -> int | None:
         return self._ask([id])[0]
@@ -94,7 +95,8 @@ class ProcessLabels:
             return self._exchange(ids)
         except ProgramError as fault:
             self._end()
-            raise ToolError(str(fault), where=self._where) from None
+            kind = PolicyTimeoutError if fault.timed_out else PolicyCrashError
+            raise kind(str(fault), where=self._where) from None
 
     def _exchange(self, ids: list[int]) -> list[int | None]:
         if self._channel is None:
@@ -172,7 +174,9 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         memory_limit_mb=None if memory is None else int(memory),
     )
     policy = _core.PythonLabelPolicy(program.act, None, program.act_batch)
-    return setting.bind(policy, program.digest, end=program.close)
+    return setting.bind(
+        policy, program.digest, end=program.close, deterministic=program.deterministic
+    )
 
 
 __all__ = ["ProcessLabels", "load"]
