@@ -26,13 +26,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
-from misstep.campaigns.tables import Findings
+from misstep.campaigns.tables import CONFIRM, Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import FAILED, NO_ACTION, Policy
 
-STAGE = "confirm"
 ASK_UNIT = 50  # reported runs
 SAMPLE_UNIT = 1000  # other runs
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
@@ -165,7 +164,7 @@ class Questions:
 class ConfirmStage(Stage):
     """The policy is asked again before anything that it did counts."""
 
-    name = STAGE
+    name = CONFIRM
     title = "asking again"
 
     def __init__(self, findings: Findings, nature: Nature, oracle: str, seed: int) -> None:
@@ -252,8 +251,14 @@ class ConfirmStage(Stage):
         return judged_runs(self.findings.states(), self.findings.runs(), self.findings.verdicts())
 
     def _reported(self) -> set[int]:
+        """Runs of bugs, and those on which the policy crashed."""
         states = self.findings.states()
-        return {states[row.number].run for row in self.findings.verdicts() if row.is_bug}
+        crashed = {run.number for run in self.findings.runs() if run.outcome == "error"}
+        return {
+            states[row.number].run
+            for row in self.findings.verdicts()
+            if row.is_bug or (row.verdict != "FLAKY" and states[row.number].run in crashed)
+        }
 
     # -- what came of them ------------------------------------------------------------------------
 
@@ -282,7 +287,7 @@ class ConfirmStage(Stage):
         for row in findings.verdicts():
             state = states[row.number]
             meets = state.step <= weighed.met.get(state.run, -1)
-            if row.verdict == "FLAKY" or is_unsolvable(row):
+            if row.verdict == "FLAKY" or row.is_unsolvable:
                 continue
             if meets or (nothing and row.verdict != "UNKNOWN"):
                 flaky.append(made_flaky(row))
@@ -307,19 +312,9 @@ def judged_runs(
     ]
 
 
-def decisions_asked(findings: Findings) -> int:
-    """How many decisions were asked again, each counted once."""
-    return findings.calls(STAGE, "ask %") + findings.calls(STAGE, "sample %")
-
-
 def is_no_function(findings: Findings) -> bool:
     """Whether the policy differs so often that none of its answers means anything."""
-    return len(findings.contradictions()) > NO_FUNCTION * decisions_asked(findings)
-
-
-def is_unsolvable(row: VerdictRow) -> bool:
-    """A state that is proven to have no plan: that is so whatever the policy does."""
-    return row.verdict == "OPTIMAL" and row.lower is None
+    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
 
 
 def made_flaky(row: VerdictRow) -> VerdictRow:
@@ -351,9 +346,7 @@ __all__ = [
     "WeighPayload",
     "Weighed",
     "answers_of",
-    "decisions_asked",
     "is_no_function",
-    "is_unsolvable",
     "nature_of",
     "weigh",
 ]

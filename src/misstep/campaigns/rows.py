@@ -143,6 +143,11 @@ class VerdictRow(NamedTuple):
     def is_bug(self) -> bool:
         return self.verdict == "BUG"
 
+    @property
+    def is_unsolvable(self) -> bool:
+        """A state that is proven to have no plan: that is so whatever the policy does."""
+        return self.verdict == "OPTIMAL" and self.lower is None
+
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
         _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)

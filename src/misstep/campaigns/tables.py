@@ -34,6 +34,7 @@ from misstep.errors import InputFormatError, UsageError
 from misstep.tasks.load import AnyTask, rebuild_task
 
 REMARK, LIMIT = "remark", "limit"
+CONFIRM = "confirm"  # the stage that asks the policy again
 
 
 class PolicyIdentity(NamedTuple):
@@ -275,10 +276,13 @@ class Findings:
             "DELETE FROM faults WHERE task = ? AND run = ? AND step <= ?", self.task, run, last
         )
 
-    def calls(self, stage: str, keys: str) -> int:
-        """Questions that units of a stage have asked the policy, those whose keys are like this."""
-        query = "SELECT coalesce(sum(policy_calls), 0) FROM units WHERE task = ? AND stage = ? AND key LIKE ?"
-        return int(self.store.rows(query, self.task, stage, keys)[0][0])
+    def asked_again(self) -> int:
+        """How many decisions were asked again, each counted once: what is asked often is not."""
+        query = (
+            "SELECT coalesce(sum(policy_calls), 0) FROM units "
+            "WHERE task = ? AND stage = ? AND key NOT LIKE 'often %'"
+        )
+        return int(self._sum(query, self.task, CONFIRM))
 
     def _read(self, decode: Any, table: str, order: str) -> list[Any]:
         query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
@@ -390,4 +394,4 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
     return dict(source)
 
 
-__all__ = ["LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]
+__all__ = ["CONFIRM", "LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]
