@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import CONFIRM, Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.policies.labels.policy import LabelPolicy
@@ -48,14 +49,16 @@ class Nature:
     memoryless: bool = True  # its runs may be compared with each other
 
 
-def nature_of(policy: Policy | LabelPolicy) -> Nature:
+def nature_of(policy: Policy | LabelPolicy, settings: Settings) -> Nature:
     if isinstance(policy, LabelPolicy):
         return Nature(not policy.native, policy.deterministic)
+    avoids = getattr(settings.of_planning, "revisit", None) == "avoid"
     if isinstance(policy, NativePolicy):
         return Nature(asks=False)
-    # Of a policy that draws from a set, the set is what has to stay the same.
-    fixed = policy.deterministic or policy.set_valued or policy.stochastic
-    return Nature(True, fixed, not policy.plans)
+    # Of a policy that permits or draws from a set, the set is what has to stay the same. Which of its operators a run
+    # takes is our choice.
+    sets = policy.set_valued or policy.stochastic
+    return Nature(True, policy.deterministic or sets, not (sets or policy.plans or avoids))
 
 
 class AskedRun(NamedTuple):

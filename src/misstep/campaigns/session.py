@@ -80,7 +80,7 @@ def check_identity(
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
-        return nature_of(policy)
+        return nature_of(policy, settings)
     finally:
         if isinstance(source, str):
             policy.close()

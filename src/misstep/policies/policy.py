@@ -90,7 +90,10 @@ class Policy(ABC):
         """The operator of each state, chosen among the candidates (default: all applicable operators)."""
 
     def ask_again(self, states: States) -> Answers:
-        """The same question once more, to find out whether the answer stays; a cache must not give it."""
+        """The answers of `decide`, asked anew: no answer comes from a cache, and a process of the policy's own is new.
+
+        It is called to find out whether the policy is a function of the state, never to decide.
+        """
         return self.decide(states)
 
     def values(self, states: States) -> NDArray[np.float64]:  # noqa: ARG002

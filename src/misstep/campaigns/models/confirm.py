@@ -13,7 +13,7 @@ from misstep.campaigns.confirm import (
     weigh,
 )
 from misstep.campaigns.rows import ContradictionRow, RunRow, Values
-from misstep.errors import PolicyCrashError, PolicyTimeoutError
+from misstep.errors import PolicyTimeoutError, ToolError
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT
 from misstep.safety.system import System
 
@@ -38,10 +38,10 @@ def ask_again(system: System[Values, str], payload: AskPayload) -> Asked:
 def answer(system: System[Values, str], state: Values) -> int:
     try:
         label = system.native.decision(system.id(state))
-    except PolicyCrashError:
-        return FAILED
     except PolicyTimeoutError:
         return TIMED_OUT
+    except ToolError:
+        return FAILED
     return NO_ACTION if label is None else label
 
 

@@ -12,7 +12,7 @@ from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
-from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
+from misstep.errors import MisstepError, ToolError
 from misstep.policies.load import load_policy
 from misstep.safety.decider import Answer, Decider
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
@@ -173,7 +173,7 @@ class ModelWork(Work):
                     if differing
                     else self._analysed(decider, run, known)
                 )
-            except (PolicyCrashError, PolicyTimeoutError) as error:
+            except ToolError as error:
                 # Radii count deviations from the policy, which here does not say what it would do.
                 limits.append(f"states were left open, as the policy failed: {error.what}")
                 decider = Decider(self.system, payload.oracle, budget=self.own.budget)
@@ -183,7 +183,7 @@ class ModelWork(Work):
                     at = perf_counter() - began
                     try:
                         judged, instead = self._judged(decider, payload, row.number, step, at)
-                    except (PolicyCrashError, PolicyTimeoutError) as error:
+                    except ToolError as error:
                         limits.append(f"a state was left open, as the policy failed: {error.what}")
                         step = replace(step, safety=Answer.UNKNOWN, is_fault=None, fault=None)
                         judged, instead = self._judged(decider, payload, row.number, step, at)

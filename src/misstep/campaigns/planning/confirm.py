@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from misstep.campaigns.confirm import (
@@ -14,12 +16,20 @@ from misstep.campaigns.confirm import (
     answers_of,
     weigh,
 )
-from misstep.campaigns.planning.rows import trace_of
+from misstep.campaigns.planning.rows import run_row, trace_of
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, Values
 from misstep.campaigns.states import state_of
 from misstep.errors import MisstepError
-from misstep.policies.policy import FAILED, NO_ACTION, Answers, Candidates, Policy, States
-from misstep.runs.runner import ask
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+)
+from misstep.runs.runner import PolicyRunner, ask
 from misstep.tasks.task import Task
 
 
@@ -42,8 +52,6 @@ def decisions_of(task: Task, state: Values, run: RunRow) -> Decisions:
 
 def ask_again(policy: Policy, payload: AskPayload) -> Asked:
     task = policy.task
-    if policy.plans:
-        return _ask_for_plans(policy, payload)
     runs = [decisions_of(task, own.state, own.run) for own in payload.runs]
     questions = Questions(payload, runs)
     for states in questions.batches(policy.batch_size):
@@ -89,29 +97,32 @@ def _drawn(recorded: int, now: Ids, before: Ids | None) -> int:
     return now[0] if now else NO_ACTION
 
 
-def _ask_for_plans(policy: Policy, payload: AskPayload) -> Asked:
-    """Whole plans are compared: the answer belongs to the state where the run begins."""
+def run_again(
+    task: Task, make: Callable[[], PolicyRunner], payload: AskPayload, max_steps: int
+) -> Asked:
+    """Of policies whose answers belong to the start of a run: whole runs are compared."""
     found: dict[Values, ContradictionRow] = {}
-    asked = 0
-    for own in payload.runs:
-        decisions = decisions_of(policy.task, own.state, own.run)
-        for time in range(payload.times):
-            plan = [*policy.plan(state_of(policy.task, own.state)), NO_ACTION]
-            asked += 1
-            for (state, first), second in zip(decisions, plan, strict=False):
-                if first != second:
-                    times = payload.before + time + 1
-                    found.setdefault(state, ContradictionRow(state, first, int(second), times))
-                    break
-    return Asked(tuple(found.values()), asked)
+    for time in range(payload.times):
+        runner = make()
+        for own in payload.runs:
+            state = state_of(task, own.state)
+            trace = runner.trace(state, max_steps)
+            now = run_row(own.run.number, trace, getattr(trace, "named", None), 0.0)
+            other = contradiction(task, own.state, own.run, now)
+            if other is not None:
+                times = payload.before + time + 1
+                found.setdefault(other.state, other._replace(asked=times))
+    return Asked(tuple(found.values()), len(payload.runs))
 
 
 def contradiction(
-    task: Task, state: Values, before: RunRow, now: RunRow
+    task: Task, state: Values, before: RunRow | None, now: RunRow
 ) -> ContradictionRow | None:
     """The first state where a run that was recorded before goes on otherwise now."""
+    if before is None or (before.operators, before.outcome) == (now.operators, now.outcome):
+        return None
     then = decisions_of(task, state, before)
-    for (here, first), second in zip(then, answers_of(now), strict=False):
+    for (here, first), second in zip(then, [*answers_of(now), TIMED_OUT], strict=False):
         if first != second:
             return ContradictionRow(here, first, second, 2)
     return None
@@ -122,4 +133,4 @@ def weigh_runs(task: Task, payload: WeighPayload) -> Weighed:
     return weigh(runs, payload)
 
 
-__all__ = ["ask_again", "contradiction", "weigh_runs"]
+__all__ = ["ask_again", "contradiction", "run_again", "weigh_runs"]

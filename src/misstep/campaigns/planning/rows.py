@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from misstep.campaigns.rows import RunRow, StateRow, VerdictRow
+from misstep.campaigns.tables import Snapshot
 from misstep.errors import InputFormatError
 from misstep.fuzzing.pool import PoolEntry
+from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_run
 from misstep.oracles.verdict import Verdict
@@ -18,14 +20,6 @@ from misstep.oracles.witness import derivation_steps
 from misstep.policies.policy import States
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
-
-
-def array_of(states: Sequence[State]) -> States:
-    return np.array([state.values for state in states], dtype=np.int32)
-
-
-def states_in(rows: States) -> list[State]:
-    return [State(row) for row in rows.tolist()]
 
 
 def state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
@@ -52,6 +46,19 @@ def run_row(number: int, trace: Trace, named: int | None, seconds: float) -> Run
         trace.message,
         seconds,
     )
+
+
+def snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
+    """What a store knows of these states."""
+    states = list(given)
+    width = bounds.task.variable_count
+    rows = values_of(states) if states else np.empty((0, width), dtype=np.int32)
+    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
+
+
+def values_of(states: Sequence[State]) -> States:
+    """A row each."""
+    return np.array([state.values for state in states], dtype=np.int32)
 
 
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
@@ -119,4 +126,4 @@ def _finite(cost: int | float) -> int | None:
     return None if math.isinf(cost) else int(cost)
 
 
-__all__ = ["array_of", "cost_of", "run_row", "state_row", "states_in", "trace_of", "verdict_row"]
+__all__ = ["cost_of", "run_row", "snapshot", "state_row", "trace_of", "values_of", "verdict_row"]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from misstep.campaigns.confirm import AskPayload
-from misstep.campaigns.planning.confirm import ask_again, contradiction, weigh_runs
+from misstep.campaigns.planning.confirm import ask_again, contradiction, run_again, weigh_runs
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -21,12 +21,12 @@ from misstep.campaigns.planning.payloads import (
     SettlePayload,
 )
 from misstep.campaigns.planning.rows import (
-    array_of,
     cost_of,
     run_row,
+    snapshot,
     state_row,
-    states_in,
     trace_of,
+    values_of,
     verdict_row,
 )
 from misstep.campaigns.rows import ContradictionRow, FaultRow, Ids, RunRow, StateRow, VerdictRow
@@ -54,7 +54,7 @@ from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Policy
+from misstep.policies.policy import Policy, States
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
@@ -124,7 +124,13 @@ class PlanningWork(Work):
         return 0 if self._policy is None else self.runner.policy_calls + self._asked_again
 
     def _ask_again(self, payload: AskPayload, _: Mapping[str, Any]) -> Any:
-        asked = ask_again(self.runner.policy, payload)
+        runner, policy = self.runner, self._policy
+        assert policy is not None
+        if getattr(runner, "by_start", False):
+            make = partial(type(runner), policy)  # one that remembers nothing
+            asked = run_again(self.task, make, payload, self.settings.max_steps)
+        else:
+            asked = ask_again(policy, payload)
         self._asked_again += asked.decisions
         return asked, (), ()
 
@@ -243,10 +249,10 @@ class PlanningWork(Work):
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
-        before = bench.bounds.graph.upper_bounds(array_of(known)) if known else None
+        before = bench.bounds.graph.upper_bounds(values_of(known)) if known else None
         began = perf_counter()
         items = [TestState(state_of(self.task, m.state), self._walk(m.walk)) for m in members]
-        bench.run(array_of([item.state for item in items]))
+        bench.run(values_of([item.state for item in items]))
         run_seconds = (perf_counter() - began) / len(items)
         loop = TestLoop(bench, read_oracle(chunk.oracle))
         marks = [perf_counter()]
@@ -268,8 +274,8 @@ class PlanningWork(Work):
                 dominance,
                 tested.at,
             )
-            other = member.run and contradiction(self.task, member.state, member.run, runs[-1])
-            if other:
+            other = contradiction(self.task, member.state, member.run, runs[-1])
+            if other and not self.runner.policy.set_valued:
                 self._contradictions.append(other)
                 row = VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
             verdicts.append(row._replace(seconds=seconds))
@@ -283,9 +289,9 @@ class PlanningWork(Work):
             else [s for item in items for s in bench.trace(item.state).states]
         )
         if before is not None:  # what is known of the others is handed on where it is better now
-            now = bench.bounds.graph.upper_bounds(array_of(known))
+            now = bench.bounds.graph.upper_bounds(values_of(known))
             fresh += [known[row] for row in np.flatnonzero(now < before)]
-        return _snapshot(bench.bounds, dict.fromkeys(fresh))
+        return snapshot(bench.bounds, dict.fromkeys(fresh))
 
     def _bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
@@ -317,7 +323,7 @@ class PlanningWork(Work):
         known = Knowledge.from_bytes(base.content, self.task.variable_count)
         rows = known.states[: base.given]
         if dominance is None:
-            return _Base(spec, base, known, states_in(rows), None)
+            return _Base(spec, base, known, _states(rows), None)
         bounds = BoundStore(self.task)
         bounds.add_knowledge(known)
         pool = ComparisonPool(bounds, dominance)
@@ -334,7 +340,7 @@ class PlanningWork(Work):
         for part in payload.parts:
             known = Knowledge.from_bytes(part.content, self.task.variable_count)
             bounds.add_knowledge(known)
-            states = states_in(known.states[: part.given])
+            states = _states(known.states[: part.given])
             given.update(dict.fromkeys(states))
             if pool is not None:
                 pool.add(states)
@@ -345,7 +351,7 @@ class PlanningWork(Work):
             now = self._read_again(bounds, row, run, before, dominance, perf_counter() - began)
             if now is not None:
                 verdicts.append(now)
-        return Judged((), tuple(verdicts), _snapshot(bounds, given)), (), ()
+        return Judged((), tuple(verdicts), snapshot(bounds, given)), (), ()
 
     def _read_again(
         self,
@@ -480,16 +486,12 @@ class PlanningWork(Work):
         )
 
 
-def _snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
-    """What a store knows of these states."""
-    states = list(given)
-    width = bounds.task.variable_count
-    rows = array_of(states) if states else np.empty((0, width), dtype=np.int32)
-    return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
-
-
 def _function(dominance: Dominance | str | None) -> Dominance | None:
     return None if isinstance(dominance, str) else dominance
+
+
+def _states(rows: States) -> list[State]:
+    return [State(row) for row in rows.tolist()]
 
 
 __all__ = ["PlanningWork"]
