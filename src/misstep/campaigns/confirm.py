@@ -35,6 +35,9 @@ from misstep.policies.policy import FAILED, NO_ACTION, Policy
 
 ASK_UNIT = 50  # reported runs
 SAMPLE_UNIT = 1000  # other runs
+# A policy may also remember what it was asked before. Of the decisions of a unit, so many are asked a second time in the
+# same process, so many a third time, and so on.
+REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
 NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
 ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe")
@@ -142,10 +145,14 @@ class Questions:
 
     def batches(self, most: int) -> Iterator[list[Values]]:
         """States in batches of any size up to the largest, in another order each time."""
-        for time in range(self.payload.times):
+        times = self.payload.times
+        repeated = REPEATED if times == 1 else ()
+        for time in range(times + len(repeated)):
             order = random.Random(f"{self.payload.salt} {time}")
             left = [state for state in self.recorded if state not in self.found]
             order.shuffle(left)
+            if time >= times:
+                left = left[: min(repeated[time - times], 2 + len(left) // 10)]
             first = 0
             while first < len(left):
                 size = order.randint((most + 1) // 2, most)
@@ -290,9 +297,7 @@ class ConfirmStage(Stage):
         for row in findings.verdicts():
             state = states[row.number]
             meets = state.step <= weighed.met.get(state.run, -1)
-            if row.verdict == "FLAKY" or row.is_unsolvable:
-                continue
-            if meets or (nothing and row.verdict != "UNKNOWN"):
+            if row.verdict != "FLAKY" and (meets or (nothing and row.verdict != "UNKNOWN")):
                 flaky.append(made_flaky(row))
         findings.add_verdicts(flaky)
         for run, last in weighed.met.items():
@@ -322,6 +327,8 @@ def is_no_function(findings: Findings) -> bool:
 
 def made_flaky(row: VerdictRow) -> VerdictRow:
     """The verdict without all that rested on the run; what it took to reach it stays."""
+    if row.is_unsolvable:
+        return row
     is_planning = row.upper is not None or row.lower is not None
     return row._replace(
         verdict="FLAKY",
@@ -350,6 +357,7 @@ __all__ = [
     "Weighed",
     "answers_of",
     "is_no_function",
+    "made_flaky",
     "nature_of",
     "weigh",
 ]

@@ -167,15 +167,8 @@ class ModelWork(Work):
             run = UnsafeRun(row.states, labels, row.number)
             differing = contradictions_on(self.system, row)
             contradictions += differing
-            try:
-                report = (
-                    _left_open(run, self.own.within, known)
-                    if differing
-                    else self._analysed(decider, run, known)
-                )
-            except ToolError as error:
-                # Radii count deviations from the policy, which here does not say what it would do.
-                limits.append(f"states were left open, as the policy failed: {error.what}")
+            report = None if differing else self._analysed(decider, run, known, limits)
+            if report is None:
                 decider = Decider(self.system, payload.oracle, budget=self.own.budget)
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
@@ -221,9 +214,17 @@ class ModelWork(Work):
         decider: Decider[Values, str],
         run: UnsafeRun[Values, str],
         known: Mapping[Values, StepReport[Values, str]],
-    ) -> PathReport[Values, str]:
+        limits: list[str],
+    ) -> PathReport[Values, str] | None:
+        """None if the policy fails, so that it cannot be said what it would do."""
         check_run(self.system, run)
-        return analyse(decider, run, self.own.within, largest=self.own.largest, known=known)
+        for largest in (self.own.largest, None):  # how severe a bug is takes asking the policy
+            try:
+                return analyse(decider, run, self.own.within, largest=largest, known=known)
+            except ToolError as error:
+                what = "a radius was" if largest is not None else "states were"
+                limits.append(f"{what} left open, as the policy failed: {error.what}")
+        return None
 
     def _report(self, state: Values, own: Known) -> StepReport[Values, str]:
         """What is known of a state, as if it had just been decided."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
-from misstep.campaigns.confirm import ConfirmStage, Nature
+from misstep.campaigns.confirm import ConfirmStage, Nature, made_flaky
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -204,13 +204,10 @@ class JudgeStage(Stage):
         findings.add_contradictions(judged.contradictions)
         if unit.job == "judge":
             chunk: Chunk = unit.payload
-            # Judged again in a pool that has grown, what is FLAKY stays so.
+            # Judged again in a pool that has grown, or by another oracle, what is FLAKY stays so.
             flaky = findings.flaky()
-            findings.add_verdicts(
-                row._replace(at=began + row.at)
-                for row in judged.verdicts
-                if row.number not in flaky
-            )
+            rows = [row._replace(at=began + row.at) for row in judged.verdicts]
+            findings.add_verdicts(made_flaky(r) if r.number in flaky else r for r in rows)
             self.tested += len(judged.verdicts)
             if judged.knowledge is not None:
                 findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)
