@@ -18,8 +18,10 @@ import pytest
 from misstep._core import CounterRandom
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.confirm import AskedRun, AskPayload, Questions
+from misstep.campaigns.engine import Engine
 from misstep.campaigns.rows import ContradictionRow, RunRow
 from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.units import Unit
 from misstep.checking.campaign import check_database
 from misstep.cli.campaigns import exit_code
 from misstep.errors import UsageError
@@ -73,7 +75,8 @@ def check_flaky(campaign: Campaign) -> None:
         assert not any(own.first == own.second for own in record.contradictions)
     replayed = campaign.replay()
     assert replayed.ok, str(replayed)
-    assert replayed.report.checked["flaky"] == len(flaky)
+    verdicts = sum(len(record.verdicts) for record in flaky)
+    assert replayed.report.checked["flaky verdicts"] == verdicts
     met = [record for record in flaky if record.contradictions]
     lines = dict(summary.lines())
     if summary.contradictions:
@@ -209,6 +212,40 @@ def test_only_what_is_new_is_asked_again(folder: Path, task: Task, tmp_path: Pat
     assert campaign.summary.asked_again > first
     assert told(campaign) == told(whole)
     assert open_campaign(tmp_path / "c").summary.flaky == 0
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_interrupted_while_it_asks_again(
+    folder: Path, task: Task, tmp_path: Path, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each unit in turn; what was asked is not asked again, and the records are the same."""
+
+    def begin(out: Path | None) -> Campaign:
+        if world == "planning":
+            return of_task(folder, task, "Steady", pool=30, out=out, resume=out is not None)
+        return of_model(folder, "Steady", runs=30, out=out, resume=out is not None)
+
+    whole = begin(None)
+    keep = Engine._keep
+    left = 0
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Unit, result: Any) -> None:
+        nonlocal left
+        left -= unit.stage == "confirm"
+        if left < 0:
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    for stops in range(2):
+        out = tmp_path / str(stops)
+        left = stops
+        with monkeypatch.context() as patched:
+            patched.setattr(Engine, "_keep", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                begin(out)
+        campaign = begin(out)
+        assert told(campaign) == told(whole)
+        assert campaign.summary.asked_again == whole.summary.asked_again
 
 
 def test_flaky_stays_flaky(folder: Path, task: Task) -> None:

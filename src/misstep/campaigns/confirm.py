@@ -35,8 +35,8 @@ from misstep.policies.policy import FAILED, NO_ACTION, Policy
 
 ASK_UNIT = 50  # reported runs
 SAMPLE_UNIT = 1000  # other runs
-# A policy may also remember what it was asked before. Of the decisions of a unit, so many are asked a second time in the
-# same process, so many a third time, and so on.
+# A policy may also remember what it was asked before. Of the decisions of a unit, so many are asked a second time in
+# the same process, so many a third time, and so on.
 REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
 NO_FUNCTION = 0.1  # share of the decisions asked again that may differ

@@ -48,8 +48,8 @@ class Contradictions:
             claims = (verdict.kind, verdict.plan, verdict.derivation, verdict.strategy)
             if any(own is not None for own in claims) or (verdict.low, verdict.high) != (0, None):
                 return "the verdict is FLAKY and claims something all the same"
-            report.checked["flaky"] += 1
-            report.not_checked["flaky"] += step is None
+            report.checked["flaky verdicts"] += 1
+            report.not_checked["flaky verdicts"] += step is None
             return None
         unsolvable = verdict.verdict == "OPTIMAL" and verdict.lower is None
         if step is None or unsolvable:

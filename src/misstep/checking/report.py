@@ -16,7 +16,7 @@ NOT_CHECKED = {
     "radii": "that fewer deviations do not suffice has no proof, and not all decisions of the policy are kept",
     "verdicts NOT A BUG": "no proof of them is kept",
     "losses": "how much a decision loses rests on bounds without proofs",
-    "flaky": "that the policy answers differently takes asking it again; they claim nothing",
+    "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
     "records": "the checker does not support their task",
 }
 
