@@ -1,6 +1,6 @@
 """What asking the policy again costs: campaigns with and without it, side by side.
 
-    python -m benchmarks.confirming
+    python -m benchmarks.confirming [REPEATS]
 
 Campaigns of ordinary size with a Python policy (a spec, so that a new interpreter asks again), one with batches, a
 native one, and a Python policy on a model. `share` is the additional wall-clock time; processor time includes that of
@@ -11,6 +11,7 @@ without, and the least time counts.
 from __future__ import annotations
 
 import resource
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,12 +20,13 @@ from typing import Any
 from unittest.mock import patch
 
 import misstep
-from benchmarks.common import report
+from benchmarks.common import remark, report
 from misstep.campaigns import session
 from misstep.campaigns.confirm import Nature
 from misstep.tasks.generate import generate
 
 REPEATS = 3
+POOL = 200
 CODE = '''
 import numpy as np
 import misstep
@@ -67,11 +69,11 @@ def processor_time() -> float:
     return sum(own.ru_utime + own.ru_stime for own in both)
 
 
-def measured(run: Callable[[], misstep.Campaign]) -> dict[str, Any]:
+def measured(run: Callable[[], misstep.Campaign], repeats: int) -> dict[str, Any]:
     times: dict[bool, list[float]] = {True: [], False: []}
     processor: dict[bool, list[float]] = {True: [], False: []}
     summary = None
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for confirms in (False, True):
             began, used = perf_counter(), processor_time()
             if confirms:
@@ -98,7 +100,7 @@ def measured(run: Callable[[], misstep.Campaign]) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+def main(repeats: int = REPEATS) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "policies.py"
         file.write_text(CODE)
@@ -106,14 +108,18 @@ def main() -> None:
         model = misstep.load_task(generate("one-way-line", cells=30, packages=5, vmax=4))
         spec = f"python:{file}:"
         runs: dict[str, Callable[[], misstep.Campaign]] = {
-            "python": lambda: misstep.test(task, f"{spec}Greedy", pool=300),
-            "python, batches": lambda: misstep.test(task, f"{spec}Batches", pool=300),
-            "python, 2 processes": lambda: misstep.test(task, f"{spec}Greedy", pool=300, jobs=2),
-            "native": lambda: misstep.test(task, "noisy:0.1:1+heuristic:ff", pool=300),
+            "python": lambda: misstep.test(task, f"{spec}Greedy", pool=POOL),
+            "python, batches": lambda: misstep.test(task, f"{spec}Batches", pool=POOL),
+            "python, 2 processes": lambda: misstep.test(task, f"{spec}Greedy", pool=POOL, jobs=2),
+            "native": lambda: misstep.test(task, "noisy:0.1:1+heuristic:ff", pool=POOL),
             "python on a model": lambda: misstep.test(model, f"{spec}Labels", runs=2000),
         }
-        report("confirming", {name: measured(run) for name, run in runs.items()})
+        results = {}
+        for name, run in runs.items():
+            results[name] = measured(run, repeats)
+            remark(f"{name}: {results[name]}")
+        report("confirming", results)
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:2]))
