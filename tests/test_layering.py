@@ -53,6 +53,7 @@ IN_CAMPAIGNS = [
     ["store"],
     ["tables"],
     ["units", "view"],
+    ["confirm"],
     ["planning", "models"],
     ["workers"],
     ["engine"],

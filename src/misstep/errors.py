@@ -75,6 +75,30 @@ class UndecidedError(MisstepError):
     exit_code = 10
 
 
+class ToolError(MisstepError):
+    """A program that Misstep calls failed for a reason of its own."""
+
+    exit_code = 33
+
+
+class PolicyCrashError(ToolError):
+    """The policy crashed, or answered what is no answer; `test`: in some runs, and no other bug was found."""
+
+    exit_code = 11
+
+
+class PolicyTimeoutError(ToolError):
+    """The policy did not answer in time; `test`: in some runs, and no bug was found."""
+
+    exit_code = 12
+
+
+class FlakyPolicyError(MisstepError):
+    """The policy is no function of the state; `test`: and no bug was found."""
+
+    exit_code = 13
+
+
 class TimeLimitError(MisstepError):
     """A time limit ended the work."""
 
@@ -115,12 +139,6 @@ class UnsupportedError(MisstepError):
     """The input uses a feature that Misstep, or the chosen algorithm, cannot handle."""
 
     exit_code = 32
-
-
-class ToolError(MisstepError):
-    """A program that Misstep calls failed for a reason of its own."""
-
-    exit_code = 33
 
 
 class MissingDependencyError(MisstepError):

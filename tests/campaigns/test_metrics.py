@@ -104,7 +104,7 @@ def test_basic_sets_and_recall() -> None:
         record(7, "unclassified", cost=None),
     ]
     sets = basic_sets(states, 10)
-    assert sets == BasicSets(10, 6, 8, 1, 2, 0, 1, 2, 2)
+    assert sets == BasicSets(10, 6, 8, 1, 2, 0, 1, 0, 2, 2, 0)
     assert sets.bugs == 4
     assert basic_sets(states).pool == 8
     assert recall(sets) == Recall(fails=1 / 4, costly=2 / 6)

@@ -351,7 +351,7 @@ def test_another_oracle_adds_its_verdicts(gripper: Path, tmp_path: Path) -> None
     assert after["by_oracle"]["elimination"]["unknown"] == 10
     assert after["by_oracle"]["exact"]["bugs"] == after["bugs"]["total"] > 0
     shown = misstep("judge", out, "--oracle", "exact").stdout
-    rows = [text.rsplit(maxsplit=4) for text in shown.splitlines()[:4]]
+    rows = [text.rsplit(maxsplit=6) for text in shown.splitlines()[:4]]
     assert [row[0].strip() for row in rows] == ["oracle", "elimination", "exact", "the best of all"]
     assert rows[2][1:] == rows[3][1:]
     assert misstep("judge", out, "--oracle", "").returncode == 2

@@ -14,7 +14,7 @@ from support.commands import misstep, result_of
 
 KEYS = [
     "id", "world", "task", "number", "state", "facts", "found", "run", "verdict", "kind", "gap", "radius", "bounds",
-    "witness", "oracle", "source", "verdicts", "faults", "effort", "times", "at", "fuzzing_bug",
+    "witness", "oracle", "source", "verdicts", "faults", "contradictions", "effort", "times", "at", "fuzzing_bug",
 ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_filters(world: str, request: pytest.FixtureRequest) -> None:
     for option, value, message in (
         ("--task", "other", "no task other; expected one of "),
         ("--verdict", "MAYBE", "no verdict 'MAYBE'; expected BUG, OPTIMAL, NOT A BUG, UNKNOWN"),
-        ("--kind", "odd", "no kind 'odd'; expected fails, costly, unsafe, unclassified"),
+        ("--kind", "odd", "no kind 'odd'; expected fails, costly, crash, fails-all"),
     ):
         done = misstep("records", folder, option, value)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -40,6 +40,7 @@ CREATE TABLE verdicts (task, number, oracle, verdict, kind, low, high, lower, up
     size, expansions, evaluations, policy_calls, seconds, PRIMARY KEY (task, number, oracle));
 CREATE TABLE faults (task, run, step, state, decision, better, low, high, share, recurring, outcome,
     PRIMARY KEY (task, run, step));
+CREATE TABLE contradictions (task, state, first, second, asked, PRIMARY KEY (task, state));
 CREATE TABLE dominance (task INTEGER PRIMARY KEY, tables BLOB, problem TEXT);
 """
 LARGEST = 2000  # strategies with more states are not kept

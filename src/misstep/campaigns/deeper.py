@@ -43,6 +43,8 @@ def look_deeper(
     """The explanation with all that can be found out about it within the time; what was reached by then is kept."""
     ends = perf_counter() + (DEFAULT_SECONDS if time_limit is None else time_limit)
     task = explanation.task
+    if explanation.record.verdict == "FLAKY":
+        return explanation  # asking again and again tells no more
     if isinstance(task, JaniTask):
         return _of_model(explanation, task, policy_of, ends)
     return _of_task(explanation, task, policy_of, ends, max_states, evaluations)

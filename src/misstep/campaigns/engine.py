@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from misstep.campaigns.confirm import Asking
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.models.stages import model_stages
 from misstep.campaigns.planning.stages import planning_stages
@@ -58,6 +59,7 @@ class Engine:
         jobs: int = 1,
         limits: Limits | None = None,
         progress: Progress | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self.content = content
         self.settings = settings
@@ -66,6 +68,7 @@ class Engine:
         self.jobs = jobs
         self.limits = limits or Limits()
         self.report = progress
+        self.asking = asking or Asking()
         self.bugs = 0
         self.stopped: list[str] = []  # tasks that a limit ended
         self.limit: str | None = None  # time or memory, where one did
@@ -119,19 +122,24 @@ class Engine:
 
     def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
         make = planning_stages if self.settings.world == PLANNING else model_stages
-        for stage in make(findings, self.settings, self.oracles):
+        for stage in make(findings, self.settings, self.oracles, self.asking):
             for units in stage.rounds():
                 yield stage, units
 
     def _workers(self) -> Workers:
         memory = self.limits.megabytes(self.jobs)
+        workers: Workers
         if self.jobs == 1 and memory is None:
-            return ThisProcess(self.worker)
-        return Processes(self.worker, self.jobs, memory)
+            workers = ThisProcess(self.worker)
+        else:
+            workers = Processes(self.worker, self.jobs, memory)
+        if self.asking.asks and self.asking.deterministic:
+            workers.expect(1)
+        return workers
 
     def _fill(self, workers: Workers, active: Sequence[_TaskRun]) -> None:
         for run in active:
-            while run.waiting and workers.idle:
+            while run.waiting and workers.takes(run.waiting[0]):
                 unit = run.waiting.popleft()
                 assert run.stage is not None
                 self._tell(run.findings, run.stage)  # it may take long

@@ -84,7 +84,9 @@ class Explanation:
 def explain_record(
     task: AnyTask, record: Record, settings: Settings, verdicts: Mapping[Values, str]
 ) -> Explanation:
-    """Explain a bug from its record; `verdicts` are those on other states of the task."""
+    """Explain a bug, or why nothing is said of a state; `verdicts` are those on other states of the task."""
+    if record.verdict == "FLAKY":
+        return Explanation(record, task)
     if not record.is_bug:
         raise UsageError(
             f"{record.id} is no bug: {record.verdict}",

@@ -44,7 +44,7 @@ class Operators:
 class Decision:
     """One operator."""
 
-    operator: int = _is("Its id.")
+    operator: int = _is("Its id. Below 0, in contradictions only: none, as the name says.")
     name: str = _is("Its name.")
 
 
@@ -77,7 +77,7 @@ class Run:
     """What the policy did from the state."""
 
     outcome: str = _is(
-        "goal, loop, stuck, inapplicable, error, cut or timeout; of a model: unsafe."
+        "goal, loop, stuck, inapplicable, error (the policy crashed), timeout or cut; of a model: unsafe."
     )
     operators: Ids = _is("The ids of the operators that it applied.")
     names: tuple[str, ...] = _is("Their names.")
@@ -128,7 +128,7 @@ class Opinion:
 
     oracle: str = _is("The spec of the oracle.")
     source: str | None = _is("The part of it that decided. Null: known from other states.")
-    verdict: str = _is("BUG, OPTIMAL, NOT A BUG or UNKNOWN.")
+    verdict: str = _is("BUG, OPTIMAL, NOT A BUG, UNKNOWN or FLAKY.")
     kind: str | None = _is("Of a bug: as in the record.")
     gap: Interval | None = _is("As in the record.")
     radius: Interval | None = _is("As in the record.")
@@ -159,6 +159,18 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Contradiction:
+    """Two answers to one state."""
+
+    step: int = _is("The step of the record's run.")
+    state: Values = _is("Where the policy was asked.")
+    facts: tuple[str, ...] = _is("The same state in words.")
+    first: Decision = _is("What it answered first, as on the run.")
+    second: Decision = _is("What it answered when it was asked again.")
+    asked: int = _is("How often it was asked until then.")
+
+
+@dataclass(frozen=True)
 class Times:
     """Where the time went."""
 
@@ -180,7 +192,9 @@ class Record:
     found: Found = _is("How the state was found.")
     run: Run = _is("The policy's run from the state.")
     verdict: str = _is(
-        "BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN: the best that an oracle has proven."
+        "BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN: the best that an oracle has proven. FLAKY: the policy "
+        "answers differently when it is asked again, so that nothing is said. OPTIMAL with a lower bound of null is "
+        "a state without a plan."
     )
     kind: str | None = _is(
         "Of a bug: fails (does not reach the goal), costly (reaches it at more than needed), crash, unsafe, or "
@@ -202,6 +216,10 @@ class Record:
     faults: tuple[Fault, ...] | None = _is(
         "The decisions of the run that are proven to lose something. Null: not looked for."
     )
+    contradictions: tuple[Contradiction, ...] = _is(
+        "Of a FLAKY record: the states of the run where the policy gave two answers. None: it contradicts itself "
+        "elsewhere, in so many states that nothing is said of any, or declares that it is not deterministic."
+    )
     effort: Effort = _is("What the oracles spent on this state.")
     times: Times = _is("Seconds.")
     at: float = _is("When the verdict was known, in seconds of work on the task.")
@@ -216,6 +234,11 @@ class Record:
     @property
     def is_bug(self) -> bool:
         return self.verdict == "BUG"
+
+    @property
+    def is_unsolvable(self) -> bool:
+        """Whether the state is proven to have no plan."""
+        return self.verdict == "OPTIMAL" and self.bounds is not None and self.bounds[0] is None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain lists, dictionaries, numbers and texts."""
@@ -268,6 +291,8 @@ class Record:
         ]
         if self.witness.names is not None:
             rows.append(("a better plan", " ".join(f"({name})" for name in self.witness.names)))
+        for own in self.contradictions:
+            rows.append(("asked again", f"step {own.step}: {contradiction_text(own)}"))
         for fault in self.faults or ():
             rows.append(("fault", fault_text(fault)))
         cells = "".join(
@@ -280,7 +305,7 @@ class Record:
 def headline(record: Record) -> str:
     """The verdict in a few words."""
     if not record.is_bug:
-        return record.verdict
+        return "OPTIMAL, no plan exists" if record.is_unsolvable else record.verdict
     if record.radius is not None:
         return f"BUG, unsafe, avoidable with {interval_text(record.radius)} deviation(s)"
     gap = "" if record.gap is None else f", gap {interval_text(record.gap)}"
@@ -296,6 +321,15 @@ def fault_text(fault: Fault) -> str:
     if fault.outcome is None:
         text += f", loses {interval_text(fault.loss)}"
     return text
+
+
+def contradiction_text(own: Contradiction) -> str:
+    """Both answers, as in "(pick a b), then no action"."""
+    return f"{_answer(own.first)}, then {_answer(own.second)}"
+
+
+def _answer(decision: Decision) -> str:
+    return f"({decision.name})" if decision.operator >= 0 else decision.name
 
 
 def interval_text(interval: Interval) -> str:
@@ -323,6 +357,7 @@ __all__ = [
     "KINDS",
     "VERDICTS",
     "WITNESSES",
+    "Contradiction",
     "Decision",
     "Effort",
     "Fault",
@@ -334,6 +369,7 @@ __all__ = [
     "Run",
     "Times",
     "Witness",
+    "contradiction_text",
     "fault_text",
     "fields",
     "headline",

@@ -95,6 +95,7 @@ def _planning_differences(
     assert isinstance(task, Task)
     assert isinstance(policy, Policy)
     findings = content.findings(name)
+    flaky = findings.flaky()  # nothing was said of them
     runs = {run.number: run for run in findings.runs()}
     own = settings.of_planning
     runner = make_runner(
@@ -104,7 +105,7 @@ def _planning_differences(
         costly_some=own.costly_some,
     )
     for row in findings.states():
-        if row.run in runs:
+        if row.run in runs and row.number not in flaky:
             state = state_of(task, row.state, content.store.path)
             now = runner.trace(state, settings.max_steps)
             then = trace_of(task, state, runs[row.run])
@@ -128,12 +129,22 @@ def _model_differences(
 ) -> Iterator[tuple[str, str | None]]:
     assert isinstance(policy, LabelPolicy)
     system = system_of(task, policy, policy.engine)
-    for run in content.findings(name).runs():
-        yield f"{name} run {run.number}", _changed_label(task, system.native, system.id, run)
+    findings = content.findings(name)
+    flaky = findings.flaky()
+    sound = {row.run for row in findings.states() if row.number not in flaky}
+    bad = {row.state for row in findings.contradictions()}
+    for run in findings.runs():
+        if run.number in sound or not flaky:
+            # Nothing was said of the part up to the last contradiction.
+            met = [step for step, state in enumerate(run.states or ()) if state in bad]
+            first = met[-1] + 1 if met else 0
+            changed = _changed_label(task, system.native, system.id, run, first)
+            yield f"{name} run {run.number}", changed
 
 
-def _changed_label(task: JaniTask, native: Any, id_of: Any, run: RunRow) -> str | None:
-    for step, (state, label) in enumerate(zip(run.states or (), run.operators, strict=False)):
+def _changed_label(task: JaniTask, native: Any, id_of: Any, run: RunRow, first: int) -> str | None:
+    decisions = list(zip(run.states or (), run.operators, strict=False))
+    for step, (state, label) in enumerate(decisions[first:], first):
         decision = native.decision(id_of(state))
         if decision != label:
             now = "nothing" if decision is None else task.labels[decision]

@@ -197,6 +197,11 @@ class VerdictRow(NamedTuple):
     def is_bug(self) -> bool:
         return self.verdict == "BUG"
 
+    @property
+    def is_unsolvable(self) -> bool:
+        """A state that is proven to have no plan: that is so whatever the policy does."""
+        return self.verdict == "OPTIMAL" and self.lower is None
+
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
         _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)
@@ -262,6 +267,33 @@ class FaultRow(NamedTuple):
         read[8] = bool(row[8])
         read[9] = None if row[9] is None else values_of(row[9])
         return FaultRow._make(read).checked()
+
+
+class ContradictionRow(NamedTuple):
+    """A state where the policy gave two answers: operators or labels, or below 0 what stands in their place."""
+
+    state: Values
+    first: int
+    second: int
+    asked: int  # times, until then
+
+    def checked(self) -> ContradictionRow:
+        """The row itself; an error if it makes no sense."""
+        for answer in (self.first, self.second):
+            if type(answer) is not int or not -4 <= answer <= LARGEST:
+                raise ValueError(f"{answer!r} is no answer of a policy")
+        _check_counts(self.asked)
+        if self.first == self.second:
+            raise ValueError("a contradiction of two equal answers")
+        return self
+
+    def encoded(self) -> tuple[Any, ...]:
+        self.checked()
+        return (to_json(self.state), *self[1:])
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> ContradictionRow:
+        return ContradictionRow(values_of(row[0]), *row[1:]).checked()
 
 
 class Event(NamedTuple):
@@ -357,6 +389,7 @@ def _check_seconds(*numbers: object) -> None:
 __all__ = [
     "KINDS",
     "VERDICTS",
+    "ContradictionRow",
     "Event",
     "FaultRow",
     "Ids",

@@ -7,13 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from misstep.campaigns.arguments import as_limits
+from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import REMARK, Content, Nature
 from misstep.campaigns.workers import Worker
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
@@ -49,7 +50,7 @@ def work(
     source = settings.policy if policy is None else policy
     if policy is None and not isinstance(source, str):
         raise UsageError("no policy to test", where=content.store.where)
-    check_identity(content, settings, source, names)
+    asking = check_identity(content, settings, source, names)
     content.store.set_meta("finished", "0")
     engine = Engine(
         content,
@@ -59,6 +60,7 @@ def work(
         jobs=jobs,
         limits=as_limits(limits),
         progress=progress,
+        asking=asking,
     )
     engine.run(names)
     content.store.set_meta("finished", engine.limit or "1")
@@ -71,10 +73,12 @@ def grow(content: Content, settings: Settings, policy: Any) -> None:
     prepare_growth(content, settings)
 
 
-def check_identity(content: Content, settings: Settings, source: Any, names: Sequence[str]) -> None:
-    """Note which policy is tested, or refuse another one."""
+def check_identity(
+    content: Content, settings: Settings, source: Any, names: Sequence[str]
+) -> Asking:
+    """Note which policy is tested, or refuse another one; how it is to be asked again."""
     if not names:
-        return
+        return Asking()
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
@@ -83,6 +87,7 @@ def check_identity(content: Content, settings: Settings, source: Any, names: Seq
             _note_nature(content, Nature(kind, policy.chooser))
         if policy.environment:  # what its code read while it was loaded
             content.store.set_meta("environment", json.dumps(dict(policy.environment)))
+        return asking_of(policy, settings)
     finally:
         if isinstance(source, str):
             policy.close()

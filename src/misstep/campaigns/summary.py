@@ -7,14 +7,17 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from misstep.campaigns.records import KINDS, interval_text
+from misstep.campaigns.records import KINDS, contradiction_text, interval_text
 from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
-from misstep.campaigns.view import rank
+from misstep.campaigns.view import make_view, rank
 
-COUNTS = ("states", "tested", "solved", "bugs", "optimal", "unknown", "flaky", "errors", "faults")
-JUDGED = ("tested", "bugs", "optimal", "unknown", "flaky")
+COUNTS = (
+    *("states", "tested", "solved", "bugs", "optimal", "unsolvable", "unknown", "flaky"),
+    *("crashes", "timeouts", "faults", "asked_again", "contradictions"),
+)
+JUDGED = ("tested", "bugs", "optimal", "unsolvable", "unknown", "flaky")
 OF_VERDICT = {
     "BUG": "bugs",
     "OPTIMAL": "optimal",
@@ -42,9 +45,14 @@ class Summary:
     outcomes: dict[str, int] = field(default_factory=dict)  # how they ended
     bugs: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("total", *KINDS), 0))
     optimal: int = 0  # proven to be no bug
+    unsolvable: int = 0  # states proven to have no plan
     unknown: int = 0
-    flaky: int = 0  # states on whose runs the policy contradicts itself
-    errors: int = 0  # states from which the policy crashed or answered nonsense
+    flaky: int = 0  # states of which nothing is said, as the policy contradicts itself
+    crashes: int = 0  # runs in which the policy crashed or answered nonsense
+    timeouts: int = 0  # runs in which it did not answer in time
+    asked_again: int = 0  # decisions, each counted once
+    contradictions: int = 0  # those of them where it answered differently
+    flaky_example: str | None = None  # both answers, and the record
     faults: int = 0  # distinct decisions that are to blame
     radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
     policy_calls: int = 0
@@ -71,12 +79,25 @@ class Summary:
             radii = ", ".join(f"{count} with {radius}" for radius, count in self.radii.items())
             shown.append(("avoidable", f"{radii} deviation(s)"))
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
+        if self.unsolvable:
+            shown.append(("unsolvable", f"{self.unsolvable} (states without a plan)"))
         shown.append(("unknown", str(self.unknown)))
+        if self.flaky:
+            shown.append(("flaky", f"{self.flaky} ({self._why_flaky()})"))
         if self.faults:
             shown.append(("faults", f"{self.faults} decision(s) to blame"))
-        if self.errors:
-            shown.append(("errors", f"{self.errors} (the policy crashed, or answered nonsense)"))
+        if self.crashes:
+            text = "runs in which the policy crashed, or answered nonsense"
+            shown.append(("crashes", f"{self.crashes} ({text})"))
+        if self.timeouts:
+            text = "runs in which the policy did not answer in time"
+            shown.append(("time-outs", f"{self.timeouts} ({text})"))
         return shown
+
+    def _why_flaky(self) -> str:
+        if self.flaky_example is None:
+            return "the policy declares that it is not deterministic"
+        return f"the policy answers differently when asked again: {self.flaky_example}"
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.lines())
@@ -99,6 +120,8 @@ def summarise(content: Content, settings: Settings) -> Summary:
             findings = content.findings(name)
             oracles.update(dict.fromkeys(findings.oracles()))
             counter.add(findings)
+            if counter.example is None and counter.by_task[name]["contradictions"]:
+                counter.example = _example(content, findings)
         seconds = content.spent()
         events = content.events()
         identity = content.policy
@@ -127,6 +150,14 @@ def summarise(content: Content, settings: Settings) -> Summary:
     )
 
 
+def _example(content: Content, findings: Findings) -> str | None:
+    """Two answers to one state, and a record that they are the reason for."""
+    for record in make_view(content.task(findings.name), findings).records():
+        for own in record.contradictions:
+            return f"{contradiction_text(own)}, in record {record.id}"
+    return None
+
+
 class _Counter:
     """Adds up what stands in the tables of each task."""
 
@@ -138,6 +169,7 @@ class _Counter:
         self.outcomes: Counter[str] = Counter()
         self.radii: Counter[str] = Counter()
         self.runs = 0
+        self.example: str | None = None
         self.remarks: list[str] = []
 
     def add(self, findings: Findings) -> None:
@@ -145,7 +177,7 @@ class _Counter:
         for verdict in findings.verdicts():
             own_counts = self.by_oracle.setdefault(verdict.oracle, dict.fromkeys(JUDGED, 0))
             own_counts["tested"] += 1
-            own_counts[OF_VERDICT[verdict.verdict]] += 1
+            own_counts[_counted_as(verdict)] += 1
             known = best.get(verdict.number)
             if known is None or rank(verdict) > rank(known):
                 best[verdict.number] = verdict
@@ -154,12 +186,11 @@ class _Counter:
         own["states"] = findings.state_count()
         own["tested"] = len(best)
         own["faults"] = len({(f.state, f.decision) for f in findings.faults()})
+        own["asked_again"] = findings.asked_again()
+        own["contradictions"] = len(findings.contradictions())
         for verdict in best.values():
-            own["optimal"] += OF_VERDICT[verdict.verdict] == "optimal"
-            own["unknown"] += verdict.verdict == "UNKNOWN"
-            own["flaky"] += verdict.verdict == "FLAKY"
+            own[_counted_as(verdict)] += 1
             if verdict.is_bug:
-                own["bugs"] += 1
                 self.kinds["total"] += 1
                 self.kinds[verdict.kind or "unclassified"] += 1
                 if verdict.kind == "unsafe":
@@ -167,7 +198,7 @@ class _Counter:
         if self.world == PLANNING:
             self._count_runs(findings.name, runs, own)
         else:
-            self._count_fuzzed(findings)
+            self._count_fuzzed(findings, own)
         self.by_task[findings.name] = own
 
     def _count_runs(self, name: str, runs: list[RunRow], own: dict[str, int]) -> None:
@@ -175,17 +206,20 @@ class _Counter:
         self.outcomes.update(run.outcome for run in runs)
         own["solved"] = sum(run.outcome == "goal" for run in runs)
         failed = [run for run in runs if run.outcome == "error"]
-        own["errors"] = len(failed)
+        own["crashes"] = len(failed)
+        own["timeouts"] = sum(run.outcome == "timeout" for run in runs)
         if failed:
             text = failed[0].message or "no message"
             self.remarks.append(f"{name}: the policy failed in {len(failed)} runs: {text}")
 
-    def _count_fuzzed(self, findings: Findings) -> None:
+    def _count_fuzzed(self, findings: Findings, own: dict[str, int]) -> None:
         starts = cut = 0
         for _, runs, ends in findings.fuzzed():
             starts += ends.pop("unsafe starts", 0)
             cut += ends.pop("cut lookaheads", 0)
             self.runs += runs
+            own["crashes"] += ends.get("error", 0)
+            own["timeouts"] += ends.get("timeout", 0)
             self.outcomes.update(ends)
         if starts:
             self.remarks.append(f"{findings.name}: {starts} runs were unsafe before the first step")
@@ -203,10 +237,16 @@ class _Counter:
             "runs": self.runs,
             "outcomes": {name: number for name, number in self.outcomes.items() if number},
             "bugs": self.kinds,
+            "flaky_example": self.example,
             "radii": dict(sorted(self.radii.items())),
             "by_task": self.by_task,
             "by_oracle": self.by_oracle,
         }
+
+
+def _counted_as(verdict: VerdictRow) -> str:
+    """Under which name: what has no plan is nobody's merit."""
+    return "unsolvable" if verdict.is_unsolvable else OF_VERDICT[verdict.verdict]
 
 
 __all__ = ["Summary", "summarise"]

@@ -16,20 +16,26 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.database import AGAIN
 from misstep.campaigns.rows import (
+    ContradictionRow,
     Event,
     FaultRow,
+    Ids,
     RunRow,
     SetRow,
     StateRow,
+    Values,
     VerdictRow,
     clean,
     decoded,
+    ids_of,
+    values_of,
 )
 from misstep.campaigns.store import Store
 from misstep.errors import InputFormatError, ToolError, UsageError
 from misstep.tasks.load import AnyTask, rebuild_task
 
 REMARK, LIMIT = "remark", "limit"
+CONFIRM = "confirm"  # the stage that asks the policy again
 
 
 class PolicyIdentity(NamedTuple):
@@ -285,6 +291,42 @@ class Findings:
     def faults(self) -> list[FaultRow]:
         return self._read(FaultRow.decoded, "faults", "run, step")
 
+    # -- policies that contradict themselves ------------------------------------------------------
+
+    def add_contradictions(self, rows: Iterable[ContradictionRow]) -> None:
+        """The first contradiction of a state stands."""
+        encoded = [(self.task, *row.encoded()) for row in rows]
+        self.store.insert("contradictions", encoded, "ignore")
+
+    def contradictions(self) -> list[ContradictionRow]:
+        """In the order in which they were found."""
+        return self._read(ContradictionRow.decoded, "contradictions", "rowid")
+
+    def flaky(self) -> set[int]:
+        """Numbers of the states that are FLAKY."""
+        query = "SELECT DISTINCT number FROM verdicts WHERE task = ? AND verdict = 'FLAKY'"
+        return {int(number) for (number,) in self.store.rows(query, self.task)}
+
+    def permitted_sets(self) -> dict[Values, Ids]:
+        """What a set-valued policy permitted, state by state, as far as it is stored."""
+        query = "SELECT state, operators FROM permitted WHERE task = ?"
+        rows = self.store.rows(query, self.task)
+        return dict(decoded(_permitted, row, self.store.path) for row in rows)
+
+    def drop_faults(self, run: int, last: int) -> None:
+        """Of a run, those up to a step."""
+        self.store.execute(
+            "DELETE FROM faults WHERE task = ? AND run = ? AND step <= ?", self.task, run, last
+        )
+
+    def asked_again(self) -> int:
+        """How many decisions were asked again, each counted once: what is asked often is not."""
+        query = (
+            "SELECT coalesce(sum(policy_calls), 0) FROM units "
+            "WHERE task = ? AND stage = ? AND key NOT LIKE 'often %'"
+        )
+        return int(self._sum(query, self.task, CONFIRM))
+
     def _read(self, decode: Any, table: str, order: str) -> list[Any]:
         query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
         where = self.store.path
@@ -372,6 +414,10 @@ def read_nature(store: Store) -> Nature:
     )
 
 
+def _permitted(row: Sequence[Any]) -> tuple[Values, Ids]:
+    return values_of(row[0]), ids_of(row[1])
+
+
 def _spent(row: Sequence[Any]) -> tuple[str, float, int]:
     stage, seconds, calls = row
     if not isinstance(stage, str) or not 0 <= seconds < math.inf or type(calls) is not int:
@@ -401,6 +447,7 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
 
 
 __all__ = [
+    "CONFIRM",
     "LIMIT",
     "REMARK",
     "Content",

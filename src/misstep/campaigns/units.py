@@ -6,8 +6,9 @@ matter who computes it, when, whether twice, or whether the campaign was killed 
 Units of one round never see each other's results, which is why they may be computed in any order; they are stored in
 the order of the round, so that the store is the same at every moment, too.
 
-    planning   pool -> dominance -> judge (rounds of chunks, each ended by a settling of what it found) -> blame
-    model      fuzz (batches of runs) -> judge and blame (batches of unsafe runs)
+    planning   pool -> dominance -> judge (rounds of chunks, each ended by a settling of what it found) -> confirm
+               (the policy is asked again) -> blame
+    model      fuzz (batches of runs) -> judge and blame (batches of unsafe runs) -> confirm
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ class Unit:
     payload: Any = None
     # Larger things that several units need, by name; each travels once to each worker.
     resources: Mapping[str, Any] = field(default_factory=dict)
+    # 0: whoever is free. From 1 on: a process of that number which does nothing else, so that a policy that is asked
+    # again knows nothing of the first time.
+    process: int = 0
 
 
 @dataclass(frozen=True)

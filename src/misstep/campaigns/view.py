@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from misstep.campaigns.records import (
+    Contradiction,
     Decision,
     Effort,
     Fault,
@@ -65,6 +66,7 @@ class View(ABC):
             self.faults.setdefault(fault.run, []).append(fault)
         self.blamed = findings.marked("blamed")
         self.chooser = read_nature(findings.store).pair
+        self.contradicted = {row.state: row for row in findings.contradictions()}
 
     def records(self) -> Iterator[Record]:
         for state in self.states:
@@ -99,6 +101,7 @@ class View(ABC):
             source=own.source,
             verdicts=opinions,
             faults=tuple(self.fault(row, state.step)) if blamed and own.is_bug else None,
+            contradictions=tuple(self.contradictions(state, row)) if own.verdict == "FLAKY" else (),
             effort=Effort(
                 sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)
             ),
@@ -139,6 +142,23 @@ class View(ABC):
                     fault.outcome,
                 )
 
+    @abstractmethod
+    def passed(self, state: StateRow, row: RunRow) -> Iterator[Values]:
+        """The states of a run, from one of them on."""
+
+    def contradictions(self, state: StateRow, row: RunRow) -> Iterator[Contradiction]:
+        seen: set[Values] = set()
+        for step, here in enumerate(self.passed(state, row) if self.contradicted else ()):
+            own = self.contradicted.get(here)
+            if own is not None and here not in seen:
+                seen.add(here)
+                first, second = self.answer(own.first), self.answer(own.second)
+                yield Contradiction(step, here, self.facts(here), first, second, own.asked)
+
+    def answer(self, operator: int) -> Decision:
+        """An operator, or what the policy did instead of naming one."""
+        return Decision(operator, INSTEAD.get(operator) or self.name_of(operator))
+
     def decision(self, operator: int | None) -> Decision | None:
         return None if operator is None else Decision(operator, self.name_of(operator))
 
@@ -149,6 +169,10 @@ class View(ABC):
 
     def names_of(self, operators: Ids) -> tuple[str, ...]:
         return tuple(map(self.name_of, operators))
+
+
+# What a policy says where it names no operator: the numbers of `misstep.policies.policy`.
+INSTEAD = {-1: "no action", -2: "a crash", -4: "no answer in time"}
 
 
 class PlanningView(View):
@@ -182,6 +206,16 @@ class PlanningView(View):
             None if known is None else Permitted(known.closed, known.least, known.most),
             None if known is None else known.risk,
         )
+
+    def passed(self, state: StateRow, row: RunRow) -> Iterator[Values]:
+        here = state_of(self.task, state.state, self.where)
+        yield here.values
+        for operator in row.operators:
+            try:
+                here = self.task.apply(here, operator)
+            except (ValueError, IndexError, TypeError) as error:
+                raise InputFormatError(f"run {row.number}: {error}", where=self.where) from None
+            yield here.values
 
     def opinion(self, verdict: VerdictRow) -> Opinion:
         return Opinion(
@@ -239,6 +273,9 @@ class ModelView(View):
             raise InputFormatError(f"run {row.number} does not say its states", where=self.where)
         return Run(row.outcome, labels, self.names_of(labels), None, states[step:], row.message)
 
+    def passed(self, state: StateRow, row: RunRow) -> Iterator[Values]:
+        return iter((row.states or ())[state.step :])
+
     def opinion(self, verdict: VerdictRow) -> Opinion:
         return Opinion(
             verdict.oracle,
@@ -267,7 +304,8 @@ def rank(verdict: VerdictRow) -> tuple[float, ...]:
     low, high, upper = (
         math.inf if bound is None else bound for bound in (verdict.low, verdict.high, verdict.upper)
     )
-    decided = verdict.verdict != "UNKNOWN"
+    # What is FLAKY stays so, whatever else an oracle has proven about that run.
+    decided = {"UNKNOWN": 0, "FLAKY": 2}.get(verdict.verdict, 1)
     return decided, low, -high, -upper, verdict.derivation is None
 
 

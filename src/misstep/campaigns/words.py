@@ -9,6 +9,7 @@ from misstep.campaigns.records import (
     Decision,
     Fault,
     Record,
+    contradiction_text,
     headline,
     interval_text,
 )
@@ -19,6 +20,8 @@ from misstep.tasks.task import State, Task
 
 
 def in_words(explanation: Explanation) -> str:
+    if explanation.record.verdict == "FLAKY":
+        return "\n".join(_of_flaky(explanation.record))
     if isinstance(explanation.task, JaniTask):
         return "\n".join(_of_model(explanation, explanation.task))
     return "\n".join(_of_task(explanation, explanation.task))
@@ -31,6 +34,16 @@ def blamed_in_words(blamed: BlamedDecision) -> str:
     if blamed.outcome is None:
         text += f", loses {interval_text(blamed.loss)}"
     return f"{text}, in {', '.join(blamed.facts)}"
+
+
+def _of_flaky(record: Record) -> Iterator[str]:
+    yield f"{record.id}: FLAKY, so that nothing is said of this state."
+    if not record.contradictions:
+        yield "The policy is no function of the state: it declares so, or contradicts itself in many other states."
+    for own in record.contradictions:
+        yield f"The policy answers differently when asked again: {contradiction_text(own)}."
+        yield f"  step {own.step} of its run, in {', '.join(own.facts)}"
+        yield f"  asked {own.asked} times until then"
 
 
 # -- planning tasks -------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ Both take one unit at a time and hand back its result. A process gets the task, 
 keeps them. A policy that exists only in memory reaches a process by forking; everything else starts in a new
 interpreter, because threads and connections of a policy do not survive a fork.
 
+Units that ask the policy again name a process of their own. It is started beside the others, with another
+PYTHONHASHSEED than theirs, and does nothing else.
+
 Limits are enforced where the work is done: an alarm interrupts a unit whose time is up, wherever it is, and a process
 with a memory limit gets an error from the system. Neither is a result: the unit is not done.
 """
@@ -37,6 +40,7 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
+THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
 
 
@@ -125,10 +129,13 @@ def alarm(seconds: float | None) -> Iterator[None]:
 class Workers(ABC):
     """Where units go. At most as many are under way as there are workers."""
 
-    @property
     @abstractmethod
-    def idle(self) -> int:
-        """How many units may be submitted now."""
+    def takes(self, unit: Unit) -> bool:
+        """Whether the unit may be submitted now."""
+
+    @abstractmethod
+    def expect(self, process: int) -> None:
+        """Units for the process of that number will come: it may start now, while others work."""
 
     @abstractmethod
     def submit(self, unit: Unit, seconds: float | None) -> None: ...
@@ -143,27 +150,51 @@ class Workers(ABC):
 
 
 class ThisProcess(Workers):
-    """The unit is done when its result is asked for."""
+    """The unit is done when its result is asked for. Only units that name a process go elsewhere."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self._unit: tuple[Unit, float | None] | None = None
+        self._others = Processes(worker, 0) if can_start(worker.policy) else None
 
-    @property
-    def idle(self) -> int:
+    def takes(self, unit: Unit) -> bool:
+        if unit.process and self._others is not None:
+            return self._others.takes(unit)
         return self._unit is None
 
+    def expect(self, process: int) -> None:
+        # A fork takes no time; it is better made when the policy is not in the middle of anything.
+        if self._others is not None and isinstance(self.worker.policy, str):
+            self._others.expect(process)
+
     def submit(self, unit: Unit, seconds: float | None) -> None:
-        self._unit = unit, seconds
+        if unit.process and self._others is not None:
+            self._others.submit(unit, seconds)
+        else:
+            self._unit = unit, seconds
 
     def next(self) -> tuple[Unit, Outcome]:
-        assert self._unit is not None
+        if self._unit is None:
+            assert self._others is not None
+            return self._others.next()
         unit, seconds = self._unit
         self._unit = None
         return unit, self.worker.do(unit, seconds)
 
     def close(self) -> None:
         self.worker.close()
+        if self._others is not None:
+            self._others.close()
+
+
+def can_start(policy: Any) -> bool:
+    """Whether another process can ask the policy: always a new interpreter, but a fork only without threads.
+
+    Those of numerical libraries do not survive it: the fork would wait for them for ever.
+    """
+    if isinstance(policy, str):
+        return True
+    return threading.active_count() == 1 and not THREADED & sys.modules.keys()
 
 
 class _Child(Protocol):
@@ -183,6 +214,7 @@ class _Child(Protocol):
 class _Process:
     child: _Child
     connection: Connection
+    role: int = 0  # the number by which units name it
     unit: Unit | None = None
     sent: dict[str, dict[str, Any]] = field(default_factory=dict)  # task -> resources
 
@@ -191,22 +223,36 @@ class Processes(Workers):
     """Local processes, each with a worker of its own."""
 
     def __init__(self, worker: Worker, count: int, memory_mb: int | None = None) -> None:
-        start = _start_new if isinstance(worker.policy, str) else _fork
+        # One that has done nothing yet: a policy is loaded anew in each process.
+        self._worker = Worker(worker.settings, worker.policy, worker.batch_size)
+        self._memory_mb = memory_mb
         self._processes: list[_Process] = []
         try:
-            with _without_interrupts():
-                for _ in range(count):
-                    self._processes.append(start(worker, memory_mb))
+            for _ in range(count):
+                self._start(0)
         except BaseException:
             self.close()
             raise
 
-    @property
-    def idle(self) -> int:
-        return sum(own.unit is None for own in self._processes)
+    def _start(self, role: int) -> None:
+        start = _start_new if isinstance(self._worker.policy, str) else _fork
+        with _without_interrupts():
+            self._processes.append(start(self._worker, self._memory_mb, role))
+
+    def _of_role(self, role: int) -> list[_Process]:
+        return [own for own in self._processes if own.role == role]
+
+    def takes(self, unit: Unit) -> bool:
+        known = self._of_role(unit.process)
+        return any(own.unit is None for own in known) or (unit.process > 0 and not known)
+
+    def expect(self, process: int) -> None:
+        if not self._of_role(process):
+            self._start(process)
 
     def submit(self, unit: Unit, seconds: float | None) -> None:
-        free = [own for own in self._processes if own.unit is None]
+        self.expect(unit.process)
+        free = [own for own in self._of_role(unit.process) if own.unit is None]
         # One that knows the task already has less to do.
         chosen = next((own for own in free if unit.task in own.sent), free[0])
         known = chosen.sent.setdefault(unit.task, {})
@@ -277,7 +323,19 @@ _MAIN = (
 )
 
 
-def _start_new(worker: Worker, memory_mb: int | None) -> _Process:
+def hash_seed(role: int) -> str:
+    """Of the interpreter of a process: what depends on the order of hashes shows when it is asked again.
+
+    The processes that test all have the same one; this process has whatever the user gave it.
+    """
+    ours = os.environ.get("PYTHONHASHSEED", "")
+    seed = role
+    if role and ours.isdecimal() and int(ours) == role:
+        seed = role + 100
+    return str(seed)
+
+
+def _start_new(worker: Worker, memory_mb: int | None, role: int) -> _Process:
     """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
     ours, theirs = socket.socketpair()
     with theirs:
@@ -286,10 +344,11 @@ def _start_new(worker: Worker, memory_mb: int | None) -> _Process:
             [sys.executable, "-c", _MAIN, argument],
             stdin=subprocess.DEVNULL,
             pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed(role)},
         )
     connection = Connection(ours.detach())
     connection.send((worker, memory_mb, os.getpid()))
-    return _Process(child, connection)
+    return _Process(child, connection, role)
 
 
 def main(fd: int) -> None:
@@ -322,7 +381,7 @@ class _Fork:
         self.process.kill()
 
 
-def _fork(worker: Worker, memory_mb: int | None) -> _Process:
+def _fork(worker: Worker, memory_mb: int | None, role: int) -> _Process:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
 
@@ -334,7 +393,7 @@ def _fork(worker: Worker, memory_mb: int | None) -> _Process:
     process = context.Process(target=serve, daemon=True)
     process.start()
     theirs.close()
-    return _Process(_Fork(process), ours)
+    return _Process(_Fork(process), ours, role)
 
 
 def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent: int) -> None:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from misstep.checking.errors import CheckError
+from misstep.checking.flaky import Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding
@@ -46,6 +47,10 @@ class Followed(NamedTuple):
     labels: list[int]
 
 
+def _decisions(run: Followed) -> Decisions:
+    return list(zip(run.states, run.labels, strict=False))
+
+
 class ModelRecords:
     def __init__(self, store: Store, task: StoredTask, report: CampaignReport) -> None:
         self.name = task.name
@@ -65,6 +70,10 @@ class ModelRecords:
         self.faults: dict[int, list[StoredFault]] = defaultdict(list)
         for fault in store.faults(task.id):
             self.faults[fault.run].append(fault)
+        self.contradictions = Contradictions(
+            store.contradictions(task.id),
+            lambda text: self.task.read_state(loaded(text, "the state")),
+        )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
         self._successors: dict[tuple[State, int], list[State]] = {}
 
@@ -82,6 +91,9 @@ class ModelRecords:
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
                 problem = problem or next(iter(later), None)
             yield Finding(f"{self.name}:{entry.number}", problem)
+        decided = (list(_decisions(run)) for run in runs.values() if isinstance(run, Followed))
+        for text in self.contradictions.left_over(decided):
+            yield Finding(self.name, text)
         for number, run in runs.items():
             if isinstance(run, str) and number not in first:
                 yield Finding(f"{self.name} run {number}", run)
@@ -108,8 +120,12 @@ class ModelRecords:
         step = integer(entry.step, "the step of the run")
         if not 0 <= step < len(run.labels) or run.states[step] != state:
             return f"run {entry.run} is not in this state at step {step}"
+        decisions = _decisions(run)[step:]
         for verdict in self.verdicts[entry.number]:
-            if problem := self._verdict_problem(verdict, state):
+            problem = self.contradictions.problem(verdict, decisions, self.report)
+            if problem is None and verdict.verdict != "FLAKY":
+                problem = self._verdict_problem(verdict, state)
+            if problem:
                 return f"oracle {verdict.oracle}: {problem}"
         return None
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 
 from misstep.checking.dominance import DominanceTables, validate_derivation
 from misstep.checking.errors import CheckError
+from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.gaps import Claim, Cost, concluded
 from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
@@ -86,6 +87,11 @@ class PlanningRecords:
         self.faults: dict[int, list[StoredFault]] = defaultdict(list)
         for fault in store.faults(task.id):
             self.faults[fault.run].append(fault)
+        self.contradictions = Contradictions(
+            store.contradictions(task.id),
+            lambda text: check_state(self.sas, integers(text, "the state")),
+        )
+        self.decisions: list[Decisions] = []  # of all runs
         packed = store.dominance(task.id)
         try:
             self.tables = None if packed is None else DominanceTables(packed)
@@ -104,6 +110,8 @@ class PlanningRecords:
         for entry in self.entries:
             problem = problems.get(entry.number) or self._checked(entry)
             yield Finding(f"{self.name}:{entry.number}", problem)
+        for problem in self.contradictions.left_over(iter(self.decisions)):
+            yield Finding(self.name, problem)
         known = self.references.keys()
         for what, numbers in (
             ("run", self.runs),
@@ -135,8 +143,13 @@ class PlanningRecords:
         self.report.checked["runs"] += 1
         if followed.outcome in ("stuck", "error", "cut"):
             self.report.not_checked["ends of runs"] += 1
+        decisions = _decisions(run, followed)
+        self.decisions.append(decisions)
         for verdict in self.verdicts[number]:
-            if problem := self._verdict_problem(verdict, state, followed):
+            problem = self.contradictions.problem(verdict, decisions, self.report)
+            if problem is None and verdict.verdict != "FLAKY":
+                problem = self._verdict_problem(verdict, state, followed)
+            if problem:
                 return f"oracle {verdict.oracle}: {problem}"
         for fault in self.faults[number]:
             if problem := self._fault_problem(fault, followed):
@@ -350,6 +363,11 @@ def claim_of(text: object, costly_some: bool) -> Claim:
         raise CheckError("it is not said whether all permitted runs are known")
     least, most = (cost(given.get(name), name) for name in ("least", "most"))
     return Claim(given["closed"], least, most, costly_some)
+
+
+def _decisions(run: StoredRun, followed: Followed) -> Decisions:
+    answers = [*followed.operators, STOPS.get(followed.outcome, run.named)]
+    return list(zip(followed.states, answers, strict=False))
 
 
 def shares_problem(fault: StoredFault) -> str | None:

@@ -17,6 +17,7 @@ NOT_CHECKED = {
     "verdicts NOT A BUG": "no proof of them is kept",
     "losses": "how much a decision loses rests on bounds without proofs",
     "permitted graphs": "not all permitted runs are known, and the verdict is UNKNOWN",
+    "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
     "records": "the checker does not support their task",
 }
 

@@ -84,6 +84,14 @@ class StoredFault:
     outcome: object
 
 
+@dataclass(frozen=True, slots=True)
+class StoredContradiction:
+    state: object
+    first: object
+    second: object
+    asked: object
+
+
 class Store:
     """Reads the tables of one campaign."""
 
@@ -166,6 +174,10 @@ class Store:
             for run, step, *rest in self._of("faults", columns, task)
         ]
 
+    def contradictions(self, task: int) -> list[StoredContradiction]:
+        columns = "state, first, second, asked"
+        return [StoredContradiction(*row) for row in self._of("contradictions", columns, task)]
+
     def dominance(self, task: int) -> bytes | None:
         for (tables,) in self._of("dominance", "tables", task):
             return None if tables is None else unpacked(tables)
@@ -173,7 +185,7 @@ class Store:
 
     def orphans(self) -> Iterator[tuple[str, object]]:
         """Tables with rows of tasks that do not exist."""
-        for table in ("states", "runs", "verdicts", "faults", "permitted"):
+        for table in ("states", "runs", "verdicts", "faults", "permitted", "contradictions"):
             rest = "WHERE task IS NULL OR task NOT IN (SELECT id FROM tasks) LIMIT 1"
             for (task,) in self._rows(table, "task", rest):
                 yield table, task
@@ -257,6 +269,7 @@ def _key(value: object) -> int:
 
 __all__ = [
     "Store",
+    "StoredContradiction",
     "StoredFault",
     "StoredRun",
     "StoredState",

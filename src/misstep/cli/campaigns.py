@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.output import print_json, print_table, remark
-from misstep.errors import Interrupted, MemoryLimitError, TimeLimitError, UndecidedError
+from misstep.errors import (
+    FlakyPolicyError,
+    Interrupted,
+    MemoryLimitError,
+    PolicyCrashError,
+    PolicyTimeoutError,
+    TimeLimitError,
+    UndecidedError,
+)
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
@@ -54,13 +62,18 @@ def keeping(folder: Path, again: str) -> Iterator[None]:
 
 
 def exit_code(summary: Summary) -> int:
+    """The first of these that is so: what says most about the policy goes first."""
     if summary.bugs["total"] > summary.bugs["crash"]:
         return 1
-    if summary.errors == summary.tested > 0:
+    if summary.crashes + summary.timeouts == summary.runs > 0:
         # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
         return UndecidedError.exit_code
-    if summary.bugs["total"]:
-        return 1
+    if summary.crashes:
+        return PolicyCrashError.exit_code
+    if summary.timeouts:
+        return PolicyTimeoutError.exit_code
+    if summary.flaky or summary.contradictions:
+        return FlakyPolicyError.exit_code
     if not summary.finished:
         is_memory = summary.limit == "memory"
         return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code
@@ -91,14 +104,15 @@ def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
 
 def _print_oracles(summary: Summary) -> None:
     """What each oracle has proven, and what all of them have together."""
-    best = (summary.tested, summary.bugs["total"], summary.optimal, summary.unknown)
+    best = (
+        *(summary.tested, summary.bugs["total"], summary.optimal),
+        *(summary.unsolvable, summary.unknown, summary.flaky),
+    )
     print_table(
         [
-            "oracle",
-            "tested",
-            "bugs",
+            *("oracle", "tested", "bugs"),
             "optimal" if summary.world == "planning" else "not bugs",
-            "unknown",
+            *("unsolvable", "unknown", "flaky"),
         ],
         [
             *([spec, *map(str, own.values())] for spec, own in summary.by_oracle.items()),

@@ -26,7 +26,8 @@ def check_policy_command(
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload.
+    """Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload, in
+    another process.
 
     Lists everything it finds. Exit code 1 if there are findings.
     """

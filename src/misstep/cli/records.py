@@ -21,12 +21,17 @@ TITLES = (
 )
 
 
+UNSOLVABLE = "UNSOLVABLE"  # among the OPTIMAL ones
+
+
 def records_command(
     folder: Folder,
     verdict: Annotated[
         str | None,
         typer.Option(
-            metavar="VERDICT", help="Only these: BUG, OPTIMAL (of a model: NOT A BUG) or UNKNOWN."
+            metavar="VERDICT",
+            help="Only these: BUG, OPTIMAL (of a model: NOT A BUG), UNSOLVABLE (states without a plan), UNKNOWN or "
+            "FLAKY.",
         ),
     ] = None,
     kind: Annotated[
@@ -60,12 +65,14 @@ def records_command(
             _print_metrics(campaign.metrics(), as_json)
             return 0
 
-        wanted = _one_of("verdict", verdict and verdict.upper(), VERDICTS)
+        words = (*VERDICTS, UNSOLVABLE)
+        wanted = _one_of("verdict", verdict and verdict.upper(), words)
         wanted_kind = _one_of("kind", kind and kind.lower(), KINDS)
         chosen = (
             record
             for record in campaign.iter_records(task)
-            if wanted in (None, record.verdict) and wanted_kind in (None, record.kind)
+            if wanted in (None, UNSOLVABLE if record.is_unsolvable else record.verdict)
+            and wanted_kind in (None, record.kind)
         )
         if as_json:
             for record in chosen:

@@ -28,7 +28,8 @@ VERBS = {
         "Run a policy once and print the operators it chooses.", "misstep.cli.run:run_command"
     ),
     "check-policy": Verb(
-        "Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload.",
+        "Check that a policy is a function of the state: asked twice, alone, in a batch, in any order, after reload, "
+        "in another process.",
         "misstep.cli.check_policy:check_policy_command",
     ),
     "plan": Verb(

@@ -13,6 +13,8 @@ import numpy as np
 
 from misstep._core import CounterRandom
 from misstep.errors import MisstepError
+from misstep.policies.elsewhere import decide_elsewhere
+from misstep.policies.native import NativePolicy
 from misstep.policies.policy import (
     FAILED,
     NO_ACTION,
@@ -55,7 +57,7 @@ def sample_states(task: Task, policy: Policy, count: int, seed: int) -> States:
             continue
         operator = operators[random.below(len(operators))]
         if random.below(2):  # half of the steps follow the policy
-            answer = int(_decide(policy, _rows([state])).operators[0])
+            answer = int(answers_of(policy, _rows([state])).operators[0])
             operator = answer if answer in operators else operator
         state = task.apply(state, operator)
     return _rows(list(found))
@@ -80,13 +82,16 @@ def _examine(
     if len(states) == 0:
         return 0, []
     findings: list[Finding] = []
+    if not policy.deterministic:
+        said = "the policy declares that it is not deterministic"
+        findings.append(Finding("is a function of the state", 1, said))
 
     def report(rule: str, rows: list[int], describe: Callable[[int], str]) -> None:
         if rows:
             findings.append(Finding(rule, len(rows), describe(rows[0])))
 
     copy = states.copy()
-    answers = _decide(policy, states)
+    answers = answers_of(policy, states)
     if not np.array_equal(copy, states):
         findings.append(Finding("leaves the states it is given alone", 1, "the array was changed"))
         states = copy.copy()
@@ -99,18 +104,20 @@ def _examine(
         return f"in state {State(states[row].tolist())}"
 
     def shown(operator: int) -> str:
-        if operator == NO_ACTION:
-            return "no action"
-        if operator == FAILED:
-            return "a failure"
-        if operator == TIMED_OUT:
-            return "no answer in time"
+        if operator in (NO_ACTION, FAILED, TIMED_OUT):
+            words = {NO_ACTION: "no action", FAILED: "a crash"}
+            return words.get(operator, "no answer in time")
         known = 0 <= operator < task.operator_count
         return f"({task.operator_name(operator)})" if known else f"operator {operator}"
 
     report(
         "answers every state",
         np.flatnonzero((first == FAILED) | (first == TIMED_OUT)).tolist(),
+        lambda row: f"{answers.messages.get(row, 'no message')}, {where(row)}",
+    )
+    report(
+        "answers in time",
+        np.flatnonzero(first == TIMED_OUT).tolist(),
         lambda row: f"{answers.messages.get(row, 'no message')}, {where(row)}",
     )
     report(
@@ -144,22 +151,27 @@ def _examine(
             lambda row: f"{shown(int(first[row]))}, then {shown(int(second[row]))}, {where(row)}",
         )
 
-    compare("says the same when asked twice", lambda: _decide(policy, states).operators)
+    compare("says the same when asked twice", lambda: answers_of(policy, states).operators)
     compare(
         "says the same alone and in a batch",
         lambda: np.concatenate(
-            [_decide(policy, states[i : i + 1]).operators for i in range(len(states))]
+            [answers_of(policy, states[i : i + 1]).operators for i in range(len(states))]
         ),
     )
     compare(
         "says the same in another order",
-        lambda: _decide(policy, np.ascontiguousarray(states[::-1])).operators[::-1],
+        lambda: answers_of(policy, np.ascontiguousarray(states[::-1])).operators[::-1],
     )
     compare("says the same after it is loaded again", lambda: _reloaded(load, states))
+    if not policy.in_memory and not isinstance(policy, NativePolicy):
+        compare(
+            "says the same in another process, with another order of hashes",
+            lambda: decide_elsewhere(policy.spec, task, states),
+        )
     return len(states), findings
 
 
-def _decide(policy: Policy, states: States) -> Answers:
+def answers_of(policy: Policy, states: States) -> Answers:
     """What the policy says; if it raises instead, a failure in every state."""
     try:
         return policy.decide(states)
@@ -174,7 +186,7 @@ def _decide(policy: Policy, states: States) -> Answers:
 def _reloaded(load: Callable[[], Policy], states: States) -> Operators:
     policy = load()
     try:
-        return _decide(policy, states).operators
+        return answers_of(policy, states).operators
     finally:
         policy.close()
 

@@ -15,13 +15,16 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from misstep import _core
-from misstep.errors import UsageError
+from misstep.errors import PolicyTimeoutError, ToolError, UsageError
 from misstep.safety.decider import Answer, Budget
 from misstep.safety.system import LabelT, StateT, System
 from misstep.verdicts import Effort
 
 SELECT = ("greedy", "sample", "uniform")
 ENDS = ("unsafe", "exhausted", "step limit", "revisit")
+# A run ends where the policy crashes (error) or does not answer in time (timeout). For safety neither is a bug.
+ERROR, TIMEOUT = "error", "timeout"
+PATIENCE = 3  # runs without an answer, one after the other; then a program that hangs is not waited for any more
 LOOKAHEAD_CAP = 1_000
 
 
@@ -98,6 +101,9 @@ class FuzzReport(Generic[StateT, LabelT]):
     looked_at: int  # states met by lookaheads
     cut_lookaheads: int  # that met so many states that they took one of several closest ones
     limit: str | None = None  # "time" if there was none left for all runs
+    message: str | None = (
+        None  # of the first run that the policy ended by crashing or not answering
+    )
     effort: Effort = field(default_factory=Effort, compare=False)
 
 
@@ -121,12 +127,24 @@ def fuzz(
     found: dict[tuple[int, ...], UnsafeRun[StateT, LabelT]] = {}
     unsafe_starts = steps = looked_at = cut = 0
     fuzzer = settings.fuzzer(system)
-    limit = None
+    limit = message = None
+    silent = 0  # runs since the policy answered in time
     for number in range(first, first + settings.runs):
         if settings.seconds is not None and time.perf_counter() - started >= settings.seconds:
             limit = "time"
             break
-        (run,) = fuzzer.runs(seed, number, 1, ids)
+        if silent == PATIENCE:
+            ends[TIMEOUT] += first + settings.runs - number
+            break
+        try:
+            (run,) = fuzzer.runs(seed, number, 1, ids)
+        except ToolError as error:  # of the policy: nothing else is called here
+            timed_out = isinstance(error, PolicyTimeoutError)
+            ends[TIMEOUT if timed_out else ERROR] += 1
+            silent = silent + 1 if timed_out else 0
+            message = message or error.what
+            continue
+        silent = 0
         ends[run.end] += 1
         steps += len(run)
         looked_at += run.looked_at
@@ -154,6 +172,7 @@ def fuzz(
         looked_at,
         cut,
         limit,
+        message,
         effort,
     )
 

@@ -36,7 +36,14 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         ) from None
     assert shielded is not None
     digest = digest_of("shield", hashlib.sha256(content).hexdigest(), inner.digest)
-    return setting.bind(shielded, digest, inapplicable=inner.inapplicable, end=inner.close)
+    return setting.bind(
+        shielded,
+        digest,
+        inapplicable=inner.inapplicable,
+        end=inner.close,
+        native=inner.native,
+        deterministic=inner.deterministic,
+    )
 
 
 def _split(argument: str) -> tuple[str, str]:

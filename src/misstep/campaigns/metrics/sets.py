@@ -23,29 +23,33 @@ class BasicSets:
     costly: int
     unsafe: int
     unclassified: int
+    crash: int
     sound: int
     """OPTIMAL; of a model: NOT A BUG."""
     unknown: int
+    flaky: int
 
     @property
     def bugs(self) -> int:
-        return self.fails + self.costly + self.unsafe + self.unclassified
+        return self.fails + self.costly + self.unsafe + self.unclassified + self.crash
 
 
 def basic_sets(records: Sequence[Record], pool: int | None = None) -> BasicSets:
     """Of the records of one task; `pool` is the size of its pool, if not all of it was tested."""
     kinds = Counter(record.kind for record in records if record.is_bug)
-    unknown = sum(record.verdict == "UNKNOWN" for record in records)
+    verdicts = Counter(record.verdict for record in records)
     return BasicSets(
         pool=len(records) if pool is None else pool,
         solved=sum(record.run.outcome == "goal" for record in records),
         tested=len(records),
-        fails=kinds["fails"],
-        costly=kinds["costly"],
+        fails=kinds["fails"] + kinds["fails-all"] + kinds["fails-some"],
+        costly=kinds["costly"] + kinds["costly-best"] + kinds["costly-some"],
         unsafe=kinds["unsafe"],
         unclassified=kinds["unclassified"],
-        sound=len(records) - kinds.total() - unknown,
-        unknown=unknown,
+        crash=kinds["crash"],
+        sound=verdicts["OPTIMAL"] + verdicts["NOT A BUG"],
+        unknown=verdicts["UNKNOWN"],
+        flaky=verdicts["FLAKY"],
     )
 
 

@@ -1,4 +1,4 @@
-"""The stages of a model: fuzz, then judge and blame.
+"""The stages of a model: fuzz, then judge and blame, then confirm.
 
 Runs are numbered, and a run is a function of the seed and its number, so batches of runs need nothing of each other. A
 batch of unsafe runs is judged by a decider of its own. Whether a state is safe is a fact, so what earlier rounds have
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from misstep.campaigns.confirm import Asking, ConfirmStage
 from misstep.campaigns.models.work import (
     Fuzzed,
     FuzzPayload,
@@ -24,10 +25,13 @@ from misstep.campaigns.units import Result, Stage, Unit
 ROUND = 4  # batches of a round of judging
 
 
-def model_stages(findings: Findings, settings: Settings, oracles: Sequence[str]) -> Iterator[Stage]:
+def model_stages(
+    findings: Findings, settings: Settings, oracles: Sequence[str], asking: Asking
+) -> Iterator[Stage]:
     yield FuzzStage(findings, settings)
     for oracle in oracles:
         yield JudgeStage(findings, settings, oracle)
+        yield ConfirmStage(findings, asking, oracle, settings.seed)
 
 
 class FuzzStage(Stage):
@@ -133,7 +137,7 @@ class JudgeStage(Stage):
         for state in {state for run in runs for state in run.states or ()}:
             row = self._states.get(state)
             verdict = None if row is None else self._verdicts.get(row.number)
-            if row is None or verdict is None or verdict.verdict == "UNKNOWN":
+            if row is None or verdict is None or verdict.verdict in ("UNKNOWN", "FLAKY"):
                 continue
             if verdict.round < round and row.number not in self._unsure:
                 fault = self._faults.get(state)
@@ -169,6 +173,7 @@ class JudgeStage(Stage):
         self.findings.add_states(fresh)
         self.findings.add_verdicts(verdicts)
         self.findings.add_faults(judged.faults)
+        self.findings.add_contradictions(judged.contradictions)
         self._remember(judged.faults)
         blamed = self.findings.done("blamed")
         for verdict in verdicts:

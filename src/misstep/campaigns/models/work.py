@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from misstep.campaigns.rows import FaultRow, RunRow, Values, VerdictRow
+from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
+from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
-from misstep.errors import MisstepError
+from misstep.errors import MisstepError, ToolError
 from misstep.policies.load import load_policy
 from misstep.safety.decider import Answer, Decider
-from misstep.safety.faults import Fault, StepReport, analyse
+from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
+from misstep.verdicts import Effort
 
 FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
 LARGEST_STRATEGY = 2_000  # states; larger witnesses are checked, but not stored
@@ -64,6 +67,7 @@ class JudgedState(NamedTuple):
 class JudgedRuns(NamedTuple):
     states: tuple[JudgedState, ...]
     faults: tuple[FaultRow, ...]
+    contradictions: tuple[ContradictionRow, ...]  # where the policy now says otherwise
 
 
 class ModelWork(Work):
@@ -101,22 +105,29 @@ class ModelWork(Work):
         began = perf_counter()
         before = self._calls()
         try:
+            limits: tuple[str, ...] = ()
+            remarks: tuple[str, ...] = ()
+            content: Any
             if unit.job == "fuzz":
-                content: Any = self._fuzz(unit.payload)
-                limits: tuple[str, ...] = ()
+                content, remarks = self._fuzz(unit.payload)
+            elif unit.job == "weigh":
+                content = weigh_runs(unit.payload)
+            elif unit.job in ("ask", "sample", "often"):
+                content = ask_again(self.system, unit.payload)
+                self._calls_before += content.decisions
             else:
                 content, limits = self._judge(unit.payload)
         except MisstepError as error:
             error.where = error.where or self.task.name
             raise
-        return Result(content, perf_counter() - began, self._calls() - before, (), limits)
+        return Result(content, perf_counter() - began, self._calls() - before, remarks, limits)
 
     def _calls(self) -> int:
         return self._calls_before + self.system.native.policy_calls
 
     # -- fuzzing ----------------------------------------------------------------------------------
 
-    def _fuzz(self, payload: FuzzPayload) -> Fuzzed:
+    def _fuzz(self, payload: FuzzPayload) -> tuple[Fuzzed, tuple[str, ...]]:
         if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
             self._rebind()
         settings = self.own.fuzzing(payload.runs, self.settings.max_steps)
@@ -133,7 +144,8 @@ class ModelWork(Work):
             "unsafe starts": found.unsafe_starts,
             "cut lookaheads": found.cut_lookaheads,
         }
-        return Fuzzed(tuple(runs), ends)
+        remarks = () if found.message is None else (f"the policy failed: {found.message}",)
+        return Fuzzed(tuple(runs), ends), remarks
 
     # -- judging ----------------------------------------------------------------------------------
 
@@ -144,6 +156,8 @@ class ModelWork(Work):
         better = {state: own.better for state, own in payload.known.items()}
         new: dict[Values, JudgedState] = {}
         faults: list[FaultRow] = []
+        limits: list[str] = []
+        contradictions: list[ContradictionRow] = []
         began = perf_counter()
         for row in payload.runs:
             assert row.states is not None
@@ -151,12 +165,21 @@ class ModelWork(Work):
             fresh: list[Values] = []
             labels = tuple(self.task.labels[label] for label in row.operators)
             run = UnsafeRun(row.states, labels, row.number)
-            check_run(self.system, run)
-            report = analyse(decider, run, self.own.within, largest=self.own.largest, known=known)
+            differing = contradictions_on(self.system, row)
+            contradictions += differing
+            report = None if differing else self._analysed(decider, run, known, limits)
+            if report is None:
+                decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+                report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
                     at = perf_counter() - began
-                    judged, instead = self._judged(decider, payload, row.number, step, at)
+                    try:
+                        judged, instead = self._judged(decider, payload, row.number, step, at)
+                    except ToolError as error:
+                        limits.append(f"a state was left open, as the policy failed: {error.what}")
+                        step = replace(step, safety=Answer.UNKNOWN, is_fault=None, fault=None)
+                        judged, instead = self._judged(decider, payload, row.number, step, at)
                     new[step.state] = judged
                     fresh.append(step.state)
                     known[step.state] = step
@@ -181,10 +204,27 @@ class ModelWork(Work):
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
-        limits = (
-            (f"{unknown} states were left open by the budget of the oracle",) if unknown else ()
-        )
-        return JudgedRuns(tuple(new.values()), tuple(faults)), limits
+        if unknown and not limits and not contradictions:
+            limits.append(f"{unknown} states were left open by the budget of the oracle")
+        judged_runs = JudgedRuns(tuple(new.values()), tuple(faults), tuple(contradictions))
+        return judged_runs, tuple(limits)
+
+    def _analysed(
+        self,
+        decider: Decider[Values, str],
+        run: UnsafeRun[Values, str],
+        known: Mapping[Values, StepReport[Values, str]],
+        limits: list[str],
+    ) -> PathReport[Values, str] | None:
+        """None if the policy fails, so that it cannot be said what it would do."""
+        check_run(self.system, run)
+        for largest in (self.own.largest, None):  # how severe a bug is takes asking the policy
+            try:
+                return analyse(decider, run, self.own.within, largest=largest, known=known)
+            except ToolError as error:
+                what = "a radius was" if largest is not None else "states were"
+                limits.append(f"{what} left open, as the policy failed: {error.what}")
+        return None
 
     def _report(self, state: Values, own: Known) -> StepReport[Values, str]:
         """What is known of a state, as if it had just been decided."""
@@ -241,6 +281,24 @@ class ModelWork(Work):
         if smallest == math.inf:
             return self.own.largest + 1, None
         return int(smallest), int(smallest)
+
+
+def _left_open(
+    run: UnsafeRun[Values, str], radius: float, known: Mapping[Values, StepReport[Values, str]]
+) -> PathReport[Values, str]:
+    """Nothing but what is known already."""
+    steps = [
+        known.get(state) or StepReport(0, state, label, Answer.UNKNOWN, None, None, None)
+        for state, label in zip(run.states, run.labels, strict=False)
+    ]
+    return PathReport(
+        run,
+        radius,
+        tuple(
+            replace(own, step=step, label=run.labels[step], effort=Effort())
+            for step, own in enumerate(steps)
+        ),
+    )
 
 
 __all__ = [

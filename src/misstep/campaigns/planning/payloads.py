@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from misstep.campaigns.rows import Ids, RunRow, SetRow, StateRow, Values, VerdictRow
+from misstep.campaigns.rows import (
+    ContradictionRow,
+    Ids,
+    RunRow,
+    SetRow,
+    StateRow,
+    Values,
+    VerdictRow,
+)
 from misstep.campaigns.tables import Snapshot
 
 
@@ -40,6 +48,7 @@ class Judged(NamedTuple):
     verdicts: tuple[VerdictRow, ...]
     knowledge: Snapshot | None
     permitted: tuple[SetRow, ...] = ()  # of a set-valued policy: what the verdicts rest on
+    contradictions: tuple[ContradictionRow, ...] = ()  # to runs that were made before
 
 
 class SettlePayload(NamedTuple):

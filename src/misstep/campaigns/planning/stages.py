@@ -1,4 +1,4 @@
-"""The stages of a planning task: pool, dominance, judge, blame.
+"""The stages of a planning task: pool, dominance, judge, confirm, blame.
 
 Judging goes in rounds. A chunk is a few states, a round a few chunks; both are settings, not numbers of workers. A
 chunk starts from what all rounds before it have found out about the task (`misstep.oracles.knowledge`) and never sees
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import count
 
+from misstep.campaigns.confirm import Asking, ConfirmStage, made_flaky
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -37,7 +38,7 @@ SETTLED = -1  # the part of a round that its settling stores
 
 
 def planning_stages(
-    findings: Findings, settings: Settings, oracles: Sequence[str]
+    findings: Findings, settings: Settings, oracles: Sequence[str], asking: Asking
 ) -> Iterator[Stage]:
     yield PoolStage(findings, settings)
     if "left alone" in findings.done(PoolStage.name):
@@ -46,6 +47,7 @@ def planning_stages(
         if needs_dominance(oracle):
             yield DominanceStage(findings, oracle)
         yield JudgeStage(findings, settings, oracle)
+        yield ConfirmStage(findings, asking, oracle, settings.seed)
         yield BlameStage(findings, settings, oracle)
 
 
@@ -207,9 +209,13 @@ class JudgeStage(Stage):
         began = findings.clock()
         findings.add_runs(judged.runs)
         findings.add_permitted(judged.permitted)
+        findings.add_contradictions(judged.contradictions)
         if unit.job == "judge":
             chunk: Chunk = unit.payload
-            findings.add_verdicts([row._replace(at=began + row.at) for row in judged.verdicts])
+            # Judged again in a pool that has grown, or by another oracle, what is FLAKY stays so.
+            flaky = findings.flaky()
+            rows = [row._replace(at=began + row.at) for row in judged.verdicts]
+            findings.add_verdicts(made_flaky(r) if r.number in flaky else r for r in rows)
             self.tested += len(judged.verdicts)
             if judged.knowledge is not None:
                 findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from misstep.campaigns.confirm import AskPayload
+from misstep.campaigns.planning.confirm import ask_again, contradiction, run_again, weigh_runs
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -30,7 +32,15 @@ from misstep.campaigns.planning.rows import (
     values_of,
     verdict_row,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, SetRow, StateRow, VerdictRow
+from misstep.campaigns.rows import (
+    ContradictionRow,
+    FaultRow,
+    Ids,
+    RunRow,
+    SetRow,
+    StateRow,
+    VerdictRow,
+)
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
@@ -91,6 +101,8 @@ class PlanningWork(Work):
         self._exact: Distances | str | None = None
         self._base: _Base | None = None
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
+        self._asked_again = 0
+        self._contradictions: list[ContradictionRow] = []  # of the unit under way
 
     @cached_property
     def runner(self) -> PolicyRunner:
@@ -118,6 +130,8 @@ class PlanningWork(Work):
             "judge": self._judge,
             "settle": self._settle,
             "blame": self._blame,
+            **dict.fromkeys(("ask", "sample", "often"), self._ask_again),
+            "weigh": lambda payload, _: (weigh_runs(self.task, payload), (), ()),
         }
         try:
             content, remarks, limits = jobs[unit.job](unit.payload, resources)
@@ -128,7 +142,18 @@ class PlanningWork(Work):
         return Result(content, seconds, self._calls() - calls, tuple(remarks), tuple(limits))
 
     def _calls(self) -> int:
-        return 0 if self._policy is None else self.runner.policy_calls
+        return 0 if self._policy is None else self.runner.policy_calls + self._asked_again
+
+    def _ask_again(self, payload: AskPayload, _: Mapping[str, Any]) -> Any:
+        runner, policy = self.runner, self._policy
+        assert policy is not None
+        if getattr(runner, "by_start", False):
+            make = partial(type(runner), policy)  # one that remembers nothing
+            asked = run_again(self.task, make, payload, self.settings.max_steps)
+        else:
+            asked = ask_again(policy, payload)
+        self._asked_again += asked.decisions
+        return asked, (), ()
 
     # -- the pool ---------------------------------------------------------------------------------
 
@@ -204,7 +229,8 @@ class PlanningWork(Work):
         knowledge = None
         for group in groups:
             knowledge = self._judge_group(chunk, group, resources, runs, verdicts, limits, sets)
-        return Judged(tuple(runs), tuple(verdicts), knowledge, tuple(sets)), (), limits
+        said, self._contradictions = tuple(self._contradictions), []
+        return Judged(tuple(runs), tuple(verdicts), knowledge, tuple(sets), said), (), limits
 
     def _recall(self, trace: Trace, run: RunRow) -> None:
         self.runner.recall(trace, run.named)
@@ -255,6 +281,10 @@ class PlanningWork(Work):
                 dominance,
                 tested.at,
             )
+            other = contradiction(self.task, member.state, member.run, runs[-1])
+            if other and not self.runner.policy.set_valued:
+                self._contradictions.append(other)
+                row = VerdictRow(member.number, chunk.oracle, chunk.round, "UNKNOWN", lower=0)
             verdicts.append(row._replace(seconds=seconds))
             limits += [f"a search stopped at a limit: {limit}" for limit in verdict.limits]
             limits += verdict.problems
@@ -457,6 +487,9 @@ class PlanningWork(Work):
         self._recall(trace, run)
         self._take_in_derivation(bench.bounds, state, before)
         verdict = bench.verdict_of(state)
+        own = bench.trace(state)
+        if contradiction(self.task, row.state, run, run_row(0, own, bench.named(own), 0.0)):
+            return None  # this process knows another run, which that verdict would be about
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
         if not found.plan_proves_bug:
             return None

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from misstep import _core
-from misstep.errors import InputFormatError, ToolError, UnsupportedError
+from misstep.errors import InputFormatError, PolicyCrashError, UnsupportedError
 from misstep.policies.contract import (
     Roles,
     answers_of,
@@ -70,7 +70,7 @@ class FunctionLabels:
                     return self._label(roles.act(self._state(id)))
                 if roles.act_batch is not None:
                     return self._label(answers_of(roles.act_batch(self._batch([id])), 1)[0])
-            except (KeyboardInterrupt, MemoryError, ToolError):
+            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
                 raise
             except BaseException as error:
                 raise self._crash(error) from error
@@ -87,7 +87,7 @@ class FunctionLabels:
             try:
                 answers = answers_of(self.roles.act_batch(self._batch(ids)), len(ids))
                 return [self._label(answer) for answer in answers]
-            except (KeyboardInterrupt, MemoryError, ToolError):
+            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
                 raise
             except BaseException as error:
                 raise self._crash(error) from error
@@ -123,7 +123,7 @@ class FunctionLabels:
                 chosen = collection_of(roles.permitted(self._state(id)), "permitted")
                 labels = sorted({self._one(answer) for answer in chosen})
                 return dict.fromkeys(labels, 1 / max(len(labels), 1))
-            except (KeyboardInterrupt, MemoryError, ToolError):
+            except (KeyboardInterrupt, MemoryError, PolicyCrashError):
                 raise
             except BaseException as error:
                 raise self._crash(error) from error
@@ -159,11 +159,11 @@ class FunctionLabels:
             + ", ".join(self._task.labels[:20]),
         )
 
-    def _crash(self, error: BaseException) -> ToolError:
+    def _crash(self, error: BaseException) -> PolicyCrashError:
         return self._fault(f"the policy raises {self.home.told(error)}")
 
-    def _fault(self, what: str, expected: str | None = None) -> ToolError:
-        return ToolError(what, where=self._where, expected=expected)
+    def _fault(self, what: str, expected: str | None = None) -> PolicyCrashError:
+        return PolicyCrashError(what, where=self._where, expected=expected)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep._core import JaniEngine
-from misstep.errors import UnsupportedError, UsageError
+from misstep.errors import UsageError
 from misstep.policies.contract import TAKES, is_policy_code
 from misstep.policies.function import unwrapped
 from misstep.policies.identity import in_memory_name

@@ -8,7 +8,7 @@ from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 
 
 def load_first(_argument: str, setting: Setting) -> LabelPolicy:
-    return setting.bind(_core.FirstLabel(), digest_of("first"))
+    return setting.bind(_core.FirstLabel(), digest_of("first"), native=True)
 
 
 def load_random(argument: str, setting: Setting) -> LabelPolicy:
@@ -19,7 +19,8 @@ def load_random(argument: str, setting: Setting) -> LabelPolicy:
             expected="a whole number, as in random:7",
         )
     seed = int(argument)
-    return setting.bind(_core.RandomLabel(setting.engine, seed), digest_of("random", str(seed)))
+    policy = _core.RandomLabel(setting.engine, seed)
+    return setting.bind(policy, digest_of("random", str(seed)), native=True)
 
 
 __all__ = ["load_first", "load_random"]

@@ -85,7 +85,8 @@ def network_policy(
     )
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
-    return setting.bind(policy, digest, inapplicable=inapplicable)
+    native = network.core is not None
+    return setting.bind(policy, digest, inapplicable=inapplicable, native=native)
 
 
 def _named_network(interface: JaniInterface, where: Path) -> Path:

@@ -25,7 +25,7 @@ class LabelPolicy:
     spec: str = ""  # what it was loaded from
     in_memory: bool = False  # made from a Python object: no spec makes it again
     end: Callable[[], None] | None = None
-    deterministic: bool = True
+    deterministic: bool = True  # what it says of itself
     set_valued: bool = False  # whether it permits several labels: `weights`
     stochastic: bool = False  # whether it draws among them: `weights`
     plans: bool = False  # whether it answers with a whole plan
@@ -36,6 +36,7 @@ class LabelPolicy:
     environment: Mapping[str, str | None] = field(
         default_factory=dict
     )  # variables that its code has read
+    native: bool = False  # native code alone: a function of the state by construction
 
     @property
     def name(self) -> str:
@@ -63,10 +64,21 @@ class Setting:
         *,
         inapplicable: str | None = None,
         end: Callable[[], None] | None = None,
+        native: bool = False,
+        deterministic: bool = True,
     ) -> LabelPolicy:
         """`inapplicable` is what the policy itself asks for; what the user chose goes first."""
         chosen = self.inapplicable or inapplicable or INAPPLICABLE[0]
-        return LabelPolicy(self.task, self.engine, policy, digest, chosen, end=end)
+        return LabelPolicy(
+            self.task,
+            self.engine,
+            policy,
+            digest,
+            chosen,
+            end=end,
+            native=native,
+            deterministic=deterministic,
+        )
 
 
 def digest_of(*parts: str) -> str:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from misstep import _core
-from misstep.errors import MisstepError, ToolError
+from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
 from misstep.policies.process.channel import FORGOT_TO_FLUSH, Channel, ProgramError
@@ -72,6 +72,7 @@ class ProcessLabels:
             raise self._no_greeting(fault) from None
         self.digest = digest_of("exec", greeting.digest or command_digest(self._command))
         self._batch = greeting.batch_size or BATCH
+        self.deterministic = greeting.deterministic
 
     def _no_greeting(self, fault: ProgramError) -> MisstepError:
         return no_greeting(fault, self._where)
@@ -104,12 +105,16 @@ class ProcessLabels:
         except ProgramError as fault:
             self._end()
             if fault.timed_out:
-                raise ToolError(str(fault), where=self._where) from None
+                raise self._told(fault) from None
         try:
             return read(self._exchange(ids, more))
         except ProgramError as fault:
             self._end()
-            raise ToolError(str(fault), where=self._where) from None
+            raise self._told(fault) from None
+
+    def _told(self, fault: ProgramError) -> PolicyCrashError | PolicyTimeoutError:
+        kind = PolicyTimeoutError if fault.timed_out else PolicyCrashError
+        return kind(str(fault), where=self._where)
 
     def _exchange(self, ids: list[int], more: dict[str, Any]) -> dict[str, Any]:
         if self._patience.lost:
@@ -134,7 +139,7 @@ class ProcessLabels:
                 f"the answer has id {json.dumps(content.get('id'))[:40]} where {self._number} was asked"
             )
         if isinstance(content.get("error"), str):
-            raise ToolError(content["error"][:400], where=self._where)
+            raise PolicyCrashError(content["error"][:400], where=self._where)
         return content
 
     def _labels(self, content: dict[str, Any], count: int) -> list[int | None]:
@@ -201,7 +206,9 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         memory_limit_mb=None if memory is None else int(memory),
     )
     policy = _core.PythonLabelPolicy(program.act, None, program.act_batch)
-    return setting.bind(policy, program.digest, end=program.close)
+    return setting.bind(
+        policy, program.digest, end=program.close, deterministic=program.deterministic
+    )
 
 
 __all__ = ["ProcessLabels", "load"]

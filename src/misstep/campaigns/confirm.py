@@ -1,0 +1,363 @@
+"""Whether a policy stands by what it did: the stage that asks again.
+
+A verdict speaks about a policy, but all that a campaign has seen of it are runs. If the policy is no function of the
+state, a run is an accident, and a bug that rests on it is a false one. So before anything is blamed, every decision on
+a reported run and one decision of each other run are asked again: later, shuffled, in other batches, in another
+process, with another PYTHONHASHSEED, of a policy that is loaded anew. Two different answers to one state are a
+contradiction. It is stored with both answers, and every record whose run meets such a state is FLAKY.
+
+    ask     the decisions of reported runs, and the sample
+    weigh   which runs cross each other with different decisions, and which runs meet a contradiction
+    often   if there is any contradiction: the bugs that are left, many more times, in two further processes
+    weigh   once more
+
+A policy that differs in more than a tenth of the decisions that were asked again is taken to be no function of the
+state at all, and one that says so itself is believed. Native policies are functions of the state by construction: they
+cannot see anything else, and are not asked again.
+
+Units are pure functions of what is stored as all others are, so that a killed campaign goes on with what is left.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.tables import CONFIRM, Findings
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import FAILED, NO_ACTION, Policy
+
+ASK_UNIT = 50  # reported runs
+SAMPLE_UNIT = 1000  # other runs
+# A policy may also remember what it was asked before. Of the decisions of a unit, so many are asked a second time in
+# the same process, so many a third time, and so on.
+REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
+OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
+NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
+ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe")
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How a policy is to be asked again."""
+
+    asks: bool = True  # whether there is a point in asking it
+    deterministic: bool = True  # what it says of itself
+    memoryless: bool = True  # its runs may be compared with each other
+
+
+def asking_of(policy: Policy | LabelPolicy, settings: Settings) -> Asking:
+    if isinstance(policy, LabelPolicy):
+        return Asking(not policy.native, policy.deterministic)
+    avoids = settings.of_planning.revisit == "avoid"
+    if isinstance(policy, NativePolicy):
+        return Asking(asks=False)
+    # Of a policy that permits or draws from a set, the set is what has to stay the same. Which of its operators a run
+    # takes is our choice.
+    sets = policy.set_valued or policy.stochastic
+    return Asking(True, policy.deterministic or sets, not (sets or policy.plans or avoids))
+
+
+class AskedRun(NamedTuple):
+    """A run to ask about, in one of its steps or in all."""
+
+    state: Values  # where it starts
+    run: RunRow
+    step: int | None
+
+
+class AskPayload(NamedTuple):
+    runs: tuple[AskedRun, ...]
+    before: int  # how often each decision was asked for until now
+    times: int
+    salt: str  # of the order
+    known: frozenset[Values]  # states that are contradicted already
+    permitted: Mapping[
+        Values, Ids
+    ]  # of a set-valued policy: what it permitted, as far as it is stored
+
+
+class Asked(NamedTuple):
+    contradictions: tuple[ContradictionRow, ...]
+    decisions: int  # distinct ones
+
+
+class WeighPayload(NamedTuple):
+    runs: tuple[tuple[Values, RunRow], ...]
+    contradictions: tuple[ContradictionRow, ...]
+    compare: bool  # whether runs that cross each other have to agree
+
+
+class Weighed(NamedTuple):
+    crossing: tuple[ContradictionRow, ...]
+    met: dict[int, int]  # run -> the last of its steps where the policy contradicts itself
+
+
+Decisions = Sequence[tuple[Values, int]]
+"""Of a run: each state where the policy was asked, and its answer."""
+
+
+def answers_of(run: RunRow) -> list[int]:
+    """What the policy said on a run, step by step."""
+    answers = list(run.operators)
+    if run.outcome not in ENDS_WITHOUT_ANSWER:
+        last = {"stuck": NO_ACTION, "error": FAILED}.get(run.outcome, run.named)
+        assert last is not None
+        answers.append(last)
+    return answers
+
+
+def weigh(runs: Sequence[tuple[int, Decisions]], payload: WeighPayload) -> Weighed:
+    """Compare runs with each other, and look which of them meet a contradiction. A run is given by number."""
+    first: dict[Values, int] = {}
+    crossing: dict[Values, ContradictionRow] = {}
+    for _, decisions in runs if payload.compare else ():
+        for state, answer in decisions:
+            if first.setdefault(state, answer) != answer:
+                crossing.setdefault(state, ContradictionRow(state, first[state], answer, 2))
+    bad = {row.state for row in payload.contradictions} | crossing.keys()
+    met = {}
+    for number, decisions in runs if bad else ():
+        steps = [step for step, (state, _) in enumerate(decisions) if state in bad]
+        if steps:
+            met[number] = steps[-1]
+    return Weighed(tuple(crossing.values()), met)
+
+
+class Questions:
+    """The decisions that a unit asks about: in which order and batches, and what came of it."""
+
+    def __init__(self, payload: AskPayload, runs: Sequence[Decisions]) -> None:
+        self.payload = payload
+        self.recorded: dict[Values, int] = {}
+        self.found: dict[Values, ContradictionRow] = {}
+        self.asked = 0
+        for own, decisions in zip(payload.runs, runs, strict=True):
+            for step, (state, answer) in enumerate(decisions):
+                if own.step in (None, step) and state not in payload.known:
+                    self.recorded.setdefault(state, answer)
+
+    def batches(self, most: int) -> Iterator[list[Values]]:
+        """States in batches of any size up to the largest, in another order each time."""
+        times = self.payload.times
+        repeated = REPEATED if times == 1 else ()
+        for time in range(times + len(repeated)):
+            order = random.Random(f"{self.payload.salt} {time}")
+            left = [state for state in self.recorded if state not in self.found]
+            order.shuffle(left)
+            if time >= times:
+                left = left[: min(repeated[time - times], 2 + len(left) // 10)]
+            first = 0
+            while first < len(left):
+                size = order.randint((most + 1) // 2, most)
+                yield left[first : first + size]
+                first += size
+            self.asked += 1
+
+    def answered(self, states: Sequence[Values], answers: Sequence[int]) -> None:
+        for state, second in zip(states, answers, strict=True):
+            if second != self.recorded[state]:
+                times = self.payload.before + self.asked + 1
+                row = ContradictionRow(state, self.recorded[state], second, times)
+                self.found.setdefault(state, row)
+
+    def outcome(self) -> Asked:
+        return Asked(tuple(self.found.values()), len(self.recorded))
+
+
+class ConfirmStage(Stage):
+    """The policy is asked again before anything that it did counts."""
+
+    name = CONFIRM
+    title = "asking again"
+
+    def __init__(self, findings: Findings, asking: Asking, oracle: str, seed: int) -> None:
+        super().__init__(findings)
+        self.asking = asking
+        self.oracle = oracle
+        self.seed = seed
+        self.asked = 0
+        self.total = 0
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        if not self.asking.asks:
+            return
+        if self.asking.deterministic:
+            yield self._first()
+        yield self._weigh()
+        if self.asking.deterministic and self.findings.contradictions():
+            yield self._often()
+            yield self._weigh()
+
+    # -- which units ------------------------------------------------------------------------------
+
+    def _first(self) -> list[Unit]:
+        """What is new since the policy was asked again the last time."""
+        whole, part = self.findings.marked("asked"), self.findings.marked("sampled")
+        reported = self._reported()
+        full = [own for own in self._runs() if own[1].number in reported - whole]
+        rest = [own for own in self._runs() if own[1].number not in reported | whole | part]
+        self.total = len(full) + len(rest)
+        units = []
+        for first in range(0, len(full), ASK_UNIT):
+            members = [AskedRun(*own, None) for own in full[first : first + ASK_UNIT]]
+            units.append(self._ask("ask", members, 1, 1, 1))
+        for first in range(0, len(rest), SAMPLE_UNIT):
+            chosen = [self._sampled(*own) for own in rest[first : first + SAMPLE_UNIT]]
+            members = [own for own in chosen if own is not None]
+            if members:
+                units.append(self._ask("sample", members, 1, 1, 1))
+        return units
+
+    def _sampled(self, state: Values, run: RunRow) -> AskedRun | None:
+        count = len(answers_of(run))
+        if count == 0:
+            return None
+        draw = random.Random(f"{self.seed} {self.findings.name} {run.number}")
+        return AskedRun(state, run, draw.randrange(count))
+
+    def _often(self) -> list[Unit]:
+        """The bugs that are left, in two further processes."""
+        done = self.findings.done(self.name)
+        reported = self._reported() - self.findings.marked("asked often")
+        members = [AskedRun(*own, None) for own in self._runs() if own[1].number in reported]
+        self.asked, self.total = 0, 2 * len(members)
+        units = []
+        for first in range(0, len(members), ASK_UNIT):
+            for process in (2, 3):
+                before = 2 + OFTEN * (process - 2)
+                part = members[first : first + ASK_UNIT]
+                units.append(self._ask("often", part, before, OFTEN, process))
+        return [unit for unit in units if unit.key not in done]
+
+    def _ask(
+        self, what: str, members: list[AskedRun], before: int, times: int, process: int
+    ) -> Unit:
+        first, last = members[0].run.number, members[-1].run.number
+        key = f"{what} {process}: runs {first} to {last}"
+        known = frozenset(row.state for row in self.findings.contradictions())
+        salt = f"{self.seed} {self.findings.name} {key}"
+        permitted = self.findings.permitted_sets()
+        payload = AskPayload(tuple(members), before, times, salt, known, permitted)
+        return Unit(self.findings.name, self.name, key, what, payload, process=process)
+
+    def _weigh(self) -> list[Unit]:
+        """Unless that was done with the same runs, verdicts and contradictions."""
+        runs, contradictions = self._runs(), self.findings.contradictions()
+        key = f"weigh {self.oracle}: {len(runs)} runs, {len(contradictions)} contradictions"
+        if not runs or key in self.findings.done(self.name):
+            return []
+        payload = WeighPayload(tuple(runs), tuple(contradictions), self.asking.memoryless)
+        return [Unit(self.findings.name, self.name, key, "weigh", payload)]
+
+    def _runs(self) -> list[tuple[Values, RunRow]]:
+        """All runs that a verdict rests on, each with its first state."""
+        return judged_runs(self.findings.states(), self.findings.runs(), self.findings.verdicts())
+
+    def _reported(self) -> set[int]:
+        """Runs of bugs, and those on which the policy crashed."""
+        states = self.findings.states()
+        crashed = {run.number for run in self.findings.runs() if run.outcome == "error"}
+        return {
+            states[row.number].run
+            for row in self.findings.verdicts()
+            if row.is_bug or (row.verdict != "FLAKY" and states[row.number].run in crashed)
+        }
+
+    # -- what came of them ------------------------------------------------------------------------
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        if unit.job == "weigh":
+            self._apply(result.content)
+            return
+        asked: Asked = result.content
+        payload: AskPayload = unit.payload
+        self.findings.add_contradictions(asked.contradictions)
+        self.asked += len(payload.runs)
+        mark = {"ask": "asked", "sample": "sampled"}.get(unit.job)
+        if unit.process == 3:
+            mark = "asked often"
+        if mark is not None:
+            for own in payload.runs:
+                self.findings.mark_done(mark, str(own.run.number), 0.0, 0)
+
+    def _apply(self, weighed: Weighed) -> None:
+        """Verdicts that do not hold become FLAKY, and their faults are dropped."""
+        findings = self.findings
+        findings.add_contradictions(weighed.crossing)
+        nothing = not self.asking.deterministic or is_no_function(findings)
+        states = findings.states()
+        flaky = []
+        for row in findings.verdicts():
+            state = states[row.number]
+            meets = state.step <= weighed.met.get(state.run, -1)
+            if row.verdict != "FLAKY" and (meets or (nothing and row.verdict != "UNKNOWN")):
+                flaky.append(made_flaky(row))
+        findings.add_verdicts(flaky)
+        for run, last in weighed.met.items():
+            findings.drop_faults(run, last)
+        if nothing:
+            findings.forget_faults()
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.asked, self.total
+
+
+def judged_runs(
+    states: Sequence[StateRow], runs: Sequence[RunRow], verdicts: Sequence[VerdictRow]
+) -> list[tuple[Values, RunRow]]:
+    judged = {states[row.number].run: states[row.number].state for row in verdicts}
+    return [
+        (judged[run.number] if run.states is None else run.states[0], run)
+        for run in runs
+        if run.number in judged
+    ]
+
+
+def is_no_function(findings: Findings) -> bool:
+    """Whether the policy differs so often that none of its answers means anything."""
+    return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
+
+
+def made_flaky(row: VerdictRow) -> VerdictRow:
+    """The verdict without all that rested on the run; what it took to reach it stays."""
+    if row.is_unsolvable:
+        return row
+    is_planning = row.upper is not None or row.lower is not None
+    return row._replace(
+        verdict="FLAKY",
+        kind=None,
+        low=0,
+        high=None,
+        lower=0 if is_planning else None,
+        upper=None,
+        source=None,
+        plan=None,
+        derivation=None,
+        strategy=None,
+        size=None,
+    )
+
+
+__all__ = [
+    "AskPayload",
+    "Asked",
+    "AskedRun",
+    "Asking",
+    "ConfirmStage",
+    "Decisions",
+    "Questions",
+    "WeighPayload",
+    "Weighed",
+    "answers_of",
+    "asking_of",
+    "is_no_function",
+    "made_flaky",
+    "weigh",
+]

@@ -1,0 +1,61 @@
+"""Asking a policy of models again."""
+
+from __future__ import annotations
+
+from misstep.campaigns.confirm import (
+    Asked,
+    AskPayload,
+    Decisions,
+    Questions,
+    Weighed,
+    WeighPayload,
+    answers_of,
+    weigh,
+)
+from misstep.campaigns.rows import ContradictionRow, RunRow, Values
+from misstep.errors import PolicyTimeoutError, ToolError
+from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT
+from misstep.safety.system import System
+
+BATCH = 64  # states between two fresh starts
+
+
+def decisions_of(run: RunRow) -> Decisions:
+    assert run.states is not None
+    return list(zip(run.states, answers_of(run), strict=False))
+
+
+def ask_again(system: System[Values, str], payload: AskPayload) -> Asked:
+    """A system remembers what its policy said, so each batch has one that remembers nothing."""
+    assert system.policy is not None
+    questions = Questions(payload, [decisions_of(own.run) for own in payload.runs])
+    for states in questions.batches(BATCH):
+        fresh = system.with_policy(system.policy)
+        questions.answered(states, [answer(fresh, state) for state in states])
+    return questions.outcome()
+
+
+def answer(system: System[Values, str], state: Values) -> int:
+    try:
+        label = system.native.decision(system.id(state))
+    except PolicyTimeoutError:
+        return TIMED_OUT
+    except ToolError:
+        return FAILED
+    return NO_ACTION if label is None else label
+
+
+def contradictions_on(system: System[Values, str], run: RunRow) -> list[ContradictionRow]:
+    """Where the policy of this process says other things than on a run that another process has recorded."""
+    return [
+        ContradictionRow(state, first, second, 2)
+        for state, first in decisions_of(run)
+        if (second := answer(system, state)) != first
+    ]
+
+
+def weigh_runs(payload: WeighPayload) -> Weighed:
+    return weigh([(run.number, decisions_of(run)) for _, run in payload.runs], payload)
+
+
+__all__ = ["ask_again", "contradictions_on", "weigh_runs"]

@@ -1,0 +1,136 @@
+"""Asking a policy of planning tasks again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from misstep.campaigns.confirm import (
+    Asked,
+    AskPayload,
+    Decisions,
+    Questions,
+    Weighed,
+    WeighPayload,
+    answers_of,
+    weigh,
+)
+from misstep.campaigns.planning.rows import run_row, trace_of
+from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, Values
+from misstep.campaigns.states import state_of
+from misstep.errors import MisstepError
+from misstep.policies.policy import (
+    FAILED,
+    NO_ACTION,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+)
+from misstep.runs.runner import PolicyRunner, ask
+from misstep.tasks.task import Task
+
+
+class _Again(Policy):
+    """The policy with the second question in place of the first."""
+
+    def __init__(self, inner: Policy) -> None:
+        super().__init__(inner.task)
+        self.inner = inner
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:  # noqa: ARG002
+        return self.inner.ask_again(states)
+
+
+def decisions_of(task: Task, state: Values, run: RunRow) -> Decisions:
+    answers = answers_of(run)
+    states = trace_of(task, state_of(task, state), run).states
+    return [(own.values, answer) for own, answer in zip(states, answers, strict=False)]
+
+
+def ask_again(policy: Policy, payload: AskPayload) -> Asked:
+    task = policy.task
+    runs = [decisions_of(task, own.state, own.run) for own in payload.runs]
+    questions = Questions(payload, runs)
+    for states in questions.batches(policy.batch_size):
+        rows = np.array(states, dtype=np.int32)
+        if policy.set_valued or policy.stochastic:
+            answers = _of_sets(policy, rows, states, questions)
+        else:
+            answers = ask(_Again(policy), rows).operators.tolist()
+        questions.answered(states, answers)
+    return questions.outcome()
+
+
+def _of_sets(policy: Policy, rows: States, states: list[Values], questions: Questions) -> list[int]:
+    """What stands for the second set: the answer that is recorded, unless it cannot be drawn any more."""
+    answers = []
+    for now, state in zip(_permitted(policy, rows), states, strict=True):
+        before = questions.payload.permitted.get(state)
+        recorded = questions.recorded[state]
+        answers.append(FAILED if now is None else _drawn(recorded, now, before))
+    return answers
+
+
+def _permitted(policy: Policy, rows: States) -> list[Ids | None]:
+    """What it permits in each state; None where it crashes."""
+    try:
+        offsets, operators = policy.permitted(rows)
+    except (MisstepError, KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException:
+        if len(rows) == 1:
+            return [None]
+        return [own for row in range(len(rows)) for own in _permitted(policy, rows[[row]])]
+    return [tuple(operators[offsets[row] : offsets[row + 1]].tolist()) for row in range(len(rows))]
+
+
+def _drawn(recorded: int, now: Ids, before: Ids | None) -> int:
+    """The recorded answer if the sets are the same, else an operator that tells them apart."""
+    if before is not None and set(now) != set(before):
+        other = sorted(set(now) ^ set(before))
+        return next((op for op in other if op != recorded), NO_ACTION)
+    if recorded in now or (recorded == NO_ACTION and not now):
+        return recorded
+    return now[0] if now else NO_ACTION
+
+
+def run_again(
+    task: Task, make: Callable[[], PolicyRunner], payload: AskPayload, max_steps: int
+) -> Asked:
+    """Of policies whose answers belong to the start of a run: whole runs are compared."""
+    found: dict[Values, ContradictionRow] = {}
+    for time in range(payload.times):
+        runner = make()
+        for own in payload.runs:
+            state = state_of(task, own.state)
+            trace = runner.trace(state, max_steps)
+            now = run_row(own.run.number, trace, getattr(trace, "named", None), 0.0)
+            other = contradiction(task, own.state, own.run, now)
+            if other is not None:
+                times = payload.before + time + 1
+                found.setdefault(other.state, other._replace(asked=times))
+    return Asked(tuple(found.values()), len(payload.runs))
+
+
+def contradiction(
+    task: Task, state: Values, before: RunRow | None, now: RunRow
+) -> ContradictionRow | None:
+    """The first state where a run that was recorded before goes on otherwise now."""
+    if before is None or (before.operators, before.outcome) == (now.operators, now.outcome):
+        return None
+    then = decisions_of(task, state, before)
+    for (here, first), second in zip(then, [*answers_of(now), TIMED_OUT], strict=False):
+        if first != second:
+            return ContradictionRow(here, first, second, 2)
+    return None
+
+
+def weigh_runs(task: Task, payload: WeighPayload) -> Weighed:
+    runs = [(run.number, decisions_of(task, state, run)) for state, run in payload.runs]
+    return weigh(runs, payload)
+
+
+__all__ = ["ask_again", "contradiction", "run_again", "weigh_runs"]

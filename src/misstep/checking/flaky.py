@@ -1,0 +1,73 @@
+"""Verdicts FLAKY, and states in which a policy gave two answers.
+
+FLAKY claims nothing about a state, so there is little to prove: the verdict must not claim anything beside it, and a
+contradiction must lie on a run and begin with an answer that a run shows. That the policy gave the second answer
+cannot be checked from files. Other verdicts must not rest on a run through a state with a contradiction, unless they
+say that there is no plan, which no policy can change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+
+from misstep.checking.report import CampaignReport
+from misstep.checking.stored import StoredContradiction, StoredVerdict, integer
+from misstep.errors import MisstepError
+
+Decisions = Sequence[tuple[Hashable, object]]
+"""Of a run: the states where the policy was asked, and its answers."""
+STOPS = {"stuck": -1, "error": -2}
+
+
+class Contradictions:
+    """Where the policy of a task contradicts itself."""
+
+    def __init__(
+        self, rows: Sequence[StoredContradiction], read_state: Callable[[object], Hashable]
+    ) -> None:
+        self.first: dict[Hashable, int] = {}
+        self.problems: list[str] = []
+        for row in rows:
+            try:
+                state = read_state(row.state)
+                answers = [integer(own, "an answer") for own in (row.first, row.second)]
+                asked = integer(row.asked, "how often was asked")
+            except MisstepError as error:
+                self.problems.append(f"a contradiction: {error}")
+                continue
+            if answers[0] == answers[1] or asked < 2:
+                self.problems.append("a contradiction of equal answers, or to one question")
+            self.first[state] = answers[0]
+
+    def problem(
+        self, verdict: StoredVerdict, decisions: Decisions, report: CampaignReport
+    ) -> str | None:
+        """Of a verdict that rests on a run, given from the state of the verdict on."""
+        step = next((i for i, (state, _) in enumerate(decisions) if state in self.first), None)
+        if verdict.verdict == "FLAKY":
+            claims = (verdict.kind, verdict.plan, verdict.derivation, verdict.strategy)
+            if any(own is not None for own in claims) or (verdict.low, verdict.high) != (0, None):
+                return "the verdict is FLAKY and claims something all the same"
+            report.checked["flaky verdicts"] += 1
+            report.not_checked["flaky verdicts"] += step is None
+            return None
+        unsolvable = verdict.verdict == "OPTIMAL" and verdict.lower is None
+        if step is None or unsolvable:
+            return None
+        return (
+            f"the policy contradicts itself at step {step} of the run, and the verdict is not FLAKY"
+        )
+
+    def left_over(self, runs: Iterator[Decisions]) -> Iterator[str]:
+        """What is wrong with the contradictions themselves, given all runs."""
+        yield from self.problems
+        if not self.first:
+            return
+        left = set(self.first.items())
+        for decisions in runs:
+            left -= set(decisions)
+        for state, _ in left:
+            yield f"a contradiction whose first answer is on no run: {state}"
+
+
+__all__ = ["STOPS", "Contradictions", "Decisions"]

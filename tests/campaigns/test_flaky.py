@@ -1,0 +1,334 @@
+"""A policy that is no function of the state has no bugs, and whoever is one is never called flaky.
+
+Policies lie in files (`support.unsteady`), as users have them, and are asked again in a new interpreter. What comes out
+does not depend on luck; the sizes are such that a wrong result has a probability below 1e-9.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep._core import CounterRandom
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.confirm import AskedRun, AskPayload, Questions
+from misstep.campaigns.engine import Engine
+from misstep.campaigns.rows import ContradictionRow, RunRow
+from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.units import Unit
+from misstep.checking.campaign import check_database
+from misstep.cli.campaigns import exit_code
+from misstep.errors import UsageError
+from misstep.tasks.generate import generate
+from misstep.tasks.load import load_task
+from misstep.tasks.task import Task
+from support.campaigns import small_model, told
+from support.unsteady import HANGING, MODEL, PLANNING
+
+FLAKY = ["Random", "Place", "Hashes", "Counter", "Liar", "Declared"]
+SEVERAL = [1, pytest.param(2, marks=pytest.mark.soundness)]  # processes
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("unsteady")
+    (place / "planning.py").write_text(PLANNING)
+    (place / "model.py").write_text(MODEL)
+    (place / "hanging.py").write_text(HANGING)
+    return place
+
+
+@pytest.fixture(scope="module")
+def task() -> Task:
+    made = load_task(generate("gripper", balls=4))
+    assert isinstance(made, Task)
+    return made
+
+
+def of_task(folder: Path, task: Task, name: str, **options: Any) -> Campaign:
+    policy = f"python:{folder / 'planning.py'}:{name}"
+    return run_campaign(task, policy, **{"pool": 60, "oracle": "exact", **options})
+
+
+def of_model(folder: Path, name: str, **options: Any) -> Campaign:
+    policy = f"python:{folder / 'model.py'}:{name}"
+    return run_campaign(small_model("one-way-line"), policy, **{"runs": 100, **options})
+
+
+def check_flaky(campaign: Campaign) -> None:
+    """Nothing is claimed of any state, the reason is given, and the records hold all the same."""
+    summary = campaign.summary
+    assert (summary.bugs["total"], summary.optimal, summary.faults) == (0, 0, 0)
+    assert summary.flaky > 0
+    assert exit_code(summary) == 13
+    flaky = [record for record in campaign.records if record.verdict == "FLAKY"]
+    assert len(flaky) == summary.flaky
+    for record in flaky:
+        assert (record.kind, record.faults, record.witness.type) == (None, None, "none")
+        assert all(own.verdict == "FLAKY" for own in record.verdicts)
+        assert not any(own.first == own.second for own in record.contradictions)
+    replayed = campaign.replay()
+    assert replayed.ok, str(replayed)
+    verdicts = sum(len(record.verdicts) for record in flaky)
+    assert replayed.report.checked["flaky verdicts"] == verdicts
+    met = [record for record in flaky if record.contradictions]
+    lines = dict(summary.lines())
+    if summary.contradictions:
+        assert met
+        assert f"in record {met[0].id}" in lines["flaky"]
+        told_of = str(campaign.explain(met[0]))
+        assert "answers differently when asked again" in told_of
+        assert met[0].contradictions[0].first.name in told_of
+    else:
+        assert "declares that it is not deterministic" in lines["flaky"]
+        assert "declares so" in str(campaign.explain(flaky[0]))
+
+
+@pytest.mark.parametrize("jobs", SEVERAL)
+@pytest.mark.parametrize("name", FLAKY)
+def test_no_bugs_of_a_policy_that_contradicts_itself(
+    folder: Path, task: Task, name: str, jobs: int
+) -> None:
+    campaign = of_task(folder, task, name, jobs=jobs)
+    check_flaky(campaign)
+    assert campaign.summary.flaky == 60
+
+
+@pytest.mark.parametrize("jobs", SEVERAL)
+@pytest.mark.parametrize("name", FLAKY)
+def test_the_same_of_models(folder: Path, name: str, jobs: int) -> None:
+    check_flaky(of_model(folder, name, jobs=jobs))
+
+
+def test_a_policy_that_lies_late_is_caught_where_it_is_asked_often(
+    folder: Path, task: Task
+) -> None:
+    summary = of_task(folder, task, "PatientLiar").summary
+    assert summary.contradictions > 0
+    assert summary.flaky > 0
+    assert exit_code(summary) == 13
+
+
+@pytest.mark.parametrize("name", ["Steady", "Batches"])
+def test_a_function_of_the_state_is_never_flaky(folder: Path, task: Task, name: str) -> None:
+    one = of_task(folder, task, name)
+    two = of_task(folder, task, name, jobs=2, batch_size=7)
+    for campaign in (one, two):
+        summary = campaign.summary
+        assert (summary.flaky, summary.contradictions) == (0, 0)
+        assert summary.asked_again >= 60
+        assert summary.bugs["total"] > 0
+        assert exit_code(summary) == 1
+        assert campaign.replay().ok
+    assert told(one) == told(two)
+
+
+def test_the_same_of_models_that_are_steady(folder: Path) -> None:
+    one, two = of_model(folder, "Steady"), of_model(folder, "Steady", jobs=2)
+    for campaign in (one, two):
+        summary = campaign.summary
+        assert (summary.flaky, summary.contradictions) == (0, 0)
+        assert summary.asked_again > 0
+        assert exit_code(summary) == 1
+    assert told(one) == told(two)
+
+
+def test_an_optimal_policy_is_praised(folder: Path, task: Task) -> None:
+    summary = of_task(folder, task, "Optimal").summary
+    assert (summary.optimal, summary.flaky, exit_code(summary)) == (60, 0, 0)
+
+
+@pytest.mark.parametrize("jobs", SEVERAL)
+def test_crashes_have_a_count_and_a_code(folder: Path, task: Task, jobs: int) -> None:
+    summary = of_task(folder, task, "Crashes", jobs=jobs).summary
+    assert 0 < summary.crashes < 60
+    assert summary.bugs["total"] == summary.bugs["crash"]
+    assert (summary.flaky, summary.contradictions) == (0, 0)
+    assert exit_code(summary) == 11
+    assert dict(summary.lines())["crashes"].startswith(f"{summary.crashes} (runs in which")
+
+
+def test_a_crash_that_does_not_happen_again_is_flaky(folder: Path, task: Task) -> None:
+    campaign = of_task(folder, task, "CrashesOnce")
+    summary = campaign.summary
+    assert (summary.bugs["total"], summary.optimal, summary.flaky) == (0, 0, 60)
+    assert exit_code(summary) in (10, 11)  # whether all runs crashed is chance
+    assert campaign.replay().ok
+
+
+def test_a_policy_that_always_crashes_was_not_tested(folder: Path, task: Task) -> None:
+    summary = of_task(folder, task, "CrashesAlways").summary
+    assert (summary.crashes, summary.flaky, exit_code(summary)) == (60, 0, 10)
+
+
+@pytest.mark.parametrize(("name", "code"), [("Slow", 12), ("SlowAlways", 10)])
+def test_time_outs_are_unknown(folder: Path, task: Task, name: str, code: int) -> None:
+    campaign = of_task(folder, task, name)
+    summary = campaign.summary
+    late = [record for record in campaign.records if record.run.outcome == "timeout"]
+    assert len(late) == summary.timeouts > 0
+    assert all(record.verdict == "UNKNOWN" for record in late)
+    assert (summary.bugs["total"], summary.flaky) == (0, 0)
+    assert exit_code(summary) == code
+    assert "did not answer in time" in dict(summary.lines())["time-outs"]
+
+
+def test_crashes_of_models(folder: Path) -> None:
+    campaign = of_model(folder, "Crashes")
+    summary = campaign.summary
+    assert 0 < summary.crashes == summary.outcomes["error"] < 100
+    assert summary.flaky == 0
+    assert exit_code(summary) == (1 if summary.bugs["total"] else 11)
+    assert any("no idea" in text for text in summary.remarks)
+    always = of_model(folder, "CrashesAlways").summary
+    assert (always.crashes, always.bugs["total"], exit_code(always)) == (100, 0, 10)
+
+
+def test_a_program_that_hangs_on_a_model(folder: Path) -> None:
+    policy = f"exec:--timeout=0.1 {sys.executable} {folder / 'hanging.py'}"
+    summary = run_campaign(small_model("one-way-line"), policy, runs=40).summary
+    assert (summary.timeouts, summary.runs, summary.bugs["total"]) == (40, 40, 0)
+    assert exit_code(summary) == 10
+
+
+# -- going on -------------------------------------------------------------------------------------
+
+
+def test_only_what_is_new_is_asked_again(folder: Path, task: Task, tmp_path: Path) -> None:
+    campaign = of_task(folder, task, "Steady", pool=30, out=tmp_path / "c")
+    first = campaign.summary.asked_again
+    assert campaign.resume().summary.asked_again == first
+    campaign.judge("undo, lookahead(2)")
+    assert campaign.summary.asked_again == first
+    campaign.resume(pool=60)
+    whole = of_task(folder, task, "Steady")
+    whole.judge("undo, lookahead(2)")
+    assert campaign.summary.asked_again > first
+    assert told(campaign) == told(whole)
+    assert open_campaign(tmp_path / "c").summary.flaky == 0
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_interrupted_while_it_asks_again(
+    folder: Path, task: Task, tmp_path: Path, world: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each unit in turn; what was asked is not asked again, and the records are the same."""
+
+    def begin(out: Path | None) -> Campaign:
+        if world == "planning":
+            return of_task(folder, task, "Steady", pool=30, out=out, resume=out is not None)
+        return of_model(folder, "Steady", runs=30, out=out, resume=out is not None)
+
+    whole = begin(None)
+    keep = Engine._keep
+    left = 0
+
+    def interrupted(engine: Engine, run: Any, stage: Any, unit: Unit, result: Any) -> None:
+        nonlocal left
+        left -= unit.stage == "confirm"
+        if left < 0:
+            raise KeyboardInterrupt
+        keep(engine, run, stage, unit, result)
+
+    for stops in range(2):
+        out = tmp_path / str(stops)
+        left = stops
+        with monkeypatch.context() as patched:
+            patched.setattr(Engine, "_keep", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                begin(out)
+        campaign = begin(out)
+        assert told(campaign) == told(whole)
+        assert campaign.summary.asked_again == whole.summary.asked_again
+
+
+def test_flaky_stays_flaky(folder: Path, task: Task) -> None:
+    campaign = of_task(folder, task, "Random", pool=40)
+    campaign.judge("undo, lookahead(2)")
+    check_flaky(campaign)
+    campaign.resume(pool=80)
+    check_flaky(campaign)
+    assert campaign.summary.flaky == 80
+
+
+def test_a_policy_in_memory_is_asked_in_a_fork(task: Task) -> None:
+    def by_process(state: Any) -> str | None:
+        draw = CounterRandom(hash((os.getpid(), state.values)) % 2**64)
+        return None if draw.below(2) else str(state.operators[0])
+
+    def steady(state: Any) -> str:
+        return str(min(state.operators))
+
+    assert run_campaign(task, by_process, pool=60, oracle="exact").summary.flaky == 60
+    summary = run_campaign(task, steady, pool=60, oracle="exact").summary
+    assert (summary.flaky, summary.bugs["total"]) == (0, 60)
+
+
+def test_a_native_policy_is_not_asked_again(task: Task) -> None:
+    summary = run_campaign(task, "random:3", pool=20, oracle="exact").summary
+    assert (summary.asked_again, summary.flaky) == (0, 0)
+    assert summary.bugs["total"] > 0
+
+
+# -- parts ----------------------------------------------------------------------------------------
+
+
+def test_dead_ends_are_not_optimal() -> None:
+    task = load_task(generate("spanner", spanners=2, nuts=2, locations=3))
+    campaign = run_campaign(task, "first", pool=40, oracle="exact")
+    summary = campaign.summary
+    dead = [record for record in campaign.records if record.is_unsolvable]
+    assert len(dead) == summary.unsolvable > 0
+    optimal = sum(record.verdict == "OPTIMAL" for record in campaign.records)
+    assert summary.optimal + summary.unsolvable == optimal
+    assert dict(summary.lines())["unsolvable"].startswith(f"{len(dead)} ")
+    assert str(dead[0]).endswith("no plan exists")
+
+
+def test_the_forged_are_found(folder: Path, task: Task, tmp_path: Path) -> None:
+    """A verdict on a run through a contradiction, a contradiction on no run, and a FLAKY verdict that claims."""
+    forgeries = {
+        "UPDATE verdicts SET verdict = 'OPTIMAL', low = 0, high = 0": "is not FLAKY",
+        "UPDATE verdicts SET plan = '[]'": "claims something",
+        "UPDATE contradictions SET first = 40": "on no run",
+        "UPDATE contradictions SET second = first": "equal answers",
+    }
+    campaign = of_task(folder, task, "Random")
+    for place, (forgery, problem) in enumerate(forgeries.items()):
+        campaign.save(tmp_path / str(place)).close()
+        with closing(sqlite3.connect(tmp_path / str(place) / "run.db")) as database:
+            database.execute(forgery)
+            database.commit()
+            problems = [str(own.problem) for own in check_database(database).problems]
+        assert any(problem in text for text in problems), (forgery, problems[:3])
+
+
+def test_questions_come_in_another_order_and_are_all_asked() -> None:
+    states = [(i,) for i in range(100)]
+    run = RunRow(0, "stuck", 0, tuple(range(99)), None)
+    payload = AskPayload((AskedRun((0,), run, None),), 1, 1, "salt", frozenset({(3,)}), {})
+    decisions = [(state, i) for i, state in enumerate(states)]
+    questions = Questions(payload, [decisions])
+    asked = []
+    for batch in questions.batches(16):
+        assert 1 <= len(batch) <= 16
+        asked += batch
+        questions.answered(batch, [7 if state == (5,) else int(state[0]) for state in batch])
+    assert set(asked) == set(states) - {(3,)}
+    assert asked[:99] != sorted(asked[:99])
+    assert len(asked) > 99  # some more than once
+    outcome = questions.outcome()
+    assert outcome.contradictions == (ContradictionRow((5,), 5, 7, 2),)
+    assert outcome.decisions == 99
+
+
+def test_only_bugs_and_flaky_records_are_explained(folder: Path, task: Task) -> None:
+    campaign = of_task(folder, task, "Optimal", pool=5)
+    with pytest.raises(UsageError, match="is no bug"):
+        campaign.explain(campaign.records[0])
