@@ -26,7 +26,7 @@ from misstep.fuzzing.dead_ends import make_walks
 from misstep.fuzzing.parts import parts_that_fit
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.fuzzing.settings import Settings
-from misstep.fuzzing.walking import Found, Offer, Start, Walking
+from misstep.fuzzing.walking import Found, Ids, Offer, Start, Walking
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
@@ -96,12 +96,29 @@ class Fuzzer(ABC):
     def unbiased_walk(self, start: int, length: int, random: _core.CounterRandom) -> Found:
         """The same without asking the policy."""
 
-    def walk(
-        self, start: int, drawn: Start, random: _core.CounterRandom, share: float
-    ) -> Walking:
+    def walk(self, start: int, drawn: Start, random: _core.CounterRandom, share: float) -> Walking:
         if drawn.is_biased:
             return (yield from self.biased_walk(start, drawn.length, random, share))
         return self.unbiased_walk(start, drawn.length, random)
+
+    @abstractmethod
+    def look_around(self, id: int) -> tuple[Ids, Walking]:
+        """The successors of a state, and the runs from them that a bias may look at."""
+
+    def runs(self, ids: Ids, max_steps: int | None) -> Walking:
+        """Wait until the runs from these states are known."""
+        runs = _core.LockstepRuns(self.graph, ids, max_steps)
+        while len(pending := runs.advance()):
+            yield pending
+        return Found((), 0)
+
+    def run_initial_state(self) -> None:
+        """Run the policy from the initial state. Questions of walks go with it where the policy likes batches."""
+        if self.ahead is not None:
+            first = np.array(self.ids[:1], dtype=np.uint32)
+            self.ahead.run(self.runs(first, self.max_steps))
+        elif self.runner is not None:
+            self.runner.run_ids(np.array(self.ids[:1], dtype=np.uint32), self.max_steps)
 
     def draws_bias(self, random: _core.CounterRandom) -> bool:
         """Whether a walk follows the bias. Draws nothing where all do, or none."""
@@ -121,7 +138,7 @@ class Fuzzer(ABC):
 
     def iterate(self, share: float) -> None:
         """One iteration: a walk, and what it has found goes to the pool. An interruption leaves no trace."""
-        iteration, size = self.pool.iterations, len(self.pool)
+        iteration = self.pool.iterations
         if self.ahead is None:
             random = self.stream(iteration)
             drawn = self.start(random, len(self.ids))
@@ -130,7 +147,7 @@ class Fuzzer(ABC):
             drawn, found = self.ahead.walk(iteration, share)
         self.take(drawn, found)
         if self.ahead is not None:
-            self.ahead.done(iteration, found, len(self.pool) - size)
+            self.ahead.done(iteration, found)
 
     def _alone(self, walking: Walking) -> Found:
         while True:

@@ -42,7 +42,7 @@ class Fuzzer2022(Fuzzer):
             if len(successors) == 0:
                 break
             if self.ahead is not None:
-                yield from self._run(successors)
+                yield from self.runs(successors, self.max_steps)
             ends = self.runner.run_ids(successors, self.max_steps)
             weighed.append(successors)
             run_steps += int(ends.steps.sum())
@@ -58,12 +58,9 @@ class Fuzzer2022(Fuzzer):
         offers.append(Offer(s, walk))
         return Found(tuple(offers), len(walk), run_steps, weighed=tuple(weighed))
 
-    def _run(self, successors: Ids) -> Walking:
-        """Wait until the runs from these states are known."""
-        runs = _core.LockstepRuns(self.graph, successors, self.max_steps)
-        while len(pending := runs.advance()):
-            yield pending
-        return Found((), 0)
+    def look_around(self, id: int) -> tuple[Ids, Walking]:
+        _, successors = self.walks.successors(id)
+        return successors, self.runs(successors, self.max_steps)
 
 
 __all__ = ["Fuzzer2022"]

@@ -87,9 +87,11 @@ class Fuzzer2024(Fuzzer):
             s = int(successors[chosen])
             walk.append(int(operators[chosen]))
         found = _found(s, walk, length)
-        return found._replace(
-            run_steps=run_steps, cut_weights=cut_weights, weighed=tuple(weighed)
-        )
+        return found._replace(run_steps=run_steps, cut_weights=cut_weights, weighed=tuple(weighed))
+
+    def look_around(self, id: int) -> tuple[Ids, Walking]:
+        _, successors = self.walks.successors(id)
+        return successors, self.runs(successors, self.state_budget)
 
     def _readmit(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Part of smoothing: -inf becomes the lowest weight, because there are tasks where nothing else is left.

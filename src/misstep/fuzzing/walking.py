@@ -48,10 +48,9 @@ Walking = Generator[Ids, None, Found]
 class Walker:
     """A walk at work. It can be left alone at any time, and go on later."""
 
-    def __init__(self, key: tuple[object, ...], walking: Walking) -> None:
-        """Walks with equal keys are the same walk."""
-        self.key = key
+    def __init__(self, walking: Walking) -> None:
         self.found: Found | None = None
+        self.asked: set[int] = set()  # states that the policy was asked about early, for this walk
         self._walking = walking
 
     def advance(self) -> Ids:

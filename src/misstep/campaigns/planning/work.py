@@ -118,7 +118,9 @@ class PlanningWork(Work):
 
     def _pool(self, payload: PoolPayload, _: Mapping[str, Any]) -> Any:
         remarks: list[str] = []
+        fuzzer = self._going_on(payload.known)
         if not payload.known:
+            fuzzer.run_initial_state()
             initial = self.task.initial_state
             outcome = self.runner.trace(initial, self.settings.max_steps).outcome
             if outcome != "goal" and not self.task.is_goal(initial):
@@ -127,7 +129,6 @@ class PlanningWork(Work):
                 remarks.append(f"{text}: left alone" if left_alone else text)
                 if left_alone:
                     return Pooled((), False, True), remarks, ()
-        fuzzer = self._going_on(payload.known)
         said = len(fuzzer.pool.remarks)
         stored = len(payload.known)
         began = last = perf_counter()
