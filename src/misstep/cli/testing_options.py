@@ -108,6 +108,12 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
             metavar="P", help="Smooth the bias with P once fuzzing is stuck. Default: 0.1."
         ),
     ] = None
+    unbiased_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Probability that a walk ignores the bias of the fuzzer. Default: 0."
+        ),
+    ] = None
     estimate: Annotated[
         str | None, typer.Option(metavar="ff|h*", help="Distances that the bias uses. Default: ff.")
     ] = None

@@ -82,6 +82,10 @@ class FunctionPolicy(Policy):
         self._act: Callable[[StateView], object] = getattr(made, "act", made)
         self._act_batch: Callable[[list[StateView]], object] | None
         self._act_batch = getattr(made, "act_batch", None)
+        if self._act_batch is None:
+            self.batch_size = (
+                1  # one state after the other anyway: nothing is gained by asking early
+            )
         self._values: Callable[[StateView], Any] | None = getattr(made, "values", None)
         if not callable(self._act):
             raise TypeError(f"{made!r:.60} is neither callable nor has it act")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from time import perf_counter
@@ -95,7 +96,7 @@ class PlanningWork(Work):
 
     def do(self, unit: Unit, resources: Mapping[str, Any]) -> Result:
         began = perf_counter()
-        calls = self._calls()
+        calls, batches = self._calls(), self._batches()
         jobs: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
             "pool": self._pool,
             "dominance": self._find_dominance,
@@ -109,10 +110,20 @@ class PlanningWork(Work):
             error.where = error.where or self.task.name
             raise
         seconds = perf_counter() - began
-        return Result(content, seconds, self._calls() - calls, tuple(remarks), tuple(limits))
+        return Result(
+            content,
+            seconds,
+            self._calls() - calls,
+            tuple(remarks),
+            tuple(limits),
+            dict(self._batches() - batches),
+        )
 
     def _calls(self) -> int:
         return 0 if self._policy is None else self.runner.policy_calls
+
+    def _batches(self) -> Counter[int]:
+        return Counter() if self._policy is None else self.runner.batches.copy()
 
     # -- the pool ---------------------------------------------------------------------------------
 
