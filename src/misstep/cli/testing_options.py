@@ -40,8 +40,8 @@ class Subject(Group, heading="What to test"):
         list[Path] | None,
         typer.Argument(
             metavar="TASK...",
-            help="The task, as for the other commands, or MODEL.jani; left out with --suite, --pool-from and "
-            "--resume.",
+            help="The task, as for the other commands, or MODEL.jani, or several problems after their DOMAIN.pddl; "
+            "left out with --pool-from and --resume. With --suite: the domain of all its problems, or nothing.",
             show_default=False,
         ),
     ] = None
@@ -55,7 +55,8 @@ class Subject(Group, heading="What to test"):
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Test on every problem, or on every .jani model, in this folder and below.",
+            help="Test on every problem, or on every .jani model, in this folder and below; also a pattern "
+            "('tasks/p0*.pddl') or a list of tasks (tasks.txt).",
         ),
     ] = None
     pool_from: Annotated[
