@@ -87,6 +87,8 @@ def _only(path: Path) -> Path:
     if found is None:
         return path
     if len(found) > 1:
+        found = [file for file in found if not is_domain(file)] or found
+    if len(found) > 1:
         raise UsageError(
             f"{len(found)} files fit this pattern, such as {found[0].name} and {found[1].name}",
             where=str(path),
