@@ -110,14 +110,8 @@ class PlanningWork(Work):
             error.where = error.where or self.task.name
             raise
         seconds = perf_counter() - began
-        return Result(
-            content,
-            seconds,
-            self._calls() - calls,
-            tuple(remarks),
-            tuple(limits),
-            dict(self._batches() - batches),
-        )
+        asked, sizes = self._calls() - calls, dict(self._batches() - batches)
+        return Result(content, seconds, asked, tuple(remarks), tuple(limits), sizes)
 
     def _calls(self) -> int:
         return 0 if self._policy is None else self.runner.policy_calls
@@ -483,15 +477,10 @@ def _function(dominance: Dominance | str | None) -> Dominance | None:
 
 
 def _state_row(number: int, entry: PoolEntry, seconds: float) -> StateRow:
+    reference = None if number == 0 else entry.reference
+    iteration = max(entry.iteration, 0)
     return StateRow(
-        number,
-        entry.state.values,
-        None if number == 0 else entry.reference,
-        entry.walk,
-        max(entry.iteration, 0),
-        number,
-        0,
-        seconds,
+        number, entry.state.values, reference, entry.walk, iteration, number, 0, seconds
     )
 
 
