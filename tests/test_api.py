@@ -31,6 +31,7 @@ NAMES = {
     "dominance",
     "generate",
     "load_policy",
+    "load_suite",
     "load_task",
     "open_campaign",
     "plan",

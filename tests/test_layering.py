@@ -48,7 +48,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 APART = {"checking"}
 # The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
 IN_CAMPAIGNS = [
-    ["rows", "settings", "limits", "toml", "schema", "lock", "database"],
+    ["rows", "settings", "limits", "toml", "schema", "lock", "database", "batches"],
     ["records", "options", "create", "states"],
     ["store"],
     ["tables"],

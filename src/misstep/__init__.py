@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from misstep.runs.single import run
     from misstep.tasks.generate import generate
     from misstep.tasks.jani.task import JaniTask as Model
-    from misstep.tasks.load import load_task
+    from misstep.tasks.load import load_suite, load_task
     from misstep.tasks.state_view import StateView
     from misstep.tasks.task import State, Task
     from misstep.training.api import select, train
@@ -49,6 +49,7 @@ _HOMES = {
     "dominance": "misstep.oracles.dominance",
     "generate": "misstep.tasks.generate",
     "load_policy": "misstep.policies.load",
+    "load_suite": "misstep.tasks.load",
     "load_task": "misstep.tasks.load",
     "open_campaign": "misstep.campaigns.campaign",
     "plan": "misstep.planning",
@@ -75,6 +76,7 @@ __all__ = [
     "dominance",
     "generate",
     "load_policy",
+    "load_suite",
     "load_task",
     "open_campaign",
     "plan",

@@ -159,6 +159,7 @@ RIGHT: dict[str, list[Any]] = {
     "fuzz_time": [2.5, 10**30],
     "radius": [0, 10**30],
     "min_weight": [0],
+    "unbiased_share": [0],
     "novelty": [0],
 }
 OF_TASKS = [*options.COMMON, *options.OF_PLANNING, options.PRESET]

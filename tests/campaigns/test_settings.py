@@ -72,6 +72,7 @@ OTHER_PLANNING: dict[str, Any] = {
     "walk_length": 6,
     "fuzz_time": 2.5,
     "min_weight": 1e-05,
+    "unbiased_share": 0.25,
     "estimate": "h*",
     "state_budget": 11,
     "expansion_budget": 13,

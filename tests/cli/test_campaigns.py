@@ -181,6 +181,37 @@ def test_what_is_missing_leaves_no_folder_behind(
         assert not out.exists()
 
 
+def test_suites_of_problems(tmp_path: Path) -> None:
+    """A domain for a folder, a pattern, a list, and problems one after the other are the same campaign."""
+    for balls in (2, 3):
+        made = tmp_path / f"made{balls}"
+        misstep("generate", "gripper", "--balls", str(balls), "-o", made)
+        path = tmp_path / "tasks" / "easy" / f"p{balls}.pddl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes((made / "problem.pddl").read_bytes())
+    domain = tmp_path / "made2" / "domain.pddl"
+    options = ["--policy", "heuristic:ff", "--pool", "4", "--oracle", "exact"]
+    given: list[list[str | Path]] = [
+        [domain, "--suite", tmp_path / "tasks"],
+        [domain, "--suite", tmp_path / "tasks" / "*" / "p*.pddl"],
+        [domain, tmp_path / "tasks" / "easy" / "p2.pddl", tmp_path / "tasks" / "easy" / "p3.pddl"],
+    ]
+    (tmp_path / "tasks.txt").write_text("".join(f"{domain} tasks/easy/p{n}.pddl\n" for n in (2, 3)))
+    given.append(["--suite", tmp_path / "tasks.txt"])
+    for number, arguments in enumerate(given):
+        run = misstep("test", *arguments, *options, "--json", "-o", tmp_path / f"out{number}")
+        tasks = json.loads(run.stdout)["by_task"]
+        assert [name.rpartition("/")[2] for name in tasks] == ["p2", "p3"]
+        assert sum(own["tested"] for own in tasks.values()) == 8
+    refused = misstep("test", "--suite", tmp_path / "tasks", *options)
+    assert refused.returncode == 30
+    assert "DOMAIN.pddl --suite FOLDER" in refused.stderr
+    problem = tmp_path / "tasks" / "easy" / "p2.pddl"
+    both = misstep("test", problem, "--suite", tmp_path / "tasks", *options)
+    assert both.returncode == 2
+    assert "both a task and a suite" in both.stderr
+
+
 def test_a_suite_of_models(tmp_path: Path) -> None:
     for cells in ("3", "4"):
         path = tmp_path / "suite" / "lines" / f"line{cells}.jani"

@@ -42,6 +42,8 @@ VARIANTS: dict[str, Settings] = {
     "loop-searched": preset(
         "p24", bias="loop", estimate="h*", exact_states=10, state_budget=8, max_states=25
     ),
+    "mixed": preset("p24", max_states=40, unbiased_share=0.5),
+    "p22-mixed": preset("p22", max_states=40, unbiased_share=0.5),
     "detour-search": preset("p24", dead_ends="search", max_states=40, infinite_failures=False),
 }
 SPEC = "noisy:0.1:3+optimal"
@@ -214,6 +216,17 @@ def test_walks_are_drawn_into_failures() -> None:
     assert share(fuzz(task, runner, settings, 1)) > share(
         fuzz(task, runner, replace(settings, bias="none"), 1)
     )
+
+
+@pytest.mark.parametrize("paper", ["p22", "p24"])
+def test_a_share_of_the_walks_ignores_the_bias(paper: str) -> None:
+    """With all of them, no policy is asked; with a part, fewer of its steps are looked at than with none."""
+    task = small_task("transport-2")
+    settings = preset(paper, max_states=40, patience=300)
+    steps = [
+        pool_of(task, replace(settings, unbiased_share=share)).run_steps for share in (0, 0.5, 1)
+    ]
+    assert steps[0] > steps[1] > steps[2] == 0
 
 
 # -- fuzzers that run dry -------------------------------------------------------------------------
@@ -402,9 +415,10 @@ def test_no_run_is_followed_further_than_the_step_limit(max_steps: int | None) -
         limits = [limit for limit in (budget, max_steps) if limit is not None]
         assert fuzzer.state_budget == min(limits, default=None)
         _, successors = fuzzer.walks.successors(fuzzer.ids[0])
-        _, steps = fuzzer.weigh(successors[:1])
+        with pytest.raises(StopIteration) as weighed:  # at once: the policy is native
+            next(fuzzer.weigh(successors[:1]))
         ends = own.run_ids(successors[:1], fuzzer.state_budget)
-        assert steps == ends.steps.sum()
+        assert weighed.value.value.steps == ends.steps.sum()
 
 
 def test_the_novelty_filter_can_be_turned_off() -> None:
@@ -462,6 +476,8 @@ def test_presets_have_the_values_of_the_papers() -> None:
         ({"patience": 0}, "patience is 0"),
         ({"min_weight": 1.5}, "min_weight is 1.5"),
         ({"min_weight": "much"}, "min_weight is 'much'"),
+        ({"unbiased_share": 1.5}, "unbiased_share is 1.5; expected 0 to 1"),
+        ({"unbiased_share": True}, "unbiased_share is True"),
         ({"max_state": 5}, "no setting 'max_state'"),
     ],
 )

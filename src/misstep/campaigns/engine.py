@@ -181,7 +181,8 @@ class Engine:
         findings = run.findings
         with self.content.store.unit():
             stage.keep(unit, result)
-            findings.mark_done(unit.stage, unit.key, result.seconds, result.policy_calls)
+            calls, sizes = result.policy_calls, result.batches
+            findings.mark_done(unit.stage, unit.key, result.seconds, calls, sizes)
             for kind, texts in ((REMARK, result.remarks), (LIMIT, result.limits)):
                 for text in texts:
                     self.content.add_event(kind, text, findings.name)

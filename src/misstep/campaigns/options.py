@@ -47,6 +47,7 @@ OF_PLANNING = {
         name: Place("fuzzing", name)
         for name in (
             "min_weight",
+            "unbiased_share",
             "estimate",
             "state_budget",
             "expansion_budget",

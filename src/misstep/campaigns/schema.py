@@ -152,6 +152,7 @@ CREATE TABLE units (
     key TEXT NOT NULL,
     seconds REAL NOT NULL,
     policy_calls INTEGER NOT NULL,
+    batches TEXT NOT NULL,
     PRIMARY KEY (task, stage, key)
 );
 

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from misstep.campaigns.batches import distribution, text_of
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
 from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
@@ -56,6 +57,7 @@ class Summary:
     faults: int = 0  # distinct decisions that are to blame
     radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
     policy_calls: int = 0
+    batches: dict[str, Any] = field(default_factory=dict)  # how many states a call; {} if native
     seconds: dict[str, float] = field(default_factory=dict)  # of work, by stage
     remarks: list[str] = field(default_factory=list)
     by_task: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -92,6 +94,8 @@ class Summary:
         if self.timeouts:
             text = "runs in which the policy did not answer in time"
             shown.append(("time-outs", f"{self.timeouts} ({text})"))
+        if self.batches:
+            shown.append(("batches", text_of(self.batches)))
         return shown
 
     def _why_flaky(self) -> str:
@@ -123,6 +127,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
             if counter.example is None and counter.by_task[name]["contradictions"]:
                 counter.example = _example(content, findings)
         seconds = content.spent()
+        sizes = content.batches()
         events = content.events()
         identity = content.policy
         ended = dict(store.rows("SELECT key, value FROM meta WHERE key = 'finished'"))
@@ -144,6 +149,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
         finished=ended.get("finished") == "1",
         limit=ended["finished"] if ended.get("finished") in ("time", "memory") else None,
         policy_calls=sum(calls for _, _, calls in seconds),
+        batches=distribution(sizes),
         seconds={stage: round(spent, 3) for stage, spent in stages.items() if spent},
         remarks=[*counter.remarks, *remarks],
         **counter.totals(),

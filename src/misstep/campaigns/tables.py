@@ -9,11 +9,13 @@ import base64
 import json
 import math
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from time import time
 from typing import Any, NamedTuple
 
+from misstep.campaigns.batches import Sizes, decoded_sizes, encoded, summed
 from misstep.campaigns.database import AGAIN
 from misstep.campaigns.rows import (
     ContradictionRow,
@@ -164,6 +166,12 @@ class Content:
         query = "SELECT stage, sum(seconds), sum(policy_calls) FROM units GROUP BY stage"
         return [decoded(_spent, row, self.store.path) for row in self.store.rows(query)]
 
+    def batches(self) -> Counter[int]:
+        """How many states the policy was asked about at once -> how often."""
+        rows = self.store.rows("SELECT batches FROM units")
+        parts = (decoded(lambda row: decoded_sizes(row[0]), row, self.store.path) for row in rows)
+        return summed(parts)
+
 
 class Snapshot(NamedTuple):
     """Knowledge as it is stored: its bytes, and how many states it is about; the others it needs come after them."""
@@ -194,8 +202,17 @@ class Findings:
         rows = self.store.rows(query, self.task, stage)
         return {decoded(lambda row: int(row[0]), row, self.store.path) for row in rows}
 
-    def mark_done(self, stage: str, key: str, seconds: float, policy_calls: int) -> None:
-        self.store.insert("units", [(self.task, stage, key, seconds, policy_calls)])
+    def mark_done(
+        self,
+        stage: str,
+        key: str,
+        seconds: float,
+        policy_calls: int,
+        batches: Sizes | None = None,
+    ) -> None:
+        """`batches` are sizes of the questions to the policy, with the number of questions of each."""
+        sizes = encoded(batches or {})
+        self.store.insert("units", [(self.task, stage, key, seconds, policy_calls, sizes)])
 
     def forget_stage(self, stage: str) -> None:
         self.store.execute("DELETE FROM units WHERE task = ? AND stage = ?", self.task, stage)

@@ -46,6 +46,7 @@ class Result:
     policy_calls: int = 0
     remarks: tuple[str, ...] = ()
     limits: tuple[str, ...] = ()  # that ended something before it was done
+    batches: Mapping[int, int] = field(default_factory=dict)  # states of a policy call -> calls
 
 
 class Stage(ABC):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,8 +18,8 @@ TaskPaths = Annotated[
     list[Path],
     typer.Argument(
         metavar="TASK...",
-        help="DOMAIN.pddl PROBLEM.pddl, or PROBLEM.pddl with domain.pddl beside it, or TASK.sas, "
-        "or a folder made by 'misstep generate'.",
+        help="DOMAIN.pddl PROBLEM.pddl, or PROBLEM.pddl with domain.pddl beside it or up to three folders up, "
+        "or TASK.sas, or a folder with one task.",
         show_default=False,
     ),
 ]
@@ -59,39 +58,15 @@ def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
 
 
 def read_problems(paths: list[Path], domain: Path | None = None) -> list[Task]:
-    """Load many tasks, of a domain file given first or with it, or each with its own domain beside it.
+    """Load many tasks, as `misstep.load_suite` does: of a domain file given first or with it, or each with its own."""
+    from misstep.tasks.suites import suite_files
 
-    Names are those of the files, and as much of their folders as it takes to tell them apart.
-    """
-    if domain is None and len(paths) > 1 and _is_domain(paths[0]):
-        domain, *paths = paths
     tasks = []
-    for path in paths:
-        files = [path] if domain is None or path.suffix != ".pddl" else [domain, path]
-        if domain is not None and path.is_dir():
-            files = [domain, path / "problem.pddl"]
-        tasks.append(read_task(files))
-    for task, name in zip(tasks, _distinct(paths), strict=True):
+    for name, files in suite_files(paths, domain) if paths else []:
+        task = read_task(list(files))
         task.name = name
+        tasks.append(task)
     return tasks
-
-
-def _is_domain(path: Path) -> bool:
-    try:
-        with path.open(errors="replace") as file:
-            return re.search(r"\(\s*define\s*\(\s*domain\b", file.read(100_000), re.I) is not None
-    except OSError:
-        return False  # whoever loads it says what is wrong
-
-
-def _distinct(paths: list[Path]) -> list[str]:
-    parts = [path.resolve().with_suffix("").parts for path in paths]
-    for length in range(1, max(map(len, parts), default=1) + 1):
-        names = ["/".join(own[-length:]) for own in parts]
-        if len(set(names)) == len(names):
-            return names
-    twice = next(path for place, path in enumerate(paths) if parts[place] in parts[:place])
-    raise UsageError("a problem is given twice", where=str(twice))
 
 
 # Options that take several values in a row, as in `--validate a.pddl b.pddl`.

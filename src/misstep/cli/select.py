@@ -26,7 +26,8 @@ def select_command(
         list[Path],
         typer.Argument(
             metavar="TASKS...",
-            help="Problems with domain.pddl beside them, folders made by 'misstep generate', or DOMAIN.pddl first.",
+            help="Problems with domain.pddl beside them or up to three folders up, folders, patterns, lists of tasks "
+            "(tasks.txt), or DOMAIN.pddl and its problems.",
             show_default=False,
         ),
     ],

@@ -23,7 +23,7 @@ from misstep.cli.testing_options import (
     Subject,
     settings_given,
 )
-from misstep.errors import InputFileError, UsageError
+from misstep.errors import UsageError
 from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
@@ -130,41 +130,42 @@ def _read_tasks(
         refuse_options(context, Models.names(), "MODEL.jani as the task")
         return read_task(paths, planning.keep_unimportant)
 
-    if subject.task and subject.suite:
-        raise UsageError("both a task and a suite", expected="one of them")
-    if subject.task:
-        return [read(subject.task)]
     if subject.suite is not None:
-        return _read_suite(subject.suite, read)
+        return _read_suite([subject.suite], read, _domain_of_suite(subject.task))
+    if subject.task:
+        from misstep.tasks.suites import is_suite
+
+        return _read_suite(subject.task, read) if is_suite(subject.task) else [read(subject.task)]
     if subject.pool_from is not None:
         return None
     raise UsageError(
-        "no task to test on", expected="TASK..., --suite FOLDER, --pool-from DIR or --resume"
+        "no task to test on",
+        expected="TASK..., --suite FOLDER, DOMAIN.pddl --suite FOLDER, --pool-from DIR or --resume",
     )
 
 
-def _read_suite(folder: Path, read: Callable[[list[Path]], AnyTask]) -> list[AnyTask]:
-    if not folder.is_dir():
-        raise InputFileError(
-            "no such folder", where=str(folder), expected="a folder with PDDL files or models"
+def _domain_of_suite(paths: list[Path] | None) -> Path | None:
+    """What may stand before --suite: the domain of all its problems."""
+    from misstep.tasks.files import is_domain
+
+    if not paths:
+        return None
+    if len(paths) > 1 or (paths[0].exists() and not is_domain(paths[0])):
+        raise UsageError(
+            "both a task and a suite",
+            expected="one of them, or DOMAIN.pddl --suite FOLDER: one domain for all problems of the folder",
         )
-    problems = sorted(
-        file
-        for file in folder.rglob("*.pddl")
-        if not file.stem.endswith("domain") and file.is_file()
-    )
-    found = sorted(file for file in folder.rglob("*.jani") if file.is_file())
-    if problems and found:
-        raise InputFileError(
-            f"the folder has problems and models, such as {problems[0].name} and {found[0].name}",
-            where=str(folder),
-            expected="problems, or models",
-        )
-    if not problems and not found:
-        raise InputFileError("the folder has neither problem files nor models", where=str(folder))
+    return paths[0]
+
+
+def _read_suite(
+    given: list[Path], read: Callable[[list[Path]], AnyTask], domain: Path | None = None
+) -> list[AnyTask]:
+    from misstep.tasks.suites import suite_files
+
     tasks = []
-    for file in problems or found:
-        loaded = read([file])
-        loaded.name = str(file.relative_to(folder).with_suffix(""))
+    for name, files in suite_files(given, domain):
+        loaded = read(list(files))
+        loaded.name = name
         tasks.append(loaded)
     return tasks

@@ -41,8 +41,8 @@ class Subject(Group, heading="What to test"):
         list[Path] | None,
         typer.Argument(
             metavar="TASK...",
-            help="The task, as for the other commands, or MODEL.jani; left out with --suite, --pool-from and "
-            "--resume.",
+            help="The task, as for the other commands, or MODEL.jani, or several problems after their DOMAIN.pddl; "
+            "left out with --pool-from and --resume. With --suite: the domain of all its problems, or nothing.",
             show_default=False,
         ),
     ] = None
@@ -64,7 +64,8 @@ class Subject(Group, heading="What to test"):
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Test on every problem, or on every .jani model, in this folder and below.",
+            help="Test on every problem, or on every .jani model, in this folder and below; also a pattern "
+            "('tasks/p0*.pddl') or a list of tasks (tasks.txt).",
         ),
     ] = None
     pool_from: Annotated[
@@ -115,6 +116,12 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
         float | None,
         typer.Option(
             metavar="P", help="Smooth the bias with P once fuzzing is stuck. Default: 0.1."
+        ),
+    ] = None
+    unbiased_share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="P", help="Probability that a walk ignores the bias of the fuzzer. Default: 0."
         ),
     ] = None
     estimate: Annotated[

@@ -2,7 +2,8 @@
 
 Iteration i of the outer loop draws its random numbers from a stream of its own, (seed, i). What it does is a function
 of that stream and of the pool before it, so a fuzzer that goes on from a pool makes the same one as a fuzzer that
-never stopped.
+never stopped. A walk itself changes nothing (`misstep.fuzzing.walking`), so walks of later iterations may be taken
+early where a policy likes to be asked in batches (`misstep.fuzzing.ahead`).
 
 Small tasks run dry: all that walks can reach is in the pool, or the weights lead everywhere else. A fuzzer notices
 when no state is new for `patience` iterations in a row. It then smooths the choice, once; if that does not help, it
@@ -20,10 +21,12 @@ import numpy as np
 
 from misstep import _core
 from misstep.errors import UsageError
+from misstep.fuzzing.ahead import Ahead, likes_batches
 from misstep.fuzzing.dead_ends import make_walks
 from misstep.fuzzing.parts import parts_that_fit
 from misstep.fuzzing.pool import Pool, PoolEntry
 from misstep.fuzzing.settings import Settings
+from misstep.fuzzing.walking import Found, Ids, Offer, Start, Walking
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
@@ -63,9 +66,9 @@ class Fuzzer(ABC):
         self.graph = _core.PolicyGraph(task) if runner is None else runner.graph
         self.walks = make_walks(self.graph, settings, self.parts)
         self._calls_before = 0 if runner is None else runner.policy_calls - self.pool.policy_calls
-        self._index_pool()
-
-    def _index_pool(self) -> None:
+        self.ahead: Ahead | None = None
+        if settings.needs_policy and runner is not None and likes_batches(runner):
+            self.ahead = Ahead(self, runner)
         self.ids = [self._id(entry) for entry in self.pool]
         self._members = set(self.ids)
         self.novelty = None
@@ -80,8 +83,103 @@ class Fuzzer(ABC):
     # -- the outer loop ---------------------------------------------------------------------------
 
     @abstractmethod
-    def iterate(self, random: _core.CounterRandom, share: float) -> None:
-        """One iteration; `share` of the choices are uniform."""
+    def start(self, random: _core.CounterRandom, size: int) -> Start:
+        """Draw where a walk starts, if the pool has so many states."""
+
+    @abstractmethod
+    def biased_walk(
+        self, start: int, length: int, random: _core.CounterRandom, share: float
+    ) -> Walking:
+        """A walk from a state of the policy graph; `share` of the choices are uniform."""
+
+    @abstractmethod
+    def unbiased_walk(self, start: int, length: int, random: _core.CounterRandom) -> Found:
+        """The same without asking the policy."""
+
+    def walk(self, start: int, drawn: Start, random: _core.CounterRandom, share: float) -> Walking:
+        if drawn.is_biased:
+            return (yield from self.biased_walk(start, drawn.length, random, share))
+        return self.unbiased_walk(start, drawn.length, random)
+
+    @abstractmethod
+    def look_around(self, id: int) -> tuple[Ids, Walking]:
+        """The successors of a state, and the runs from them that a bias may look at."""
+
+    def runs(self, ids: Ids, max_steps: int | None) -> Walking:
+        """Wait until the runs from these states are known."""
+        runs = _core.LockstepRuns(self.graph, ids, max_steps)
+        while len(pending := runs.advance()):
+            yield pending
+        return Found((), 0)
+
+    def run_initial_state(self) -> None:
+        """Run the policy from the initial state. Questions of walks go with it where the policy likes batches."""
+        if self.ahead is not None:
+            first = np.array(self.ids[:1], dtype=np.uint32)
+            self.ahead.run(self.runs(first, self.max_steps))
+        elif self.runner is not None:
+            self.runner.run_ids(np.array(self.ids[:1], dtype=np.uint32), self.max_steps)
+
+    def draws_bias(self, random: _core.CounterRandom) -> bool:
+        """Whether a walk follows the bias. Draws nothing where all do, or none."""
+        settings = self.settings
+        if not settings.needs_policy:
+            return False
+        return settings.unbiased_share == 0 or random.real() >= settings.unbiased_share
+
+    def stream(self, iteration: int) -> _core.CounterRandom:
+        """The random numbers of an iteration."""
+        return _core.CounterRandom(self.seed, iteration)
+
+    def may_go_on(self, iteration: int, size: int) -> bool:
+        """Whether there may be an iteration with this number, with so many states in the pool."""
+        last = self.settings.max_iterations
+        return size < self.settings.max_states and (last is None or iteration < last)
+
+    def iterate(self, share: float) -> None:
+        """One iteration: a walk, and what it has found goes to the pool. An interruption leaves no trace."""
+        iteration = self.pool.iterations
+        if self.ahead is None:
+            random = self.stream(iteration)
+            drawn = self.start(random, len(self.ids))
+            found = self._alone(self.walk(self.ids[drawn.reference], drawn, random, share))
+        else:
+            drawn, found = self.ahead.walk(iteration, share)
+        self.take(drawn, found)
+        if self.ahead is not None:
+            self.ahead.done(iteration, found)
+
+    def _alone(self, walking: Walking) -> Found:
+        while True:
+            try:
+                pending = next(walking)
+            except StopIteration as end:
+                found: Found = end.value
+                return found
+            assert self.runner is not None
+            self.runner.ask(pending)
+
+    def take(self, drawn: Start, found: Found) -> None:
+        """Put what a walk has found into the pool."""
+        pool = self.pool
+        pool.walk_steps += found.steps
+        pool.run_steps += found.run_steps
+        if found.cut_weights:
+            self._count_cuts(found.cut_weights)
+        if not found.offers:
+            pool.discarded += 1
+        for offer in found.offers:
+            # P22 may offer several states, of which only some may fit in.
+            if len(pool) < self.settings.max_states:
+                self.offer(offer, drawn.reference)
+
+    def _count_cuts(self, fresh: int) -> None:
+        limit = f"the limit of {self.parts.evaluations:,} evaluations"
+        about = f"{limit} cut searches for h*, whose lower bounds stand in;"
+        self.pool.cut_weights += fresh
+        self.pool.remark(
+            f"{about} weights that rest on them: {self.pool.cut_weights:,}", replacing=about
+        )
 
     def step(self) -> bool:
         """Do an iteration. False, and nothing done, if the fuzzer is finished."""
@@ -89,7 +187,7 @@ class Fuzzer(ABC):
             return False
         pool = self.pool
         share = 0.0 if pool.smoothed_at is None else self.settings.min_weight
-        self.iterate(_core.CounterRandom(self.seed, pool.iterations), share)
+        self.iterate(share)
         pool.iterations += 1
         if self.runner is not None:
             pool.policy_calls = self.runner.policy_calls - self._calls_before
@@ -167,9 +265,17 @@ class Fuzzer(ABC):
 
     # -- the pool ---------------------------------------------------------------------------------
 
-    def offer(self, id: int, reference: int, walk: tuple[int, ...]) -> None:
+    def would_join(self, found: Found) -> Iterator[int]:
+        """States that would join the pool as it is now."""
+        for id, _ in found.offers:
+            is_new = id not in self._members
+            if is_new and (self.novelty is None or self.novelty.is_novel(self.graph.state(id))):
+                yield id
+
+    def offer(self, offer: Offer, reference: int) -> None:
         """Add a state to the pool if it is new, and novel enough."""
         pool = self.pool
+        id, walk = offer
         if id in self._members:
             pool.duplicates += 1
             return

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,10 +14,19 @@ from misstep.fuzzing.fuzzer import Fuzzer
 from misstep.fuzzing.pool import Pool
 from misstep.fuzzing.select import weighted_select
 from misstep.fuzzing.settings import Settings
+from misstep.fuzzing.walking import Found, Ids, Offer, Start, Walking
 from misstep.policies.native import NativePolicy
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
+
+
+class Weights(NamedTuple):
+    """Of successors, and what they took."""
+
+    values: NDArray[np.float64]
+    steps: int  # of the policy's runs
+    cut: int  # weights that rest on a distance whose search was cut
 
 
 class Fuzzer2024(Fuzzer):
@@ -46,44 +58,40 @@ class Fuzzer2024(Fuzzer):
                 naive=naive,
             )
 
-    def iterate(self, random: _core.CounterRandom, share: float) -> None:
+    def start(self, random: _core.CounterRandom, size: int) -> Start:
         length = 1 + random.below(self.settings.max_walk_length)
-        reference = random.below(len(self.ids))
-        s = self.ids[reference]
-        walk: list[int] = []
-        run_steps = 0
-        cut_before = 0 if self.bias is None else self.bias.cut_weights
-        if self.bias is None:
-            s, walk = self.walks.uniform_walk(s, length, random)
-        else:
-            for _ in range(length):
-                operators, successors = self.walks.successors(s, random)
-                weights, steps = self.weigh(successors)
-                run_steps += steps
-                if share > 0:
-                    weights = self._readmit(weights)
-                chosen = weighted_select(weights, random, share)
-                if chosen < 0:
-                    break
-                s = int(successors[chosen])
-                walk.append(int(operators[chosen]))
-        # Only now, so that an iteration that is interrupted leaves no trace.
-        self.pool.walk_steps += len(walk)
-        self.pool.run_steps += run_steps
-        if self.bias is not None and self.bias.cut_weights > cut_before:
-            self._count_cuts(self.bias.cut_weights - cut_before)
-        if len(walk) < length:
-            self.pool.discarded += 1
-        else:
-            self.offer(s, reference, tuple(walk))
+        reference = random.below(size)
+        return Start(reference, length, self.draws_bias(random))
 
-    def _count_cuts(self, fresh: int) -> None:
-        limit = f"the limit of {self.parts.evaluations:,} evaluations"
-        about = f"{limit} cut searches for h*, whose lower bounds stand in;"
-        self.pool.cut_weights += fresh
-        self.pool.remark(
-            f"{about} weights that rest on them: {self.pool.cut_weights:,}", replacing=about
-        )
+    def unbiased_walk(self, start: int, length: int, random: _core.CounterRandom) -> Found:
+        end, walk = self.walks.uniform_walk(start, length, random)
+        return _found(end, walk, length)
+
+    def biased_walk(
+        self, start: int, length: int, random: _core.CounterRandom, share: float
+    ) -> Walking:
+        s = start
+        walk: list[int] = []
+        run_steps = cut_weights = 0
+        weighed: list[Ids] = []
+        for _ in range(length):
+            operators, successors = self.walks.successors(s, random)
+            weight = yield from self.weigh(successors)
+            weighed.append(successors)
+            run_steps += weight.steps
+            cut_weights += weight.cut
+            weights = self._readmit(weight.values) if share > 0 else weight.values
+            chosen = weighted_select(weights, random, share)
+            if chosen < 0:
+                break
+            s = int(successors[chosen])
+            walk.append(int(operators[chosen]))
+        found = _found(s, walk, length)
+        return found._replace(run_steps=run_steps, cut_weights=cut_weights, weighed=tuple(weighed))
+
+    def look_around(self, id: int) -> tuple[Ids, Walking]:
+        _, successors = self.walks.successors(id)
+        return successors, self.runs(successors, self.state_budget)
 
     def _readmit(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Part of smoothing: -inf becomes the lowest weight, because there are tasks where nothing else is left.
@@ -96,8 +104,8 @@ class Fuzzer2024(Fuzzer):
         lowest = min(0.0, weights.min(initial=0.0, where=np.isfinite(weights)))
         return np.where(np.isneginf(weights), lowest, weights)
 
-    def weigh(self, successors: NDArray[np.uint32]) -> tuple[NDArray[np.float64], int]:
-        """Weights of the successors that the budget allows to look at, and the steps that took."""
+    def weigh(self, successors: Ids) -> Generator[Ids, None, Weights]:
+        """Weights of the successors that the budget allows to look at."""
         assert self.bias is not None
         assert self.runner is not None
         runs = _core.PartialRuns(
@@ -107,9 +115,17 @@ class Fuzzer2024(Fuzzer):
             runs.run_native(self.runner.policy.native)
         else:
             while len(pending := runs.advance()):
-                self.runner.ask(pending)
+                yield pending
         outcomes, steps, _ = runs.ends()
-        return self.bias.values(successors[: len(steps)], outcomes, steps), int(steps.sum())
+        cut_before = self.bias.cut_weights
+        values = self.bias.values(successors[: len(steps)], outcomes, steps)
+        return Weights(values, int(steps.sum()), self.bias.cut_weights - cut_before)
+
+
+def _found(end: int, walk: list[int], length: int) -> Found:
+    """A walk that got stuck offers nothing."""
+    offers = (Offer(end, tuple(walk)),) if len(walk) == length else ()
+    return Found(offers, len(walk))
 
 
 __all__ = ["Fuzzer2024"]

@@ -50,6 +50,7 @@ class Settings:
     max_states: int = 100  # of the pool (N)
     max_walk_length: int = 5  # (L)
     bias: str = "detour"
+    unbiased_share: float = 0.0  # each walk ignores the bias with this probability
     estimate: str = "ff"  # the h of the bias: hFF, or h*
     state_budget: int | None = 50  # steps of one run (B_state); None: the step limit of all runs
     # Steps of all runs of an expansion (B_expansion); None: no limit.
@@ -89,9 +90,10 @@ class Settings:
         limit = self.time_limit
         if limit is not None and (_is_bool(limit) or not _is_number(limit) or not limit > 0):
             _wrong("time_limit", limit, "seconds, more than 0")
-        weight = self.min_weight
-        if _is_bool(weight) or not _is_number(weight) or not 0 <= self.min_weight <= 1:
-            _wrong("min_weight", self.min_weight, "0 to 1")
+        for name in ("min_weight", "unbiased_share"):
+            share = getattr(self, name)
+            if _is_bool(share) or not _is_number(share) or not 0 <= share <= 1:
+                _wrong(name, share, "0 to 1")
 
     @property
     def needs_policy(self) -> bool:

@@ -6,11 +6,13 @@ import math
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.errors import UsageError
-from misstep.oracles.bounds import finite_or_none
+from misstep.oracles.bounds import BoundStore, Leaves, finite_or_none
 from misstep.oracles.oracle import DEFAULT_SECONDS, Question, Report, Source, bytes_of
+from misstep.oracles.together import Runs
 from misstep.tasks.census import SMALL, small_task
 from misstep.tasks.task import Task
 
@@ -95,23 +97,42 @@ class Lookahead(Source):
         self.first = first  # stop at the first leaf, or batch of them, that shows a bug
 
     def search(self, question: Question) -> Report:
-        bound = question.policy_cost.lower_bound
-        found = question.bench.bounds.look_ahead(
-            question.state, self.depth, bound, expansions=self.expansions, seconds=self.seconds
-        )
-        limit = found.limit
-        # Cheapest first: these have most to gain, and the order must not depend on anything else.
-        order = np.argsort(found.costs, kind="stable")
-        if self.leaves is not None and len(order) > self.leaves:
-            order, limit = order[: self.leaves], limit or "leaves"
+        found, order, limit = self._leaves(question, question.bench.bounds)
         batch = question.bench.runner.batch_size if self.first else max(1, len(order))
         for begin in range(0, len(order), batch):
-            rows = order[begin : begin + batch]
-            steps = question.bench.steps_worth_taking(bound - int(found.costs[rows[0]]))
-            question.bench.run(found.states[rows], steps)
+            runs = self._runs(question, found, order[begin : begin + batch])
+            question.bench.run(runs.states, runs.max_steps)
             if self.first and question.verdict.is_bug:
                 break
         return Report(found.expansions, limit=limit)
+
+    def foresee(self, question: Question) -> list[Runs]:
+        # On a store of its own: what is known when a state is tested must not depend on who asked early.
+        found, order, _ = self._leaves(question, BoundStore(question.bench.task))
+        if self.first:
+            order = order[: question.bench.runner.batch_size]
+        return [self._runs(question, found, order)] if len(order) else []
+
+    def _leaves(
+        self, question: Question, bounds: BoundStore
+    ) -> tuple[Leaves, NDArray[np.intp], str | None]:
+        """Where the lookahead ends, in which order to look there, and the limit that it ran into."""
+        found = bounds.look_ahead(
+            question.state,
+            self.depth,
+            question.policy_cost.lower_bound,
+            expansions=self.expansions,
+            seconds=self.seconds,
+        )
+        # Cheapest first: these have most to gain, and the order must not depend on anything else.
+        order = np.argsort(found.costs, kind="stable")
+        if self.leaves is not None and len(order) > self.leaves:
+            return found, order[: self.leaves], found.limit or "leaves"
+        return found, order, found.limit
+
+    def _runs(self, question: Question, found: Leaves, rows: NDArray[np.intp]) -> Runs:
+        left = question.policy_cost.lower_bound - int(found.costs[rows[0]])
+        return Runs(found.states[rows], question.bench.steps_worth_taking(left))
 
 
 class Exact(Source):

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from misstep.errors import MisstepError, UnsupportedError
+from misstep.oracles.together import Runs
 from misstep.oracles.values import Cost, PolicyCost
 from misstep.oracles.verdict import Effort, Objective, Verdict
 from misstep.oracles.workbench import Workbench
@@ -111,6 +112,10 @@ class Oracle(ABC):
     def observe(self, question: Question) -> None:  # noqa: B027 (most have nothing to learn from other states)
         """See a tested state, decided or not, after the oracle as a whole has answered. Must be quick."""
 
+    def foresee(self, question: Question) -> list[Runs]:  # noqa: ARG002
+        """The runs of the policy that it will ask for, as far as it can tell; most ask for none."""
+        return []
+
     @abstractmethod
     def sources(self, task: Task | None = None) -> Iterator[Source]:
         """The oracles that this one is made of; of a task: those that have something to do there."""
@@ -131,10 +136,18 @@ class Tester:
 
     def test(self, state: State, *, walk: Walk | None = None) -> Verdict:
         """The verdict on a state; `walk` says how it was found, for oracles that go back that way."""
-        question = Question(self.bench, state, walk, self.bench.policy_cost(state))
+        question = self.question(state, walk)
         self.oracle.answer(question)
         self.oracle.observe(question)
         return question.verdict
+
+    def question(self, state: State, walk: Walk | None = None) -> Question:
+        return Question(self.bench, state, walk, self.bench.policy_cost(state))
+
+    def foresee(self, state: State) -> list[Runs]:
+        """The runs that testing a state will take, as far as that can be told."""
+        question = self.question(state)
+        return [] if question.verdict.gap.is_exact else self.oracle.foresee(question)
 
 
 class Source(Oracle):
@@ -239,6 +252,11 @@ class Sequence(Combination):
             if part.settles(task):
                 return
 
+    def foresee(self, question: Question) -> list[Runs]:
+        """Of the first that is asked: it may decide."""
+        first = next((part for part in self.parts if part.wants(question.verdict)), None)
+        return [] if first is None else first.foresee(question)
+
 
 class Union(Combination):
     """All of them; the best bound counts."""
@@ -249,6 +267,9 @@ class Union(Combination):
     def answer(self, question: Question) -> None:
         for part in self.parts:
             part.answer(question)
+
+    def foresee(self, question: Question) -> list[Runs]:
+        return [runs for part in self.parts for runs in part.foresee(question)]
 
 
 class Route(Combination):
@@ -261,6 +282,9 @@ class Route(Combination):
 
     def answer(self, question: Question) -> None:
         self._way(question.policy_cost).answer(question)
+
+    def foresee(self, question: Question) -> list[Runs]:
+        return self._way(question.policy_cost).foresee(question)
 
     def wants(self, verdict: Verdict) -> bool:
         return self._way(verdict.policy_cost).wants(verdict)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from misstep.oracles.oracle import Oracle, Tester, Walk
+from misstep.oracles.together import Foresight
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.workbench import Workbench
 from misstep.tasks.task import State
@@ -55,7 +56,10 @@ class TestLoop:
     def run(self, states: Sequence[TestState]) -> Iterator[Tested]:
         """One after the other; whoever has enough stops asking for more."""
         self.bench.verdicts_of(item.state for item in states)
-        for item in states:
+        foresight = Foresight(self.bench.runner)
+        for place, item in enumerate(states):
+            needs = (self.tester.foresee(later.state) for later in states[place:])
+            foresight.prepare(place, needs)
             verdict = self.tester.test(item.state, walk=item.walk)
             self._notice()
             self.tested.append(Tested(verdict, self._now()))

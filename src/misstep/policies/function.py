@@ -81,6 +81,10 @@ class FunctionPolicy(Policy):
         self.plans = self.roles.plan is not None
         if self.roles.batch_size is not None:
             self.batch_size = self.roles.batch_size
+        elif self.roles.act_batch is None and not self.set_valued:
+            self.batch_size = (
+                1  # one state after the other anyway: nothing is gained by asking early
+            )
 
     @property
     def environment(self) -> dict[str, str | None]:  # type: ignore[override]

@@ -6,6 +6,7 @@ results do not depend on batch sizes, on the order of the states, or on what was
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -85,6 +86,7 @@ class PolicyRunner:
         self.messages: dict[int, str] = {}  # state id -> why the policy failed
         self.contradictions: list[Contradiction] = []
         self.evaluations = 0
+        self.batches: Counter[int] = Counter()  # states of a call -> calls; not of native policies
         self._recalled = 0  # decisions that were not asked for here
 
     @property
@@ -194,6 +196,7 @@ class PolicyRunner:
 
     def _ask(self, ids: NDArray[np.uint32]) -> None:
         states = self.graph.states(ids)
+        self.batches[len(ids)] += 1
         answers = ask(self.policy, states)
         self.evaluations += answers.evaluations
         for row in self.graph.decide(ids, answers.operators):

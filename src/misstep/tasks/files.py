@@ -1,8 +1,17 @@
-"""Which files make a task: what a user may name, and the files that are meant by it."""
+"""Which files make a task: what a user may name, and the files that are meant by it.
+
+A problem finds its domain by itself: a domain of its own beside it (`p01-domain.pddl`, `domain_p01.pddl`,
+`domain01.pddl` and the like), or `domain.pddl` in its folder or up to three folders up, as in
+`ferry/testing/easy/p01.pddl`. A pattern such as `tasks/p0*.pddl` stands for the one file that it fits; where it fits
+several, they are a suite (`misstep.tasks.suites`).
+"""
 
 from __future__ import annotations
 
+import glob
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from misstep.errors import InputFileError, UsageError
@@ -12,6 +21,12 @@ TAKES = (
     "DOMAIN.pddl PROBLEM.pddl, a problem or folder with its domain.pddl, a .sas file, a .jani file, "
     "what misstep.generate returns, or a task"
 )
+FOLDERS_UP = 3  # in which the domain of a problem is looked for
+WAYS = (
+    "name the domain file first: DOMAIN.pddl PROBLEM.pddl, or DOMAIN.pddl --suite FOLDER for all problems "
+    "of a folder"
+)
+ALL_OF_THEM = "name one of them, or test on all with --suite; in Python load_suite loads all"
 
 
 def task_files(*given: StrPath) -> list[Path]:
@@ -19,7 +34,7 @@ def task_files(*given: StrPath) -> list[Path]:
     for path in given:
         if not isinstance(path, (str, os.PathLike)):
             raise UsageError(f"{type(path).__name__} is no path", expected=TAKES)
-    paths = [Path(path) for path in given]
+    paths = [_only(Path(path)) for path in given]
     if len(paths) == 2:
         return paths
     if len(paths) != 1:
@@ -27,19 +42,68 @@ def task_files(*given: StrPath) -> list[Path]:
     path = paths[0]
     if path.is_dir():
         return _in_folder(path)
-    return paths if path.suffix.lower() != ".pddl" else [_domain_of(path), path]
+    return paths if path.suffix.lower() != ".pddl" else [domain_of(path), path]
 
 
 def is_model(files: list[Path]) -> bool:
     return files[0].suffix.lower() == ".jani"
 
 
-def _domain_of(problem: Path) -> Path:
-    candidates = [
-        problem.with_name("domain.pddl"),
-        problem.with_name(f"{problem.stem}-domain.pddl"),
-    ]
-    for domain in candidates:
+def is_domain(path: Path) -> bool:
+    """Whether this is a PDDL domain, by what stands in it."""
+    return _defines(path, "domain")
+
+
+def is_problem(path: Path) -> bool:
+    """The same for a PDDL problem."""
+    return _defines(path, "problem")
+
+
+def _defines(path: Path, what: str) -> bool:
+    try:
+        if not path.is_file():  # opening a pipe that nobody writes to would wait forever
+            return False
+        with path.open(errors="replace") as file:
+            text = file.read(100_000)
+    except (OSError, ValueError):
+        return False  # whoever loads it says what is wrong
+    return re.search(rf"\(\s*define\s*\(\s*{what}\b", text, re.I) is not None
+
+
+def matching(pattern: Path) -> list[Path] | None:
+    """The files that a pattern fits, in order; None if it is the name of a file, or no pattern."""
+    text = str(pattern)
+    if not glob.has_magic(text) or pattern.exists():
+        return None
+    names = glob.glob(text, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute patterns)
+    found = sorted(Path(name) for name in names)
+    if not found:
+        raise InputFileError("no file fits this pattern", where=text)
+    return found
+
+
+def _only(path: Path) -> Path:
+    found = matching(path)
+    if found is None:
+        return path
+    if len(found) > 1:
+        found = [file for file in found if not is_domain(file)] or found
+    if len(found) > 1:
+        raise UsageError(
+            f"{len(found)} files fit this pattern, such as {found[0].name} and {found[1].name}",
+            where=str(path),
+            expected="one task",
+            hint=ALL_OF_THEM,
+        )
+    return found[0]
+
+
+# -- domains --------------------------------------------------------------------------------------
+
+
+def domain_of(problem: Path) -> Path:
+    """The domain file of a problem."""
+    for domain in _possible_domains(problem):
         if domain.is_file() and domain != problem:
             return domain
     if not problem.exists():
@@ -47,31 +111,69 @@ def _domain_of(problem: Path) -> Path:
     raise InputFileError(
         "a problem without its domain",
         where=str(problem),
-        expected=f"{candidates[0].name} in the same folder",
-        hint="name the domain file first: DOMAIN.pddl PROBLEM.pddl",
+        expected=f"domain.pddl in the same folder or up to {FOLDERS_UP} folders up, "
+        f"or {problem.stem}-domain.pddl in the same folder",
+        hint=WAYS,
     )
 
 
+def _possible_domains(problem: Path) -> Iterator[Path]:
+    """In the order in which they count: what is made for one problem goes before what many share."""
+    number = re.search(r"\d+$", problem.stem)
+    for own in (problem.stem, *((number[0],) if number else ())):
+        for name in (f"{own}-domain", f"{own}_domain", f"domain-{own}", f"domain_{own}"):
+            yield problem.with_name(f"{name}.pddl")
+        yield problem.with_name(f"domain{own}.pddl")
+    folder = problem.absolute().parent
+    # Near files are named as the user has named the problem.
+    yield problem.with_name("domain.pddl")
+    for up in list(folder.parents)[:FOLDERS_UP]:
+        yield up / "domain.pddl"
+
+
+# -- folders --------------------------------------------------------------------------------------
+
+
+def problems_in(folder: Path, *, below: bool = False) -> list[Path]:
+    """The problem files of a folder, in order; also of the folders in it, if they are asked for."""
+    files = folder.rglob("*.pddl") if below else folder.glob("*.pddl")
+    return sorted(file for file in files if file.is_file() and not is_domain(file))
+
+
 def _in_folder(folder: Path) -> list[Path]:
-    domain, problem = folder / "domain.pddl", folder / "problem.pddl"
-    models = sorted(folder.glob("*.jani"))
-    if len(models) == 1 and not domain.exists():
-        return models
-    if models:
-        found = [path.name for path in (domain, problem, *models) if path.exists()]
+    problems, models = problems_in(folder), sorted(folder.glob("*.jani"))
+    if len(problems) + len(models) == 1:
+        return models or [domain_of(problems[0]), problems[0]]
+    named = folder / "problem.pddl"
+    if not models and named in problems:
+        return [domain_of(named), named]
+    if problems or models:
+        found = [path.name for path in (*problems, *models)]
         raise InputFileError(
             f"the folder has more than one task: {', '.join(found[:6])}",
             where=str(folder),
             expected="domain.pddl and problem.pddl, or one model",
-            hint="name the files instead of the folder",
+            hint=ALL_OF_THEM,
         )
-    if not domain.exists():
+    if problems_in(folder, below=True):
         raise InputFileError(
-            "there is no task in this folder",
-            where=str(folder),
-            expected="domain.pddl and problem.pddl, or a .jani file",
+            "the problems are in the folders below this one", where=str(folder), hint=ALL_OF_THEM
         )
-    return [domain, problem]
+    raise InputFileError(
+        "there is no task in this folder",
+        where=str(folder),
+        expected="domain.pddl and problem.pddl, or a .jani file",
+    )
 
 
-__all__ = ["TAKES", "StrPath", "is_model", "task_files"]
+__all__ = [
+    "TAKES",
+    "StrPath",
+    "domain_of",
+    "is_domain",
+    "is_model",
+    "is_problem",
+    "matching",
+    "problems_in",
+    "task_files",
+]

@@ -16,6 +16,7 @@ from misstep.tasks.models.model import ModelInstance
 from misstep.tasks.parameters import did_you_mean
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.pddl.text import Source
+from misstep.tasks.suites import suite_files
 from misstep.tasks.task import Task
 
 AnyTask = Task | JaniTask
@@ -77,6 +78,26 @@ def load_task(*given: Any, **options: Any) -> Task | JaniTask:
     return _load_model(files[0], options)
 
 
+def load_suite(
+    *given: StrPath, domain: StrPath | None = None, **options: Any
+) -> list[Task | JaniTask]:
+    """Load many tasks: all problems, or all models, of folders and of the folders below.
+
+    Also patterns (`"tasks/p0*.pddl"`), lists (`"tasks.txt"`, a task on each line) and single files. Each problem finds
+    its domain beside it or up to three folders up, unless `domain` names one for all. The options are those of
+    `load_task`. Names of the tasks are those of their files, with as much of the folders as tells them apart.
+    """
+    for path in (*given, *(() if domain is None else (domain,))):
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"{path!r:.80} is no path", expected="folders, files or patterns")
+    tasks: list[Task | JaniTask] = []
+    for name, files in suite_files(given, domain):
+        task: Task | JaniTask = load_task(*files, **options)
+        task.name = name
+        tasks.append(task)
+    return tasks
+
+
 def _load_model(model: StrPath | ModelInstance, options: Mapping[str, Any]) -> JaniTask:
     _check_options(options, MODEL_OPTIONS, "models")
     renamed = {("parameters" if k == "constants" else k): v for k, v in options.items()}
@@ -106,4 +127,4 @@ def rebuild_task(source: Mapping[str, Any]) -> Task | JaniTask:
     return Task(files["task.sas"], name=source["name"], pddl=pddl)
 
 
-__all__ = ["AnyTask", "load_task", "rebuild_task"]
+__all__ = ["AnyTask", "load_suite", "load_task", "rebuild_task"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from time import perf_counter
@@ -123,7 +124,7 @@ class PlanningWork(Work):
 
     def do(self, unit: Unit, resources: Mapping[str, Any]) -> Result:
         began = perf_counter()
-        calls = self._calls()
+        calls, batches = self._calls(), self._batches()
         jobs: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
             "pool": self._pool,
             "dominance": self._find_dominance,
@@ -139,7 +140,8 @@ class PlanningWork(Work):
             error.where = error.where or self.task.name
             raise
         seconds = perf_counter() - began
-        return Result(content, seconds, self._calls() - calls, tuple(remarks), tuple(limits))
+        asked, sizes = self._calls() - calls, dict(self._batches() - batches)
+        return Result(content, seconds, asked, tuple(remarks), tuple(limits), sizes)
 
     def _calls(self) -> int:
         return 0 if self._policy is None else self.runner.policy_calls + self._asked_again
@@ -155,11 +157,18 @@ class PlanningWork(Work):
         self._asked_again += asked.decisions
         return asked, (), ()
 
+    def _batches(self) -> Counter[int]:
+        return Counter() if self._policy is None else self.runner.batches.copy()
+
     # -- the pool ---------------------------------------------------------------------------------
 
     def _pool(self, payload: PoolPayload, _: Mapping[str, Any]) -> Any:
         remarks: list[str] = []
+        if self._fuzzer is None or len(self._fuzzer.pool) != len(payload.known):
+            self._fuzzer = going_on(self.task, lambda: self.runner, self.settings, payload.known)
+        fuzzer = self._fuzzer
         if not payload.known:
+            fuzzer.run_initial_state()
             initial = self.task.initial_state
             outcome = self.runner.trace(initial, self.settings.max_steps).outcome
             if outcome != "goal" and not self.task.is_goal(initial):
@@ -170,9 +179,6 @@ class PlanningWork(Work):
                     return Pooled((), False, True), remarks, ()
             if (lost := lost_bias(self.settings, lambda: self.runner)) is not None:
                 remarks.append(lost)
-        if self._fuzzer is None or len(self._fuzzer.pool) != len(payload.known):
-            self._fuzzer = going_on(self.task, lambda: self.runner, self.settings, payload.known)
-        fuzzer = self._fuzzer
         said = len(fuzzer.pool.remarks)
         stored = len(payload.known)
         began = last = perf_counter()
