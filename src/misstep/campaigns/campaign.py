@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.replay import Replay
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
+    from misstep.policies.trust import Trust
 
 StrPath = str | os.PathLike[str]
 
@@ -45,10 +47,11 @@ StrPath = str | os.PathLike[str]
 class Campaign:
     """What was found about a policy on some tasks or models. Made by `test` and `open_campaign`."""
 
-    def __init__(self, store: Store, policy: Any = None) -> None:
-        """`policy` is the policy itself where it exists only in memory, so that it can be asked again."""
+    def __init__(self, store: Store, policy: Any = None, trust: Trust = False) -> None:
+        """`policy` is what the user has given, so that it can be asked again; else the stored one has to be trusted."""
         self._store = store
         self._policy = policy
+        self._trust = trust
         self._content = Content(store)
 
     # -- what it is about -------------------------------------------------------------------------
@@ -142,6 +145,7 @@ class Campaign:
         if deeper:
             from misstep.campaigns.deeper import look_deeper
 
+            self._require_trust()
             return look_deeper(explanation, self._ask_again, time_limit)
         return explanation
 
@@ -161,18 +165,30 @@ class Campaign:
         from misstep.policies.load import load_policy
 
         check_truth("rerun", rerun)
+        if rerun and policy is None:
+            self._require_trust()
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
         asked = again if rerun or policy is not None else None
         return replay(self._content, self.settings, asked, progress)
 
+    def _require_trust(self) -> None:
+        """Ask for the user's word before any work is done that would be in vain without it."""
+        from misstep.policies.trust import require_trust
+
+        if self._policy is None and self.policy is not None:
+            of_model = self.settings.model is not None
+            require_trust(self.policy.spec, self._trust, self._store.where, of_model=of_model)
+
     def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
         """The policy of the campaign, unless it has changed."""
-        from misstep.campaigns.session import load_again
+        from misstep.campaigns.session import load_again, source_of
 
         identity = self.policy
         if identity is None:
             raise UsageError("the campaign has asked no policy yet", where=self._store.where)
-        policy = load_again(self._policy or identity.spec, task, self.settings)
+        settings = replace(self.settings, policy=identity.spec)
+        source = source_of(self._content, settings, self._policy, self._trust)
+        policy = load_again(source, task, settings)
         if policy.digest != identity.digest:
             policy.close()
             raise InputFormatError(
@@ -204,7 +220,7 @@ class Campaign:
     def save(self, folder: StrPath) -> Campaign:
         """Copy it into a new folder; returns the campaign there."""
         self._store.save(as_path("the folder", folder, "the path of a new folder"))
-        return open_campaign(folder)
+        return Campaign(open_store(Path(folder), readonly=True), self._policy, self._trust)
 
     def resume(
         self,
@@ -225,8 +241,17 @@ class Campaign:
         settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
             if settings != before:
-                grow(content, settings, self._policy)
-            work(content, settings, self._policy, jobs, batch_size, limits, progress)
+                grow(content, settings, self._policy, self._trust)
+            work(
+                content,
+                settings,
+                self._policy,
+                jobs,
+                batch_size,
+                limits,
+                progress,
+                trust=self._trust,
+            )
         return self
 
     def judge(
@@ -245,7 +270,17 @@ class Campaign:
         settings = self.settings
         check_oracle(settings.world, oracle)
         with self._writing() as content:
-            work(content, settings, self._policy, jobs, batch_size, limits, progress, oracle)
+            work(
+                content,
+                settings,
+                self._policy,
+                jobs,
+                batch_size,
+                limits,
+                progress,
+                oracle,
+                self._trust,
+            )
         return self
 
     @contextmanager
@@ -290,10 +325,18 @@ class Campaign:
         return self.summary._repr_html_()
 
 
-def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
-    """The campaign in a folder, to be read; `policy` is the policy itself if it had existed only in memory."""
+def open_campaign(folder: StrPath, policy: Any = None, *, trust_policy: Trust = False) -> Campaign:
+    """The campaign in a folder, to be read.
+
+    Reading runs nothing that is stored. Whatever asks the policy again (`resume`, `judge`, `explain(deeper=True)`,
+    `replay(rerun=True)`) needs your word where the stored policy would run code or open a connection: give the policy
+    itself as `policy`, which a policy that had existed only in memory needs anyway, or `trust_policy=True`. A function
+    is asked with the stored spec and answers whether it is to be trusted.
+    """
     place = as_path("the folder", folder, "the path of a campaign")
-    return Campaign(open_store(place, readonly=True), policy)
+    if not isinstance(trust_policy, bool) and not callable(trust_policy):
+        raise UsageError(f"trust_policy is {trust_policy!r:.60}", expected="True or False")
+    return Campaign(open_store(place, readonly=True), policy, trust_policy)
 
 
 __all__ = ["Campaign", "open_campaign"]

@@ -17,6 +17,7 @@ from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
+from misstep.policies.trust import Trust, digest_of_files, require_trust
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
@@ -30,8 +31,12 @@ def work(
     limits: Limits | Mapping[str, float] | None,
     progress: Progress | None,
     oracle: str | None = None,
+    trust: Trust = False,
 ) -> None:
-    """Do what is left to do; for one oracle, or for all that have judged here before."""
+    """Do what is left to do; for one oracle, or for all that have judged here before.
+
+    `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
+    """
     names = content.task_names()
     if not names:
         raise InputFormatError(
@@ -44,9 +49,7 @@ def work(
         oracles.update(dict.fromkeys(content.findings(name).oracles()))
     if oracle is not None:
         oracles[oracle] = None
-    source = settings.policy if policy is None else policy
-    if policy is None and not isinstance(source, str):
-        raise UsageError("no policy to test", where=content.store.where)
+    source = source_of(content, settings, policy, trust)
     check_identity(content, settings, source, names)
     content.store.set_meta("finished", "0")
     engine = Engine(
@@ -62,11 +65,34 @@ def work(
     content.store.set_meta("finished", engine.limit or "1")
 
 
-def grow(content: Content, settings: Settings, policy: Any) -> None:
+def grow(content: Content, settings: Settings, policy: Any, trust: Trust = False) -> None:
     """Larger settings, unless the policy is not there to work with them: growing forgets who was to blame."""
-    source = settings.policy if policy is None else policy
+    source = source_of(content, settings, policy, trust)
     check_identity(content, settings, source, content.task_names())
     prepare_growth(content, settings)
+
+
+def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -> Any:
+    """What the policy is loaded from: what the user has given, or else what is stored and may be trusted.
+
+    Whatever can be known of it from its files alone is compared with what the campaign began with before it is loaded.
+    """
+    where, of_model = content.store.where, settings.model is not None
+    source = settings.policy if policy is None else policy
+    if policy is None:
+        if not isinstance(source, str) or not source:
+            raise UsageError("no policy to test", where=where)
+        require_trust(source, trust, where, of_model=of_model)
+    known = content.policy
+    if known is not None and isinstance(source, str):
+        found = digest_of_files(source, of_model=of_model)
+        if found is not None and found != known.digest:
+            raise InputFormatError(
+                f"the policy {source} has changed since the campaign began",
+                where=where,
+                hint="it was not loaded; start a new campaign for it, or replay with --policy to compare",
+            )
+    return source
 
 
 def check_identity(content: Content, settings: Settings, source: Any, names: Sequence[str]) -> None:
@@ -92,4 +118,4 @@ def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | Label
     return load_policy(policy, task)
 
 
-__all__ = ["check_identity", "grow", "load_again", "work"]
+__all__ = ["check_identity", "grow", "load_again", "source_of", "work"]

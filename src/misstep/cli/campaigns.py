@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.cli.arguments import user_trusts
 from misstep.cli.output import print_json, print_table, remark
 from misstep.errors import Interrupted, MemoryLimitError, TimeLimitError, UndecidedError
 
@@ -23,8 +24,8 @@ Folder = Annotated[
 ]
 
 
-def open_folder(folder: Path) -> Campaign:
-    """The campaign in a folder; what is odd about its files is said."""
+def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = False) -> Campaign:
+    """The campaign in a folder, with the user's word on its policy; what is odd about its files is said."""
     from misstep.campaigns.create import DATABASE_NAME
     from misstep.campaigns.store import open_store
 
@@ -32,7 +33,7 @@ def open_folder(folder: Path) -> Campaign:
         open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
     from misstep.campaigns.campaign import open_campaign
 
-    campaign = open_campaign(folder)
+    campaign = open_campaign(folder, policy, trust_policy=user_trusts(trust_policy))
     for text in campaign.remarks:
         remark(text)
     return campaign

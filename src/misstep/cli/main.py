@@ -20,6 +20,7 @@ from typer.exceptions import TyperException
 
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
+from misstep.cli.plain import plain_output
 from misstep.cli.verbs import VerbGroup, show_help
 from misstep.errors import (
     InputFileError,
@@ -73,7 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
-    code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+    with plain_output():
+        code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.

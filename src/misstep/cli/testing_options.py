@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits
+from misstep.cli.arguments import AsJson, KeepUnimportant, TrustPolicy, check_limits
 from misstep.cli.defaults import (
     FAULT_BUDGET,
     LOOKAHEAD_CAP,
@@ -51,6 +51,7 @@ class Subject(Group, heading="What to test"):
             "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
         ),
     ] = None
+    trust_policy: TrustPolicy = False
     suite: Annotated[
         Path | None,
         typer.Option(
