@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from misstep.campaigns.lock import WriterLock
 from misstep.errors import InputFileError, InputFormatError
-from misstep.files import read_bytes, write_bytes
+from misstep.files import read_bytes, reason, refuse_link, write_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -39,6 +39,7 @@ class ResumableFolder:
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
         self.settings = settings
+        _refuse_links(path, self.PARTS)
         self._lock = WriterLock(path)
 
     @staticmethod
@@ -136,6 +137,23 @@ class ResumableFolder:
                 f"the file is damaged: there is no array {missing[0]}", where=str(path)
             )
         return arrays
+
+
+def _refuse_links(path: Path, parts: Iterable[str]) -> None:
+    """The folder may come from a stranger: nothing in it may lead us to read or write elsewhere."""
+    try:
+        for folder in (path, *(path / part for part in parts)):
+            if folder != path and folder.is_symlink():
+                raise InputFileError(
+                    "this is a symbolic link, which is not followed here",
+                    where=str(folder),
+                    expected="a folder of the training",
+                )
+            for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if entry.is_symlink() or not entry.is_dir():
+                    refuse_link(entry)
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(path)) from error
 
 
 def json_object(content: bytes, where: str) -> dict[str, Any]:
