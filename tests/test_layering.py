@@ -28,7 +28,7 @@ from import_graph import (
 
 # Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
 ORDER = [
-    ["errors", "files", "verdicts"],
+    ["errors", "decoding", "files", "verdicts"],
     ["_core"],
     ["tasks"],
     ["planning"],
@@ -51,6 +51,7 @@ IN_CAMPAIGNS = [
     ["rows", "settings", "limits", "toml", "schema", "lock", "database"],
     ["records", "options", "create", "states"],
     ["store"],
+    ["damage"],
     ["tables"],
     ["units", "view"],
     ["planning", "models"],

@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from misstep.campaigns.arguments import (
     check_session,
     check_truth,
 )
+from misstep.campaigns.damage import noticing_damage
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.store import Store, open_store
@@ -83,12 +83,14 @@ class Campaign:
 
     @property
     def summary(self) -> Summary:
-        return summarise(self._content, self.settings)
+        with noticing_damage(self._store):
+            return summarise(self._content, self.settings)
 
     def iter_records(self, task: str | None = None) -> Iterator[Record]:
         """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
-        for name in self._content.task_names() if task is None else [task]:
-            yield from read_records(self._content, name)
+        with noticing_damage(self._store):
+            for name in self._content.task_names() if task is None else [task]:
+                yield from read_records(self._content, name)
 
     @cached_property
     def records(self) -> list[Record]:
@@ -141,12 +143,14 @@ class Campaign:
             other.state: other.verdict for other in self.records if other.task == record.task
         }
         task = self._content.task(record.task)
-        explanation = explain_record(task, record, self.settings, verdicts)
+        with noticing_damage(self._store):
+            explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:
             from misstep.campaigns.deeper import look_deeper
 
             self._require_trust()
-            return look_deeper(explanation, self._ask_again, time_limit)
+            with noticing_damage(self._store):
+                return look_deeper(explanation, self._ask_again, time_limit)
         return explanation
 
     def replay(
@@ -169,15 +173,15 @@ class Campaign:
             self._require_trust()
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
         asked = again if rerun or policy is not None else None
-        return replay(self._content, self.settings, asked, progress)
+        with noticing_damage(self._store):
+            return replay(self._content, self.settings, asked, progress)
 
     def _require_trust(self) -> None:
         """Ask for the user's word before any work is done that would be in vain without it."""
-        from misstep.policies.trust import require_trust
+        from misstep.campaigns.session import source_of
 
-        if self._policy is None and self.policy is not None:
-            of_model = self.settings.model is not None
-            require_trust(self.policy.spec, self._trust, self._store.where, of_model=of_model)
+        if self.policy is not None:
+            source_of(self._content, self.settings, self._policy, self._trust)
 
     def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
         """The policy of the campaign, unless it has changed."""
@@ -186,9 +190,8 @@ class Campaign:
         identity = self.policy
         if identity is None:
             raise UsageError("the campaign has asked no policy yet", where=self._store.where)
-        settings = replace(self.settings, policy=identity.spec)
-        source = source_of(self._content, settings, self._policy, self._trust)
-        policy = load_again(source, task, settings)
+        source = source_of(self._content, self.settings, self._policy, self._trust)
+        policy = load_again(source, task, self.settings)
         if policy.digest != identity.digest:
             policy.close()
             raise InputFormatError(
@@ -292,7 +295,7 @@ class Campaign:
             return
         self._store.close()
         try:
-            with open_store(folder) as store:
+            with open_store(folder) as store, noticing_damage(store):
                 yield Content(store)
         finally:
             self._store = open_store(folder, readonly=True)

@@ -28,6 +28,10 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise as_user_error(error, path) from error
+    except UnicodeDecodeError as error:  # a text that is none; Python cannot even say so
+        raise InputFormatError(
+            "the database is damaged: a text is not UTF-8", where=str(path), hint=AGAIN
+        ) from error
 
 
 def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
@@ -168,6 +172,8 @@ def check_content(connection: sqlite3.Connection, path: Path, *, thorough: bool)
                 f"a row of {table} refers to nothing"
                 for table, *_ in connection.execute("PRAGMA foreign_key_check").fetchmany(1)
             ]
+    except UnicodeDecodeError:
+        problems = ["a text is not UTF-8"]
     except sqlite3.DatabaseError as error:
         # Being locked out is no damage.
         if not isinstance(as_user_error(error, path), InputFormatError):

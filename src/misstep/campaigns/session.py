@@ -9,7 +9,7 @@ from misstep.campaigns.arguments import as_limits
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
-from misstep.campaigns.settings import Settings
+from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.tables import Content
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UsageError
@@ -47,6 +47,14 @@ def work(
     oracles: dict[str, None] = {settings.oracle: None}
     for name in names:
         oracles.update(dict.fromkeys(content.findings(name).oracles()))
+    for spec in oracles:
+        try:
+            check_oracle(settings.world, spec)
+        except UsageError as error:  # of the files, not of the command
+            raise InputFormatError(
+                f"the campaign names an oracle that does not exist: {error.what}",
+                where=content.store.path,
+            ) from error
     if oracle is not None:
         oracles[oracle] = None
     source = source_of(content, settings, policy, trust)
@@ -79,11 +87,17 @@ def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -
     """
     where, of_model = content.store.where, settings.model is not None
     source = settings.policy if policy is None else policy
-    if policy is None:
-        if not isinstance(source, str) or not source:
-            raise UsageError("no policy to test", where=where)
-        require_trust(source, trust, where, of_model=of_model)
     known = content.policy
+    if known is not None and known.spec != settings.policy:
+        raise InputFormatError(
+            f"the database is damaged: the settings name the policy {settings.policy!r:.100}, "
+            f"and the records {known.spec!r:.100}",
+            where=content.store.path,
+        )
+    if policy is None:
+        if not settings.policy:
+            raise UsageError("no policy to test", where=where)
+        require_trust(settings.policy, trust, where, of_model=of_model)
     if known is not None and isinstance(source, str):
         found = digest_of_files(source, of_model=of_model)
         if found is not None and found != known.digest:

@@ -102,6 +102,10 @@ class Store:
             raise
 
     @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    @property
     def where(self) -> str:
         """For messages."""
         return IN_MEMORY if self.folder is None else str(self.folder)

@@ -7,7 +7,6 @@ reading it executes nothing, whoever wrote it. Pickled checkpoints (.pt, .ckpt) 
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn, TypeGuard
@@ -15,6 +14,7 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 
 METADATA = "__metadata__"
@@ -42,7 +42,7 @@ def split_file(content: bytes, where: str, kind: str) -> tuple[Header, memoryvie
     if 8 + length > len(content):
         _refuse("the file is cut off within its header", where, kind)
     try:
-        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        header = parse_json(content[8 : 8 + length])
     except (ValueError, RecursionError):
         _refuse("the header is no JSON", where, kind)
     if not isinstance(header, dict):

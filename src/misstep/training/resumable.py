@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.campaigns.lock import WriterLock
+from misstep.decoding import parse_json
 from misstep.errors import InputFileError, InputFormatError
 from misstep.files import read_bytes, reason, refuse_link, write_bytes
 
@@ -158,7 +159,7 @@ def _refuse_links(path: Path, parts: Iterable[str]) -> None:
 
 def json_object(content: bytes, where: str) -> dict[str, Any]:
     try:
-        document = json.loads(content)
+        document = parse_json(content)
     except ValueError as error:
         raise InputFormatError(f"not JSON: {error}", where=where) from error
     if not isinstance(document, dict):

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
@@ -105,7 +106,7 @@ def _about(header: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(text, str):
         _refuse("a safetensors file, but not one of Misstep: it does not describe a network", where)
     try:
-        about = json.loads(text)
+        about = parse_json(text)
     except (ValueError, RecursionError):
         _refuse("the description of the network is no JSON", where)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
