@@ -1,8 +1,8 @@
 """Decoding what others have written, within limits.
 
 A few kilobytes can stand for gigabytes (zlib), for a nest of lists that ends the interpreter's stack, or for a number
-of a million digits that takes minutes to read. Whoever decodes something from a file, a program or a server does it here
-and gets a `ValueError` that says what is wrong, to be told with the place.
+of a million digits that takes minutes to read. Whoever decodes what comes from a file, a program or a server does it
+here, and gets a `ValueError` that says what is wrong, to be told with the place.
 """
 
 from __future__ import annotations
@@ -40,17 +40,18 @@ def unpack(data: object, max_bytes: int) -> bytes:
 
 
 def parse_json(
-    text: str | bytes, *, members: Callable[[list[tuple[str, Any]]], Any] | None = None
+    text: str | bytes,
+    *,
+    members: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    max_depth: int = MAX_DEPTH,
 ) -> Any:
     """JSON of limited depth and of finite numbers; `members` makes an object of its keys and values."""
     if isinstance(text, (bytes, bytearray, memoryview)):
         text = bytes(text).decode("utf-8-sig")
     if not isinstance(text, str):
         raise ValueError("no text")
-    if text.count("[") + text.count("{") > MAX_DEPTH and _depth(text) > MAX_DEPTH:
-        raise ValueError(
-            f"nested too deeply: more than {MAX_DEPTH} lists or objects within each other"
-        )
+    if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
+        raise ValueError(f"nested too deeply: more than {max_depth} lists or objects in each other")
     # Looking at each number takes time, so that is done only where one could be too long.
     if _SUSPECT.search(text) is None:
         return json.loads(text, parse_constant=_refused, object_pairs_hook=members)

@@ -23,7 +23,6 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
-LARGEST_ID = 2**31 - 1
 MOST_LETTERS = 2000  # of a message that is kept: a screen, not a book
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe")
 VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN", "FLAKY")
@@ -95,8 +94,6 @@ class RunRow(NamedTuple):
     def checked(self) -> RunRow:
         """The row itself; an error if it makes no sense."""
         _check_counts(self.number, self.cost, self.named)
-        if self.named is not None and self.named > LARGEST_ID:
-            raise ValueError(f"{self.named} is no id")
         _check_word("outcome", self.outcome, OUTCOMES)
         _check_text(self.message)
         _check_seconds(self.seconds)
@@ -197,9 +194,6 @@ class FaultRow(NamedTuple):
     def checked(self) -> FaultRow:
         """The row itself; an error if it makes no sense."""
         _check_counts(self.run, self.step, self.decision, self.better)
-        for operator in (self.decision, self.better):
-            if operator is not None and operator > LARGEST_ID:
-                raise ValueError(f"{operator} is no id")
         _check_interval(self.low, self.high)
         if self.share is not None:
             _check_seconds(self.share)
@@ -248,13 +242,13 @@ def values_of(text: str) -> Values:
 
 def ids_of(text: str) -> Ids:
     ids = _list(text)
-    if not all(type(number) is int and 0 <= number <= LARGEST_ID for number in ids):
+    if not all(type(number) is int and abs(number) <= LARGEST for number in ids):
         raise ValueError("expected a list of ids")
     return tuple(ids)
 
 
 def _choice(state: Any, operator: Any) -> tuple[Values, int]:
-    if type(operator) is not int or not 0 <= operator <= LARGEST_ID:
+    if type(operator) is not int or not 0 <= operator <= LARGEST:
         raise ValueError("expected the id of a label")
     return _values(state), operator
 

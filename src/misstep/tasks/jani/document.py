@@ -17,6 +17,7 @@ from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 
 MAX_BYTES = 256 * 2**20
+MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
 # Keys that say nothing about the model.
 REMARKS = {"comment", "metadata"}
@@ -68,7 +69,7 @@ def parse(content: bytes, name: str) -> Any:
         return result
 
     try:
-        return parse_json(content, members=members)
+        return parse_json(content, members=members, max_depth=MAX_DEPTH)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputFormatError("not UTF-8 text", where=f"{name}:{line}", expected="JSON") from None
