@@ -7,16 +7,20 @@ here, and gets a `ValueError` that says what is wrong, to be told with the place
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
+import zipfile
 import zlib
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import IO, Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 MAX_DEPTH = 500  # of lists and objects within each other
+MAX_ARRAYS = 100_000  # of an archive
 MAX_DIGITS = 40  # of a number without a fraction
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # Numbers that are long or large enough to be looked at one by one.
@@ -37,6 +41,38 @@ def unpack(data: object, max_bytes: int) -> bytes:
     if not stream.eof or stream.unused_data:
         raise ValueError("compressed data are cut off, or something follows them")
     return found
+
+
+def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
+    """The arrays of an archive of numpy, if they are no larger than their bytes and than the limit together."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > MAX_ARRAYS or sum(own.file_size for own in members) > max_bytes:
+                raise ValueError(f"more than {MAX_ARRAYS:,} arrays or {max_bytes:,} bytes")
+            for member in members:
+                with archive.open(member) as file:
+                    _check_array(file, member.file_size)
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return dict(stored)
+    except ValueError:
+        raise
+    except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error) as error:
+        raise ValueError(f"no archive of arrays ({type(error).__name__})") from error
+    except (zipfile.BadZipFile, SyntaxError, TypeError, MemoryError) as error:
+        raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
+
+
+def _check_array(file: IO[bytes], size: int) -> None:
+    """Compare what the header promises with what is there, before room is made for it."""
+    version = np.lib.format.read_magic(file)
+    if version == (1, 0):
+        header = np.lib.format.read_array_header_1_0(file)
+    else:
+        header = np.lib.format.read_array_header_2_0(file)
+    shape, _, kind = header
+    if kind.hasobject or math.prod(shape) * kind.itemsize > size:
+        raise ValueError(f"an array of the shape {str(shape)[:60]} in {size:,} bytes")
 
 
 def parse_json(
@@ -90,4 +126,4 @@ def _finite(text: str) -> float:
     return number
 
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "parse_json", "unpack"]
+__all__ = ["MAX_DEPTH", "MAX_DIGITS", "parse_json", "read_npz", "unpack"]

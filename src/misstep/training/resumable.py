@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.campaigns.lock import WriterLock
-from misstep.decoding import parse_json
+from misstep.decoding import parse_json, read_npz
 from misstep.errors import InputFileError, InputFormatError
 from misstep.files import read_bytes, reason, refuse_link, write_bytes
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 SETTINGS = "settings.json"
 MAX_BYTES = 1 << 30
+MAX_UNPACKED = 1 << 33
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -126,9 +126,8 @@ class ResumableFolder:
         path = self.path / name
         content = read_bytes(path, MAX_BYTES, "a file of the training")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                arrays = dict(stored)
-        except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            arrays = read_npz(content, MAX_UNPACKED)
+        except ValueError as error:
             raise InputFormatError(
                 f"the file is damaged: {str(error)[:80]}", where=str(path)
             ) from error

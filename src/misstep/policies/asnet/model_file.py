@@ -17,7 +17,7 @@ from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
 from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Weights, tensor_shapes
-from misstep.policies.safetensors import METADATA, read_tensor, split_file
+from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
 
 FORMAT = "misstep-asnet"
 VERSION = 1
@@ -88,6 +88,7 @@ def decode(content: bytes, where: str) -> Weights:
     extra = sorted(header.keys() - sizes.keys() - {METADATA})
     if extra:
         _refuse(f"there is a tensor {extra[0]} that the network has no use for", where)
+    check_sizes(header, data, len(sizes), where, KIND)
     tensors = {
         name: read_tensor(header, name, data, where, KIND, size=size).astype(np.float32)
         for name, size in sizes.items()
