@@ -14,7 +14,7 @@ from support.attacks import change
 from support.commands import misstep
 
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\x7f\x08"
-CONTROLS = set(EVIL) | {"\r"}
+CONTROLS = {letter for letter in EVIL if not letter.isprintable()} | {"\r"}
 
 
 def is_plain(text: str) -> bool:

@@ -189,6 +189,11 @@ class Campaign:
 
         identity = self.policy
         if identity is None:
+            if self._store.rows("SELECT 1 FROM runs LIMIT 1"):
+                raise InputFormatError(
+                    "the database is damaged: it does not say which policy made its runs",
+                    where=self._store.path,
+                )
             raise UsageError("the campaign has asked no policy yet", where=self._store.where)
         source = source_of(self._content, self.settings, self._policy, self._trust)
         policy = load_again(source, task, self.settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,8 +29,9 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
     from misstep.campaigns.create import DATABASE_NAME
     from misstep.campaigns.store import open_store
 
-    if not (folder / DATABASE_NAME).is_file():
-        open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
+    with suppress(OSError):  # such as a name that is too long, which is told when it is opened
+        if not (folder / DATABASE_NAME).is_file():
+            open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
     from misstep.campaigns.campaign import open_campaign
 
     campaign = open_campaign(folder, policy, trust_policy=user_trusts(trust_policy))

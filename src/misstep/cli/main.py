@@ -29,6 +29,7 @@ from misstep.errors import (
     MisstepError,
     UsageError,
 )
+from misstep.files import reason
 
 HELP = """Test learned action policies and prove what you find.
 
@@ -154,10 +155,11 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except OSError as problem:
         if debug:
             raise
-        error = InputFileError(
-            f"cannot write: {problem.strerror or problem}", hint="is the disk full?"
-        )
-        close_output()
+        if problem.filename is None:  # it is about the streams, or about a disk that is full
+            error = InputFileError(f"cannot write: {reason(problem)}", hint="is the disk full?")
+            close_output()
+        else:
+            error = InputFileError(reason(problem), where=str(problem.filename))
     except Exception as problem:
         if debug:
             raise
