@@ -14,10 +14,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Callable
-from typing import IO, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-from numpy.typing import NDArray
+# numpy is loaded where it is needed: whoever looks for a campaign that is not there does not wait for it.
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 MAX_DEPTH = 500  # of lists and objects within each other
 MAX_ARRAYS = 100_000  # of an archive
@@ -45,6 +46,8 @@ def unpack(data: object, max_bytes: int) -> bytes:
 
 def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
     """The arrays of an archive of numpy, if they are no larger than their bytes and than the limit together."""
+    import numpy as np
+
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
@@ -65,6 +68,8 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
 
 def _check_array(file: IO[bytes], size: int) -> None:
     """Compare what the header promises with what is there, before room is made for it."""
+    import numpy as np
+
     version = np.lib.format.read_magic(file)
     if version == (1, 0):
         header = np.lib.format.read_array_header_1_0(file)
@@ -102,6 +107,8 @@ def parse_json(
 
 def _depth(text: str) -> int:
     """How deeply lists and objects are nested."""
+    import numpy as np
+
     letters = np.frombuffer(_STRINGS.sub("", text).encode("utf-32-le", "replace"), np.uint32)
     opening = (letters == ord("[")) | (letters == ord("{"))
     closing = (letters == ord("]")) | (letters == ord("}"))

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from misstep.campaigns.database import AGAIN
-from misstep.campaigns.store import Store, open_store
-from misstep.checking.campaign import check_database
+from misstep.campaigns.store import RowsDoNotFitError, Store, open_store
 from misstep.errors import InputFormatError, MisstepError
 
 
@@ -23,6 +22,12 @@ def noticing_damage(store: Store) -> Iterator[None]:
     """Around what is made of stored rows."""
     try:
         yield
+    except (
+        RowsDoNotFitError
+    ) as error:  # what is computed fits what is stored, unless that was changed
+        raise InputFormatError(
+            f"the records are damaged: {error.what}", where=store.path, hint=AGAIN
+        ) from error
     except MisstepError as error:
         if type(error) is not MisstepError:  # an error with a name was foreseen
             raise
@@ -51,6 +56,8 @@ def _blame(store: Store, error: Exception) -> None:
 
 
 def _problem(store: Store) -> str | None:
+    from misstep.checking.campaign import check_database
+
     try:
         if store.is_open:
             report = check_database(store.connection)

@@ -69,6 +69,10 @@ Conflict = Literal["refuse", "replace", "ignore"]
 _VERBS = {"refuse": "INSERT", "replace": "REPLACE", "ignore": "INSERT OR IGNORE"}
 
 
+class RowsDoNotFitError(UsageError):
+    """Rows that contradict those that are stored."""
+
+
 class Store:
     """An open campaign: transactions and queries. Made by the functions below; a context manager."""
 
@@ -297,7 +301,9 @@ class Store:
             try:
                 self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
             except sqlite3.IntegrityError as error:
-                raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
+                raise RowsDoNotFitError(
+                    f"cannot store into {table}: {error}", where=self.path
+                ) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)
@@ -406,6 +412,7 @@ def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> Sto
 
 
 __all__ = [
+    "RowsDoNotFitError",
     "Store",
     "begin_store",
     "create_store",
