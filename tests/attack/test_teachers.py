@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,7 @@ from support.tasks import small_task
 
 pytest.importorskip("torch")
 
-TINY = {"epochs": 1, "steps": 2, "hidden": 2, "layers": 1}
+TINY: dict[str, Any] = {"epochs": 1, "steps": 2, "hidden": 2, "layers": 1}
 
 
 def test_a_stored_command_is_not_run(tmp_path: Path) -> None:
