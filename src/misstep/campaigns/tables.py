@@ -93,6 +93,8 @@ class Content:
 
     def _task_row(self, name: str, columns: str) -> tuple[Any, ...]:
         found = self.store.rows(f"SELECT {columns} FROM tasks WHERE name = ?", name)
+        if not found and name in self.task_names():
+            raise self._damaged(name, "its table and its index differ")
         if not found:
             raise UsageError(
                 f"the campaign has no task {name}",
