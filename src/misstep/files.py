@@ -1,4 +1,9 @@
-"""Reading files that a user named, and writing files that survive a crash."""
+"""Reading files that a user named, and writing files that survive a crash.
+
+Paths that a user names are followed wherever they lead. Files *inside* a folder of ours are not: the folder may come
+from a stranger, and a link in it would let us write over, or read, any file of the user. There a link is refused
+(`refuse_link`, `open_inside`), also a hard link, which is another name of a file that may lie anywhere.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +16,76 @@ from pathlib import Path
 from misstep.errors import InputFileError
 
 _PIECE = 2**20
+# What the system says in other words than ours.
+_REASONS = {
+    errno.ENOLCK: "this file system has no locks to give (a network disk without a lock service?)",
+    errno.EMFILE: "this process has too many open files (ulimit -n)",
+    errno.ENFILE: "the system has too many open files",
+    errno.ENAMETOOLONG: "the name is too long for this file system",
+    errno.EROFS: "the disk is read-only",
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the quota of the disk is used up",
+    errno.ELOOP: "this is a symbolic link, or links lead round in a circle",
+}
+
+
+def reason(error: OSError) -> str:
+    """Why the system refuses something, in words that say what to look at."""
+    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
+
+
+def refuse_link(path: Path, *, only_read: bool = False) -> None:
+    """An error if there is something else than a file of its own: a link, or a file that has other names.
+
+    A file that is only read may have other names, as in backups that share unchanged files.
+    """
+    try:
+        _refuse_link(os.lstat(path), path, only_read)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(path)) from error
+
+
+def open_inside(path: Path, flags: int) -> int:
+    """Open a file in a folder of ours without following links; the flags are those of `os.open`."""
+    try:
+        # Not waiting: opening a pipe that nobody reads would take forever.
+        handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
+        try:
+            _refuse_link(os.fstat(handle), path)
+        except BaseException:
+            os.close(handle)
+            raise
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            refuse_link(path)
+        raise
+    return handle
+
+
+def _refuse_link(found: os.stat_result, path: Path, only_read: bool = False) -> None:
+    if stat.S_ISLNK(found.st_mode):
+        what = "this is a symbolic link, which is not followed here"
+    elif not stat.S_ISREG(found.st_mode):
+        what = "this is not a regular file"
+    elif found.st_nlink > 1 and not only_read:
+        what = "this file has another name elsewhere (a hard link), which would change with it"
+    else:
+        return
+    raise InputFileError(
+        what, where=str(path), expected="a file of its own", hint="put a copy of it in its place"
+    )
+
+
+def write_inside(path: Path, content: bytes) -> None:
+    """Write a new file in a folder of ours; what stands in its place is taken away, not followed."""
+    path.unlink(missing_ok=True)
+    handle = open_inside(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(handle)
 
 
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
@@ -39,7 +114,7 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise InputFileError("symbolic links in a circle", where=name) from error
-        raise InputFileError(f"cannot read: {error.strerror or error}", where=name) from error
+        raise InputFileError(f"cannot read: {reason(error)}", where=name) from error
     if len(content) > max_bytes:
         raise InputFileError(
             f"the file is larger than {max_bytes / 2**20:.0f} MiB",
@@ -68,7 +143,8 @@ def write_bytes(path: Path, content: bytes) -> None:
             )
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
         try:
-            temporary.write_bytes(content)
+            with temporary.open("xb") as file:
+                file.write(content)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)
@@ -76,7 +152,7 @@ def write_bytes(path: Path, content: bytes) -> None:
     except ValueError as error:  # A null character in the path.
         raise InputFileError(f"not a path: {error}", where=repr(name)) from error
     except OSError as error:
-        raise InputFileError(f"cannot write: {error.strerror or error}", where=name) from error
+        raise InputFileError(f"cannot write: {reason(error)}", where=name) from error
 
 
-__all__ = ["read_bytes", "write_bytes"]
+__all__ = ["open_inside", "read_bytes", "reason", "refuse_link", "write_bytes", "write_inside"]

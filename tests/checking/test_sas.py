@@ -98,7 +98,7 @@ WRONG_LINES = [
     (52, "2 0 1 0 0 0 -1 0", "a variable occurs twice"),
     (52, "0 1 1 0", "variable 1 must be both 0 and 1; expected one required value"),
     (52, "0 2 -1 0", "an operator sets the derived variable 2"),
-    (54, "-7", "-7 is out of range; expected the cost of the operator (at least 0)"),
+    (54, "-7", "-7 is out of range; expected the cost of the operator (0 to 1073741823)"),
     (54, "7.5", "found '7.5'"),
     (54, "1_0", "found '1_0'"),
     (54, "+1", "found '+1'"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from misstep._core import CounterRandom
 from misstep.checking import parse_sas
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.tasks.task import Task
@@ -105,3 +106,89 @@ def test_both_readers_agree_on_damaged_files(data: st.DataObject) -> None:
             return
     text = "\n".join(lines)
     assert accepts(text) == twin_accepts(text), text
+
+
+# -- the two readers on files that are changed at random ------------------------------------------
+
+PIECES = (
+    *" \t\r\n\x0b\x0c\x1c\x85\xa0\u2028-+0179_(",
+    *("  ", "\r\n", "\n\n", "00", "-0", "-1", "-2", "1e1", "1_0", "٣", "\x00", "begin_rule\n"),
+    *map(str, (2**30 - 1, 2**30, 2**31 - 1, 2**31, 2**32, 2**63, 10**30)),
+    *("0" * 5000 + "1", "9" * 5000),
+)
+
+
+def mutated(text: str, random: CounterRandom) -> str:
+    """Some pieces put in, taken out or doubled, mostly near numbers and blanks."""
+    for _ in range(1 + random.below(3)):
+        place = random.below(len(text) + 1)
+        end = min(len(text), place + 1 + random.below(3))
+        piece = PIECES[random.below(len(PIECES))]
+        match random.below(5):
+            case 0:
+                text = text[:place] + piece + text[place:]
+            case 1:
+                text = text[:place] + piece + text[end:]
+            case 2:
+                text = text[:place] + text[end:]
+            case 3:
+                text = text[:end] + text[place:]
+            case _:
+                lines = text.split("\n")
+                numbers = [i for i, line in enumerate(lines) if line[:1].isdigit()]
+                line = numbers[random.below(len(numbers))] if numbers else 0
+                words = lines[line].split(" ")
+                words[random.below(len(words))] = piece
+                lines[line] = " ".join(words)
+                text = "\n".join(lines)
+    return text
+
+
+def difference(text: str) -> str | None:
+    """In what the two readers differ."""
+    if accepts(text) != twin_accepts(text):
+        return "one of them refuses it"
+    if not twin_accepts(text):
+        return None
+    twin = parse_sas(text, "x")
+    try:
+        task = Task(text.encode())
+    except UnsupportedError:
+        return None  # axioms: read, then refused
+    if [op.name for op in twin.operators] != list(task.operator_names):
+        return "the names of operators"
+    if [op.cost for op in twin.operators] != [task.cost(op) for op in range(task.operator_count)]:
+        return "costs"
+    if list(twin.initial_state) != list(task.initial_state.values):
+        return "the initial state"
+    if [list(variable.values) for variable in twin.variables] != [list(n) for n in task.fact_names]:
+        return "the names of values"
+    return None
+
+
+@pytest.mark.parametrize("text", [GRIPPER, CONDITIONAL], ids=["gripper", "conditional"])
+def test_mutants_are_read_alike(text: str) -> None:
+    for seed in range(400):
+        changed = mutated(text, CounterRandom(seed))
+        assert difference(changed) is None, (seed, difference(changed))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("\n0 0", "\n0  0"),
+        ("end_operator", "end_operator\t"),
+        ("end_operator", "end_operator \r"),
+        ("\n1\nend_operator", f"\n{2**30}\nend_operator"),
+        ("\n1\nend_operator", f"\n{2**30 - 1}\nend_operator"),
+        ("\n1\nend_operator", "\n0000000000001\nend_operator"),
+        ("\n1\nend_operator", "\n 1\nend_operator"),
+        ("pick", "pi\x0bck"),
+        ("pick", "pi\xa0ck"),
+        ("pick", "pi\t \tck"),
+    ],
+)
+def test_known_doubts_are_read_alike(old: str, new: str) -> None:
+    changed = GRIPPER.replace(old, new, 1)
+    assert changed != GRIPPER
+    assert difference(changed) is None

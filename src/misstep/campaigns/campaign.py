@@ -22,6 +22,7 @@ from misstep.campaigns.arguments import (
     check_session,
     check_truth,
 )
+from misstep.campaigns.damage import noticing_damage
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.store import Store, open_store
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.replay import Replay
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
+    from misstep.policies.trust import Trust
 
 StrPath = str | os.PathLike[str]
 
@@ -45,10 +47,11 @@ StrPath = str | os.PathLike[str]
 class Campaign:
     """What was found about a policy on some tasks or models. Made by `test` and `open_campaign`."""
 
-    def __init__(self, store: Store, policy: Any = None) -> None:
-        """`policy` is the policy itself where it exists only in memory, so that it can be asked again."""
+    def __init__(self, store: Store, policy: Any = None, trust: Trust = False) -> None:
+        """`policy` is what the user has given, so that it can be asked again; else the stored one has to be trusted."""
         self._store = store
         self._policy = policy
+        self._trust = trust
         self._content = Content(store)
 
     # -- what it is about -------------------------------------------------------------------------
@@ -80,12 +83,14 @@ class Campaign:
 
     @property
     def summary(self) -> Summary:
-        return summarise(self._content, self.settings)
+        with noticing_damage(self._store):
+            return summarise(self._content, self.settings)
 
     def iter_records(self, task: str | None = None) -> Iterator[Record]:
         """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
-        for name in self._content.task_names() if task is None else [task]:
-            yield from read_records(self._content, name)
+        with noticing_damage(self._store):
+            for name in self._content.task_names() if task is None else [task]:
+                yield from read_records(self._content, name)
 
     @cached_property
     def records(self) -> list[Record]:
@@ -138,11 +143,14 @@ class Campaign:
             other.state: other.verdict for other in self.records if other.task == record.task
         }
         task = self._content.task(record.task)
-        explanation = explain_record(task, record, self.settings, verdicts)
+        with noticing_damage(self._store):
+            explanation = explain_record(task, record, self.settings, verdicts)
         if deeper:
             from misstep.campaigns.deeper import look_deeper
 
-            return look_deeper(explanation, self._ask_again, time_limit)
+            self._require_trust()
+            with noticing_damage(self._store):
+                return look_deeper(explanation, self._ask_again, time_limit)
         return explanation
 
     def replay(
@@ -161,18 +169,34 @@ class Campaign:
         from misstep.policies.load import load_policy
 
         check_truth("rerun", rerun)
+        if rerun and policy is None:
+            self._require_trust()
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
         asked = again if rerun or policy is not None else None
-        return replay(self._content, self.settings, asked, progress)
+        with noticing_damage(self._store):
+            return replay(self._content, self.settings, asked, progress)
+
+    def _require_trust(self) -> None:
+        """Ask for the user's word before any work is done that would be in vain without it."""
+        from misstep.campaigns.session import source_of
+
+        if self.policy is not None:
+            source_of(self._content, self.settings, self._policy, self._trust)
 
     def _ask_again(self, task: AnyTask) -> Policy | LabelPolicy:
         """The policy of the campaign, unless it has changed."""
-        from misstep.campaigns.session import load_again
+        from misstep.campaigns.session import load_again, source_of
 
         identity = self.policy
         if identity is None:
+            if self._store.rows("SELECT 1 FROM runs LIMIT 1"):
+                raise InputFormatError(
+                    "the database is damaged: it does not say which policy made its runs",
+                    where=self._store.path,
+                )
             raise UsageError("the campaign has asked no policy yet", where=self._store.where)
-        policy = load_again(self._policy or identity.spec, task, self.settings)
+        source = source_of(self._content, self.settings, self._policy, self._trust)
+        policy = load_again(source, task, self.settings)
         if policy.digest != identity.digest:
             policy.close()
             raise InputFormatError(
@@ -204,7 +228,7 @@ class Campaign:
     def save(self, folder: StrPath) -> Campaign:
         """Copy it into a new folder; returns the campaign there."""
         self._store.save(as_path("the folder", folder, "the path of a new folder"))
-        return open_campaign(folder)
+        return Campaign(open_store(Path(folder), readonly=True), self._policy, self._trust)
 
     def resume(
         self,
@@ -225,8 +249,17 @@ class Campaign:
         settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
             if settings != before:
-                grow(content, settings, self._policy)
-            work(content, settings, self._policy, jobs, batch_size, limits, progress)
+                grow(content, settings, self._policy, self._trust)
+            work(
+                content,
+                settings,
+                self._policy,
+                jobs,
+                batch_size,
+                limits,
+                progress,
+                trust=self._trust,
+            )
         return self
 
     def judge(
@@ -245,7 +278,17 @@ class Campaign:
         settings = self.settings
         check_oracle(settings.world, oracle)
         with self._writing() as content:
-            work(content, settings, self._policy, jobs, batch_size, limits, progress, oracle)
+            work(
+                content,
+                settings,
+                self._policy,
+                jobs,
+                batch_size,
+                limits,
+                progress,
+                oracle,
+                self._trust,
+            )
         return self
 
     @contextmanager
@@ -257,7 +300,7 @@ class Campaign:
             return
         self._store.close()
         try:
-            with open_store(folder) as store:
+            with open_store(folder) as store, noticing_damage(store):
                 yield Content(store)
         finally:
             self._store = open_store(folder, readonly=True)
@@ -290,10 +333,18 @@ class Campaign:
         return self.summary._repr_html_()
 
 
-def open_campaign(folder: StrPath, policy: Any = None) -> Campaign:
-    """The campaign in a folder, to be read; `policy` is the policy itself if it had existed only in memory."""
+def open_campaign(folder: StrPath, policy: Any = None, *, trust_policy: Trust = False) -> Campaign:
+    """The campaign in a folder, to be read.
+
+    Reading runs nothing that is stored. Whatever asks the policy again (`resume`, `judge`, `explain(deeper=True)`,
+    `replay(rerun=True)`) needs your word where the stored policy would run code or open a connection: give the policy
+    itself as `policy`, which a policy that had existed only in memory needs anyway, or `trust_policy=True`. A function
+    is asked with the stored spec and answers whether it is to be trusted.
+    """
     place = as_path("the folder", folder, "the path of a campaign")
-    return Campaign(open_store(place, readonly=True), policy)
+    if not isinstance(trust_policy, bool) and not callable(trust_policy):
+        raise UsageError(f"trust_policy is {trust_policy!r:.60}", expected="True or False")
+    return Campaign(open_store(place, readonly=True), policy, trust_policy)
 
 
 __all__ = ["Campaign", "open_campaign"]

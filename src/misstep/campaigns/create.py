@@ -12,7 +12,7 @@ from misstep.campaigns.lock import LOCK_NAME, WriterLock
 from misstep.campaigns.schema import create_tables
 from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
-from misstep.files import read_bytes
+from misstep.files import open_inside, read_bytes, reason, refuse_link, write_inside
 
 CONFIG_NAME = "config.toml"
 DATABASE_NAME = "run.db"
@@ -35,8 +35,9 @@ def prepare(folder: Path, config: Tree) -> WriterLock:
     except FileExistsError as error:
         raise InputFileError("this is a file", where=str(folder), expected="a folder") from error
     except (OSError, ValueError) as error:
+        why = reason(error) if isinstance(error, OSError) else error
         raise InputFileError(
-            f"cannot make or read this folder: {error}",
+            f"cannot make or read this folder: {why}",
             where=repr(str(folder)),
             hint="change its permissions or choose another one",
         ) from error
@@ -89,7 +90,7 @@ def _build(folder: Path, config: str) -> None:
         for name in _LEFTOVERS - {LOCK_NAME}:
             if name != unfinished.name:
                 (folder / name).unlink(missing_ok=True)
-        unfinished.write_bytes(b"")
+        _empty(unfinished)
         write_text(folder / CONFIG_NAME, config)
         with closing(connect(unfinished)) as connection:
             create_tables(connection)
@@ -102,28 +103,39 @@ def _build(folder: Path, config: str) -> None:
         _sync_folder(folder)
     except (OSError, sqlite3.Error) as error:
         raise InputFileError(
-            f"cannot write: {getattr(error, 'strerror', None) or error}",
+            f"cannot write: {reason(error) if isinstance(error, OSError) else error}",
             where=str(folder),
             hint="nothing was begun; make room or choose another folder, then try again",
         ) from error
+
+
+def _empty(path: Path) -> None:
+    """Begin with an empty file, without a moment in which there is none: a killed creation is known by it."""
+    try:
+        refuse_link(path)
+    except InputFileError:
+        path.unlink()
+    handle = open_inside(path, os.O_RDWR | os.O_CREAT)
+    try:
+        os.ftruncate(handle, 0)
+    finally:
+        os.close(handle)
 
 
 def write_text(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     unfinished = path.with_name(path.name + _UNFINISHED)
     try:
-        with unfinished.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        write_inside(unfinished, text.encode())
         unfinished.rename(path)
     except OSError as error:
-        raise InputFileError(f"cannot write: {error.strerror or error}", where=str(path)) from error
+        raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
 
 
 def read_config(folder: Path) -> str | None:
     """The text of the settings, or None if the file is gone."""
     path = folder / CONFIG_NAME
+    refuse_link(path, only_read=True)
     if not path.exists():
         return None
     try:
@@ -140,4 +152,24 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
-__all__ = ["CONFIG_NAME", "DATABASE_NAME", "prepare", "read_config", "remove", "write_text"]
+def refuse_links(folder: Path, *, only_read: bool) -> None:
+    """An error if a file of the campaign is a link: it would be read, or written over, outside of the folder.
+
+    The folder itself may be one: the user has named it. SQLite writes to the files beside the database also to read.
+    """
+    for end in ("-journal", "-wal", "-shm"):
+        refuse_link(folder / (DATABASE_NAME + end))
+    for name in (DATABASE_NAME, CONFIG_NAME, LOCK_NAME):
+        refuse_link(folder / name, only_read=only_read)
+
+
+__all__ = [
+    "CONFIG_NAME",
+    "DATABASE_NAME",
+    "discard",
+    "prepare",
+    "read_config",
+    "refuse_links",
+    "remove",
+    "write_text",
+]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from misstep.campaigns.schema import definitions
 from misstep.errors import InputFileError, InputFormatError, MisstepError
 
 # How long a statement waits for another program that has the database locked.
 BUSY_SECONDS = 20.0
+MAX_VALUE_BYTES = 2**30 - 1  # of one value
 _MAGIC = b"SQLite format 3\0"
 AGAIN = "start a new campaign with the same settings, which are in config.toml beside it: it gives the same records"
 
@@ -25,6 +28,10 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise as_user_error(error, path) from error
+    except UnicodeDecodeError as error:  # a text that is none; Python cannot even say so
+        raise InputFormatError(
+            "the database is damaged: a text is not UTF-8", where=str(path), hint=AGAIN
+        ) from error
 
 
 def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:
@@ -64,11 +71,25 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
         timeout=BUSY_SECONDS,
     )
     try:
-        connection.execute("PRAGMA foreign_keys = ON")
+        restrict(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def restrict(connection: sqlite3.Connection) -> None:
+    """Let nothing that stands in the file do more than hold data."""
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute(
+        "PRAGMA trusted_schema = OFF"
+    )  # no functions with side effects in views and the like
+    connection.execute(
+        "PRAGMA cell_size_check = ON"
+    )  # damaged pages are noticed when they are read
+    if sys.version_info >= (3, 11):
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
 
 
 def connect_readonly(
@@ -151,6 +172,8 @@ def check_content(connection: sqlite3.Connection, path: Path, *, thorough: bool)
                 f"a row of {table} refers to nothing"
                 for table, *_ in connection.execute("PRAGMA foreign_key_check").fetchmany(1)
             ]
+    except UnicodeDecodeError:
+        problems = ["a text is not UTF-8"]
     except sqlite3.DatabaseError as error:
         # Being locked out is no damage.
         if not isinstance(as_user_error(error, path), InputFormatError):
@@ -179,6 +202,9 @@ def _readable_rows(path: Path, table: str) -> int:
         with closing(connect(path, "ro")) as connection:
             # Lets SQLite open a file that is shorter than its header says.
             connection.execute("PRAGMA writable_schema = ON")
+            query = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name = ?"
+            if not definitions().issuperset(connection.execute(query, (table,))):
+                return 0
             # Reading all columns: a row counts only if all of it is there.
             for _ in connection.execute(f"SELECT * FROM {table} NOT INDEXED"):
                 count += 1

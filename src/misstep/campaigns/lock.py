@@ -8,12 +8,14 @@ keep a process from locking twice, and closing any handle on the file gives the 
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import socket
 from pathlib import Path
 
 from misstep.errors import InputFileError
+from misstep.files import open_inside, reason
 
 LOCK_NAME = "run.lock"
 
@@ -27,22 +29,29 @@ class WriterLock:
     def __init__(self, folder: Path) -> None:
         self._path = folder / LOCK_NAME
         try:
-            known = self._path.stat()
+            known = os.lstat(self._path)
             if _HELD.get((known.st_dev, known.st_ino)) == os.getpid():
                 raise self._refusal("this process has it open already")
-        except FileNotFoundError:
-            pass
+        except OSError:
+            pass  # opening it says what is wrong
         try:
-            self._handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._handle = open_inside(self._path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
             raise InputFileError(
-                f"cannot write to this folder: {error.strerror}",
+                f"cannot write to this folder: {reason(error)}",
                 where=str(folder),
                 hint="change its permissions or choose another one",
             ) from error
         try:
             fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                os.close(self._handle)
+                raise InputFileError(
+                    f"the campaign cannot be locked: {reason(error)}",
+                    where=str(folder),
+                    hint="choose a folder on a local disk",
+                ) from error
             holder = os.read(self._handle, 200).decode(errors="replace").strip()
             os.close(self._handle)
             raise self._refusal(f"{holder or 'another process'} is writing to it") from error

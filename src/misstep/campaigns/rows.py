@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, MisstepError
 
 Value = bool | int | float
@@ -22,6 +23,7 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
+MOST_LETTERS = 2000  # of a message that is kept: a screen, not a book
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe")
 VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN", "FLAKY")
 KINDS = (
@@ -205,6 +207,7 @@ class VerdictRow(NamedTuple):
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
         _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)
+        _check_name("oracle", self.oracle)
         _check_interval(self.low, self.high)
         _check_interval(self.lower, self.upper)
         _check_word("verdict", self.verdict, VERDICTS)
@@ -304,6 +307,16 @@ class Event(NamedTuple):
     task: str | None
     text: str
 
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> Event:
+        event = Event._make(row)
+        _check_seconds(event.time)
+        _check_name("kind of an event", event.kind)
+        _check_text(event.task)
+        if not isinstance(event.text, str):
+            raise ValueError("an event without a text")
+        return event
+
 
 def to_json(value: Iterable[Any]) -> str:
     return json.dumps(list(value), separators=(",", ":"))
@@ -315,13 +328,13 @@ def values_of(text: str) -> Values:
 
 def ids_of(text: str) -> Ids:
     ids = _list(text)
-    if not all(type(number) is int for number in ids):
+    if not all(type(number) is int and abs(number) <= LARGEST for number in ids):
         raise ValueError("expected a list of ids")
     return tuple(ids)
 
 
 def _choice(state: Any, operator: Any) -> tuple[Values, int]:
-    if type(operator) is not int:
+    if type(operator) is not int or not 0 <= operator <= LARGEST:
         raise ValueError("expected the id of a label")
     return _values(state), operator
 
@@ -331,11 +344,13 @@ def _values(values: Any) -> Values:
         raise ValueError("expected the values of a state")
     if not all(isinstance(value, (bool, int, float)) for value in values):
         raise ValueError("expected numbers and truth values")
+    if not all(abs(value) <= LARGEST for value in values if type(value) is int):
+        raise ValueError("expected numbers of 64 bits")
     return tuple(values)
 
 
 def _list(text: str) -> list[Any]:
-    found = json.loads(text)
+    found = parse_json(text)
     if not isinstance(found, list):
         raise ValueError("expected a list")
     return found
@@ -343,6 +358,8 @@ def _list(text: str) -> list[Any]:
 
 def clean(text: str | None) -> str | None:
     """Text that SQLite takes: half characters, as broken programs print them, become question marks."""
+    if text is not None and len(text) > MOST_LETTERS:
+        text = f"{text[:MOST_LETTERS]}... ({len(text):,} characters)"
     return None if text is None else text.encode(errors="replace").decode()
 
 
@@ -350,8 +367,8 @@ def decoded(decode: Callable[[Sequence[Any]], T], row: Sequence[Any], where: str
     """What a row means, or the news that it means nothing."""
     try:
         return decode(row)
-    except (MisstepError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise InputFormatError(f"a damaged row: {error}", where=where) from error
+    except (MisstepError, ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+        raise InputFormatError(f"a damaged row: {str(error)[:200]}", where=where) from error
 
 
 # What comes from a file may be of any type, whatever the annotations say.
@@ -373,6 +390,11 @@ def _check_interval(low: int | None, high: int | None) -> None:
 def _check_word(what: str, word: str, known: Sequence[str]) -> None:
     if word not in known:
         raise ValueError(f"the {what} {word!r} does not exist")
+
+
+def _check_name(what: str, name: object) -> None:
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"the {what} is {name!r:.40}")
 
 
 def _check_text(text: str | None) -> None:

@@ -14,6 +14,8 @@ policy permits in each state that a verdict rests on.
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import lru_cache
 
 from misstep.errors import InputFormatError, UnsupportedError
 
@@ -173,10 +175,47 @@ def create_tables(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def check_version(connection: sqlite3.Connection, where: str) -> None:
-    """An error if this program cannot read the tables."""
+Definition = tuple[str, str, str, str | None]  # type, name, table, the text that made it
+
+
+@lru_cache(maxsize=1)
+def definitions() -> frozenset[Definition]:
+    """What a database of ours is made of, to the letter."""
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        create_tables(connection)
+        return frozenset(connection.execute(_DEFINITIONS))
+
+
+_DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
+
+
+def check_schema(connection: sqlite3.Connection, where: str) -> None:
+    """An error if the tables are not ours to the letter, before anything else is read.
+
+    A view, a trigger, a generated column or a virtual table in a database from a stranger would run what the stranger
+    wrote, as part of our queries.
+    """
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
         raise InputFormatError("a database of another program", where=where, expected="a campaign")
+    found = set(connection.execute(_DEFINITIONS))
+    own = {entry for entry in definitions() if entry[2] == "meta"}
+    if not own <= found:
+        raise InputFormatError("the database does not say its schema version", where=where)
+    check_version(connection, where)
+    known = {name for _, name, *_ in definitions()}
+    for kind, name, *_ in sorted(
+        found ^ definitions(), key=lambda own: (own[0] != "table", str(own))
+    ):
+        state = "missing or changed" if name in known else "unknown"
+        raise InputFormatError(
+            f"the database is damaged or was changed by somebody: the {kind} {name!r:.60} is {state}",
+            where=where,
+            expected="the tables of a campaign, exactly as misstep makes them",
+        )
+
+
+def check_version(connection: sqlite3.Connection, where: str) -> None:
+    """An error if the database has other tables than this program knows."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     if row is None or not str(row[0]).isdecimal():
         raise InputFormatError("the database does not say its schema version", where=where)
@@ -192,4 +231,4 @@ def check_version(connection: sqlite3.Connection, where: str) -> None:
         )
 
 
-__all__ = ["APPLICATION_ID", "VERSION", "check_version", "create_tables"]
+__all__ = ["APPLICATION_ID", "VERSION", "check_schema", "create_tables", "definitions"]

@@ -11,7 +11,7 @@ from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
-from misstep.campaigns.settings import Settings
+from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.tables import REMARK, Content, Nature
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
@@ -19,6 +19,7 @@ from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
+from misstep.policies.trust import Trust, digest_of_files, require_trust
 from misstep.runs.make import nature_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -33,8 +34,12 @@ def work(
     limits: Limits | Mapping[str, float] | None,
     progress: Progress | None,
     oracle: str | None = None,
+    trust: Trust = False,
 ) -> None:
-    """Do what is left to do; for one oracle, or for all that have judged here before."""
+    """Do what is left to do; for one oracle, or for all that have judged here before.
+
+    `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
+    """
     names = content.task_names()
     if not names:
         raise InputFormatError(
@@ -45,11 +50,17 @@ def work(
     oracles: dict[str, None] = {settings.oracle: None}
     for name in names:
         oracles.update(dict.fromkeys(content.findings(name).oracles()))
+    for spec in oracles:
+        try:
+            check_oracle(settings.world, spec)
+        except UsageError as error:  # of the files, not of the command
+            raise InputFormatError(
+                f"the campaign names an oracle that does not exist: {error.what}",
+                where=content.store.path,
+            ) from error
     if oracle is not None:
         oracles[oracle] = None
-    source = settings.policy if policy is None else policy
-    if policy is None and not isinstance(source, str):
-        raise UsageError("no policy to test", where=content.store.where)
+    source = source_of(content, settings, policy, trust)
     asking = check_identity(content, settings, source, names)
     content.store.set_meta("finished", "0")
     engine = Engine(
@@ -66,11 +77,40 @@ def work(
     content.store.set_meta("finished", engine.limit or "1")
 
 
-def grow(content: Content, settings: Settings, policy: Any) -> None:
+def grow(content: Content, settings: Settings, policy: Any, trust: Trust = False) -> None:
     """Larger settings, unless the policy is not there to work with them: growing forgets who was to blame."""
-    source = settings.policy if policy is None else policy
+    source = source_of(content, settings, policy, trust)
     check_identity(content, settings, source, content.task_names())
     prepare_growth(content, settings)
+
+
+def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -> Any:
+    """What the policy is loaded from: what the user has given, or else what is stored and may be trusted.
+
+    Whatever can be known of it from its files alone is compared with what the campaign began with before it is loaded.
+    """
+    where, of_model = content.store.where, settings.model is not None
+    source = settings.policy if policy is None else policy
+    known = content.policy
+    if known is not None and known.spec != settings.policy:
+        raise InputFormatError(
+            f"the database is damaged: the settings name the policy {settings.policy!r:.100}, "
+            f"and the records {known.spec!r:.100}",
+            where=content.store.path,
+        )
+    if policy is None:
+        if not settings.policy:
+            raise UsageError("no policy to test", where=where)
+        require_trust(settings.policy, trust, where, of_model=of_model)
+    if known is not None and isinstance(source, str):
+        found = digest_of_files(source, of_model=of_model)
+        if found is not None and found != known.digest:
+            raise InputFormatError(
+                f"the policy {source} has changed since the campaign began",
+                where=where,
+                hint="it was not loaded; start a new campaign for it, or replay with --policy to compare",
+            )
+    return source
 
 
 def check_identity(
@@ -128,4 +168,4 @@ def _refuse_sets(policy: LabelPolicy) -> None:
     )
 
 
-__all__ = ["check_identity", "grow", "load_again", "work"]
+__all__ = ["check_identity", "grow", "load_again", "source_of", "work"]

@@ -18,10 +18,10 @@ unit, and losing them costs no more than computing them again.
 campaign; the leftovers of a creation that was killed are swept aside by the next one.
 
 **Opening** checks before it believes: that the file is not cut off, that SQLite finds it sound, that every row refers
-to rows that exist, that numbers have no holes, that the schema is known, and, before writing, that the settings are
-still those of the start. What does not pass is refused with a line on what can be saved. Nothing is repaired in place.
-A flipped bit inside a stored number is beyond that, as SQLite keeps no checksums of rows; if the row still
-makes sense, replaying the witness is what finds it.
+to rows that exist, that numbers have no holes, that the tables are ours to the letter (so that no view or trigger of
+somebody else runs), and, before writing, that the settings are still those of the start. What does not pass is refused
+with a line on what can be saved. Nothing is repaired in place. A flipped bit inside a stored number is beyond that, as
+SQLite keeps no checksums of rows; if the row still makes sense, replaying the witness is what finds it.
 
 `run.db` without `run.db-wal` is an older prefix, not a damaged file. A writer therefore leaves a mark while it works;
 if the mark is there and the log is not, `remarks` says that the newest records may be missing.
@@ -45,6 +45,7 @@ from misstep.campaigns.create import (
     discard,
     prepare,
     read_config,
+    refuse_links,
     write_text,
 )
 from misstep.campaigns.database import (
@@ -57,14 +58,19 @@ from misstep.campaigns.database import (
     translated,
 )
 from misstep.campaigns.lock import WriterLock
-from misstep.campaigns.schema import check_version, create_tables
+from misstep.campaigns.schema import check_schema, create_tables
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.files import reason
 
 IN_MEMORY = "the campaign in memory"
 # What happens to a row whose place is taken.
 Conflict = Literal["refuse", "replace", "ignore"]
 _VERBS = {"refuse": "INSERT", "replace": "REPLACE", "ignore": "INSERT OR IGNORE"}
+
+
+class RowsDoNotFitError(UsageError):
+    """Rows that contradict those that are stored."""
 
 
 class Store:
@@ -100,6 +106,10 @@ class Store:
             raise
 
     @property
+    def is_open(self) -> bool:
+        return self._connection is not None
+
+    @property
     def where(self) -> str:
         """For messages."""
         return IN_MEMORY if self.folder is None else str(self.folder)
@@ -118,7 +128,7 @@ class Store:
 
     def _check(self, separated: bool) -> None:
         with translated(self._file):
-            check_version(self.connection, self.path)
+            check_schema(self.connection, self.path)
             check_content(self.connection, self._file, thorough=not self.readonly)
         for task, count, last in self.rows(
             "SELECT name, count(number), max(number) FROM tasks JOIN states ON task = id GROUP BY id"
@@ -291,7 +301,9 @@ class Store:
             try:
                 self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
             except sqlite3.IntegrityError as error:
-                raise UsageError(f"cannot store into {table}: {error}", where=self.path) from error
+                raise RowsDoNotFitError(
+                    f"cannot store into {table}: {error}", where=self.path
+                ) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)
@@ -386,6 +398,7 @@ def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> Sto
         if not place.is_dir():
             problem = "not a folder" if place.exists() else "no such folder"
             raise InputFileError(problem, where=str(place), expected="the folder of a campaign")
+        refuse_links(place, only_read=readonly)
         if not (place / DATABASE_NAME).is_file():
             raise InputFileError(
                 f"no campaign: there is no {DATABASE_NAME} in this folder",
@@ -393,11 +406,13 @@ def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> Sto
                 expected="a folder that 'misstep test --out' made",
             )
     except (OSError, ValueError) as error:
-        raise InputFileError(f"cannot read: {error}", where=repr(str(place))) from error
+        why = reason(error) if isinstance(error, OSError) else error
+        raise InputFileError(f"cannot read: {why}", where=repr(str(place))) from error
     return Store(place, None if readonly else WriterLock(place))
 
 
 __all__ = [
+    "RowsDoNotFitError",
     "Store",
     "begin_store",
     "create_store",

@@ -33,9 +33,11 @@ from misstep.campaigns.rows import (
     values_of,
 )
 from misstep.campaigns.store import Store
-from misstep.errors import InputFormatError, ToolError, UsageError
+from misstep.decoding import parse_json, unpack
+from misstep.errors import InputFormatError, MisstepError, ToolError, UsageError
 from misstep.tasks.load import AnyTask, rebuild_task
 
+MAX_UNPACKED = 2**30  # bytes of the source of a task, or of a dominance function
 REMARK, LIMIT = "remark", "limit"
 CONFIRM = "confirm"  # the stage that asks the policy again
 
@@ -83,7 +85,12 @@ class Content:
         self.store.insert("tasks", [row])
 
     def task_names(self) -> list[str]:
-        return [name for (name,) in self.store.rows("SELECT name FROM tasks ORDER BY id")]
+        names = [name for (name,) in self.store.rows("SELECT name FROM tasks ORDER BY id")]
+        if not all(isinstance(name, str) and name for name in names):
+            raise InputFormatError(
+                "the database is damaged: a task without a name", where=self.store.path, hint=AGAIN
+            )
+        return names
 
     def task_id(self, name: str) -> int:
         return int(self._task_row(name, "id")[0])
@@ -94,8 +101,8 @@ class Content:
             digest, packed = self._task_row(name, "digest, source")
             try:
                 task = rebuild_task(_unpacked(packed))
-            except (ValueError, KeyError, TypeError, zlib.error) as error:
-                raise self._damaged(name, str(error)) from error
+            except (MisstepError, ValueError, KeyError, TypeError, AttributeError) as error:
+                raise self._damaged(name, str(error)[:200]) from error
             task.name = name
             if task.digest != digest:
                 raise self._damaged(name, "its files are not what they were")
@@ -109,6 +116,8 @@ class Content:
 
     def _task_row(self, name: str, columns: str) -> tuple[Any, ...]:
         found = self.store.rows(f"SELECT {columns} FROM tasks WHERE name = ?", name)
+        if not found and name in self.task_names():
+            raise self._damaged(name, "its table and its index differ")
         if not found:
             raise UsageError(
                 f"the campaign has no task {name}",
@@ -125,7 +134,13 @@ class Content:
     @property
     def policy(self) -> PolicyIdentity | None:
         found = self.store.rows("SELECT spec, digest FROM policy")
-        return PolicyIdentity(*found[0]) if found else None
+        if not found:
+            return None
+        if not all(isinstance(text, str) for text in found[0]):
+            raise InputFormatError(
+                "the database is damaged: the policy is no text", where=self.store.path, hint=AGAIN
+            )
+        return PolicyIdentity(*found[0])
 
     def set_policy(self, spec: str, digest: str) -> None:
         """Keep which policy is tested. A policy that has changed since is refused."""
@@ -159,7 +174,7 @@ class Content:
 
     def events(self) -> list[Event]:
         query = "SELECT time, kind, task, text FROM events ORDER BY id"
-        return [Event(*row) for row in self.store.rows(query)]
+        return [decoded(Event.decoded, row, self.store.path) for row in self.store.rows(query)]
 
     def spent(self) -> list[tuple[str, float, int]]:
         """Stage, seconds and policy calls."""
@@ -297,7 +312,12 @@ class Findings:
     def oracles(self) -> list[str]:
         """Those that have judged, in the order in which they did."""
         query = "SELECT oracle FROM verdicts WHERE task = ? GROUP BY oracle ORDER BY min(rowid)"
-        return [spec for (spec,) in self.store.rows(query, self.task)]
+        specs = [spec for (spec,) in self.store.rows(query, self.task)]
+        if not all(isinstance(spec, str) for spec in specs):
+            raise InputFormatError(
+                "the database is damaged: an oracle is no text", where=self.store.path, hint=AGAIN
+            )
+        return specs
 
     def add_faults(self, rows: Iterable[FaultRow]) -> None:
         self.store.insert("faults", [(self.task, *row.encoded()) for row in rows], "replace")
@@ -372,8 +392,8 @@ class Findings:
         if packed is None:
             return str(problem)
         try:
-            return zlib.decompress(packed)
-        except (zlib.error, TypeError) as error:
+            return unpack(packed, MAX_UNPACKED)
+        except ValueError as error:
             raise InputFormatError(
                 f"the database is damaged: the dominance function of {self.name}: {error}",
                 where=self.store.path,
@@ -444,7 +464,7 @@ def _spent(row: Sequence[Any]) -> tuple[str, float, int]:
 
 def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:
     first, runs, text = row
-    ends = json.loads(text)
+    ends = parse_json(text)
     if not isinstance(ends, dict):
         raise ValueError("expected how many runs ended in which way")
     if not all(type(count) is int and count >= 0 for count in (first, runs, *ends.values())):
@@ -458,9 +478,11 @@ def _packed(source: dict[str, Any]) -> bytes:
 
 
 def _unpacked(packed: bytes) -> dict[str, Any]:
-    source = json.loads(zlib.decompress(packed))
-    source["files"] = {name: base64.b64decode(text) for name, text in source["files"].items()}
-    return dict(source)
+    source = parse_json(unpack(packed, MAX_UNPACKED))
+    if not isinstance(source, dict) or not isinstance(source.get("files"), dict):
+        raise ValueError("it has no files")
+    files = {str(name): base64.b64decode(text) for name, text in source["files"].items()}
+    return {**source, "files": files}
 
 
 __all__ = [

@@ -21,6 +21,8 @@ from misstep.campaigns.tables import Content
 from misstep.campaigns.toml import from_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.trust import Trust, require_trust
+from misstep.policies.trust import given as given_by_user
 from misstep.tasks.load import AnyTask, load_task
 
 StrPath = str | os.PathLike[str]
@@ -39,6 +41,7 @@ def test(
     batch_size: int | None = None,
     limits: Limits | Mapping[str, float] | None = None,
     progress: Progress | None = None,
+    trust_policy: Trust = False,
     **options: Any,
 ) -> Campaign:
     """Test a policy on a task, a model, or several of one kind; returns what was found.
@@ -46,8 +49,9 @@ def test(
     `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
     is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
     of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
-    processes, `limits` what they may spend. All other settings are options by the names of `misstep test`, such as
-    `pool=100, oracle="p24"`, or `runs=1000, radius=2` for models.
+    processes, `limits` what they may spend. `trust_policy=True` lets a file `config` name a policy that runs code. All
+    other settings are options by the names of `misstep test`, such as `pool=100, oracle="p24"`, or
+    `runs=1000, radius=2` for models.
     """
     lender = None if pool_from is None else _campaign(pool_from)
     given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
@@ -61,7 +65,10 @@ def test(
     if policy is None:
         if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
+        if not isinstance(config, Mapping):
+            require_trust(base.policy, trust_policy, str(config), of_model=base.model is not None)
         policy = base.policy
+    given_by_user(policy)
     # First of all: a setting or policy that is wrong leaves nothing behind.
     settings = make_settings(world, "", options, base)
     settings = replace(settings, policy=_name_of(policy, given[0], settings))
@@ -86,11 +93,10 @@ def test(
         if is_empty and store.folder is not None:
             remove(store.folder)
         raise
-    memory = None if isinstance(policy, str) else policy
     if folder is None:
-        return Campaign(store, memory)
+        return Campaign(store, policy)
     store.close()
-    return Campaign(open_store(folder, readonly=True), memory)
+    return Campaign(open_store(folder, readonly=True), policy)
 
 
 def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:

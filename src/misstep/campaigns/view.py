@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from misstep.campaigns.records import (
     Contradiction,
@@ -234,6 +235,8 @@ class PlanningView(View):
 
     def witness(self, verdict: VerdictRow) -> Witness:
         plan, steps = verdict.plan, verdict.derivation
+        for step in steps or ():
+            self.check_step(step)
         return Witness(
             "derivation" if steps is not None else "none" if plan is None else "plan",
             plan,
@@ -244,6 +247,27 @@ class PlanningView(View):
             None,
             None,
         )
+
+    def check_step(self, step: dict[str, Any]) -> None:
+        """Refuse what is no step of a derivation: an operator, or a jump with the value of each factor."""
+        if "operator" in step:
+            operator = step["operator"]
+            if type(operator) is not int or self.name_of(operator) != step.get("name"):
+                raise InputFormatError("a derivation with a strange operator", where=self.where)
+            return
+        state, value, factors = step.get("state"), step.get("value"), step.get("factors")
+        if not isinstance(state, list) or type(value) is not int or not isinstance(factors, list):
+            raise InputFormatError("a derivation with a strange step", where=self.where)
+        state_of(self.task, tuple(state), self.where)
+        for factor in factors:
+            variables = factor.get("variables") if isinstance(factor, dict) else None
+            known = range(len(state))
+            if (
+                not isinstance(variables, list)
+                or not all(type(v) is int and v in known for v in variables)
+                or type(factor.get("value")) is not int
+            ):
+                raise InputFormatError("a derivation with a strange factor", where=self.where)
 
     def fuzzing_bug(self, state: StateRow, verdict: VerdictRow) -> bool | None:
         if state.reference is None or state.reference not in self.verdicts:

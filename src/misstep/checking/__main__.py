@@ -47,9 +47,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         report = _campaign(options) if options.plan is None else _plan(options)
     except MisstepError as error:
-        print(json.dumps(error.as_dict()) if options.json else error, file=sys.stderr)
+        print(json.dumps(error.as_dict()) if options.json else _shown(error), file=sys.stderr)
         return error.exit_code
-    print(json.dumps(_plain(report)) if options.json else report)
+    print(json.dumps(_plain(report)) if options.json else _shown(report))
     return 0 if report.valid else 1
 
 
@@ -75,6 +75,12 @@ def _plain(report: CampaignReport | PlanReport) -> dict[str, Any]:
         return report.as_dict()
     values = dataclasses.asdict(report)
     return {**values, "failure": None if report.failure is None else report.failure.value}
+
+
+def _shown(text: object) -> str:
+    """Text of others without what a terminal would obey."""
+    controls = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+    return re.sub(controls, lambda found: ascii(found[0])[1:-1], str(text))
 
 
 def _state(text: str) -> list[int]:

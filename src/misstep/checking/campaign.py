@@ -29,6 +29,13 @@ DATABASE = "run.db"
 def check_campaign(folder: Path, progress: Progress | None = None) -> CampaignReport:
     """Check all records of the campaign in a folder. `progress` is told how many of how many are done."""
     path = Path(folder) / DATABASE
+    for end in ("", "-wal", "-shm", "-journal"):
+        if Path(f"{path}{end}").is_symlink():
+            raise InputFileError(
+                "this is a symbolic link, which is not followed",
+                where=f"{path}{end}",
+                expected="a file of the campaign",
+            )
     if not path.is_file():
         raise InputFileError(f"there is no {DATABASE}", where=str(folder), expected="a campaign")
     try:

@@ -34,8 +34,13 @@ State = tuple[int, ...]
 
 VERSION = 3
 _LARGEST = 2**31 - 1  # Fast Downward reads every number into an int.
-# int() alone would also accept 1_0, +1 and digits of other scripts.
-_NUMBERS = re.compile(r"-?[0-9]{1,10}(?: -?[0-9]{1,10})*")
+_LARGEST_COST = 2**30 - 1  # what the search engine can add up
+# int() alone would also accept 1_0, +1 and digits of other scripts. Zeros in front are allowed, blanks are not.
+_NUMBERS = re.compile(r"-?[0-9]+(?: +-?[0-9]+)*")
+_TOO_LONG = re.compile(r"(?<![0-9])0*[1-9][0-9]{10}")
+# What the format takes for blanks: at the end of a line, and within names. Python knows many more.
+_BLANK_ENDS = " \r"
+_BLANKS = re.compile(r"[ \t\r]+")
 _Item = TypeVar("_Item")
 
 
@@ -129,21 +134,22 @@ class _Reader:
 
     def _marker(self, marker: str) -> None:
         line = self._next(marker)
-        if line.rstrip() != marker:
+        if line.rstrip(_BLANK_ENDS) != marker:
             self._fail(f"found {_quote(line)}", marker)
 
     def _text(self, what: str) -> str:
         # The translator writes a trailing space after the name of an action without parameters.
-        line = " ".join(self._next(what).split())
+        line = _BLANKS.sub(" ", self._next(what)).strip(" ")
         if not line:
             self._fail("found an empty line", what)
         return line
 
     def _numbers(self, what: str) -> list[int]:
-        line = self._next(what).rstrip()
-        if _NUMBERS.fullmatch(line) is None:
+        line = self._next(what).rstrip(_BLANK_ENDS)
+        if _NUMBERS.fullmatch(line) is None or _TOO_LONG.search(line) is not None:
             self._fail(f"found {_quote(line)}", what)
-        numbers = [int(token) for token in line.split()]
+        # Without the zeros in front, which may be thousands, more than int() takes.
+        numbers = [int(re.sub("^(-?)0+(?=[0-9])", r"\1", token)) for token in line.split()]
         if max(numbers) > _LARGEST:
             self._fail(f"{max(numbers)} is too large", f"{what}, up to {_LARGEST}")
         return numbers
@@ -199,7 +205,7 @@ class _Reader:
         operators = self._repeat("operators", lambda: self._operator(metric))
         axioms = self._repeat("axioms", self._axiom)
         for line, text in enumerate(self._lines[self._line :], self._line + 1):
-            if text.strip():
+            if text.rstrip(_BLANK_ENDS):
                 self._fail(f"found {_quote(text)} after the last section", "the end", line)
         return SasTask(
             metric,
@@ -264,7 +270,7 @@ class _Reader:
         prevail = self._facts_of_condition("prevail condition")
         required = dict(prevail)
         effects = self._repeat("effects", lambda: self._effect(required))
-        cost = self._number("the cost of the operator")
+        cost = self._number("the cost of the operator", 0, _LARGEST_COST)
         self._marker("end_operator")
         return Operator(name, prevail, effects, cost if metric else 1)
 

@@ -23,6 +23,24 @@ SCHEMA = "4"
 NATURES = ("function", "set", "plan", "avoid")
 MAX_BYTES = 2**30  # of anything that is decompressed
 Json = Any
+_PLAIN = "the plain tables of a campaign"
+# The tables that there may be, with the columns that are read here.
+COLUMNS = {
+    "meta": "key value",
+    "tasks": "id name world source",
+    "policy": "",
+    "runs": "task number outcome cost operators states named",
+    "states": "task number state reference walk run step",
+    "verdicts": "task number oracle verdict kind low high lower upper plan derivation strategy size",
+    "faults": "task run step state decision better low high share recurring outcome",
+    "contradictions": "",
+    "permitted": "",
+    "dominance": "task tables",
+    "knowledge": "",
+    "fuzzed": "",
+    "units": "",
+    "events": "",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +116,7 @@ class Store:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         try:
+            _refuse_strange(connection)
             schema = self._meta("schema")
         except sqlite3.DatabaseError as error:
             raise CheckError(f"no database of a campaign: {error}") from None
@@ -195,6 +214,26 @@ class Store:
 
     def _rows(self, table: str, columns: str, rest: str, *values: int) -> Iterator[tuple[Any, ...]]:
         yield from self._connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+
+
+def _refuse_strange(connection: sqlite3.Connection) -> None:
+    """Nothing but plain tables with plain columns: views, triggers and the like would run what a stranger wrote."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        made_by_sqlite = kind == "index" and sql is None and str(name).startswith("sqlite_auto")
+        if made_by_sqlite:
+            continue
+        if kind != "table" or name not in COLUMNS:
+            raise CheckError(f"the database has the {kind} {name!r:.60}", expected=_PLAIN)
+        if not re.match(r"CREATE TABLE\s", str(sql)):
+            raise CheckError(f"the table {name} is virtual", expected=_PLAIN)
+    for table, columns in COLUMNS.items():
+        found = list(connection.execute(f"PRAGMA table_xinfo({table})"))
+        if any(row[6] for row in found):
+            raise CheckError(f"the table {table} has hidden or computed columns", expected=_PLAIN)
+        missing = set(columns.split()) - {row[1] for row in found}
+        if found and missing:  # a table that is not there is told by whoever asks for it
+            raise CheckError(f"the table {table} has no column {min(missing)}", expected=_PLAIN)
 
 
 # Values of columns

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,23 @@ PolicySpec = Annotated[
         show_default=False,
     ),
 ]
+GivenPolicy = Annotated[
+    str | None,
+    typer.Option(
+        "--policy",
+        metavar="SPEC",
+        help="The policy of the campaign, given again: your word that it may be run. Default: the stored one.",
+        show_default=False,
+    ),
+]
+TrustPolicy = Annotated[
+    bool,
+    typer.Option(
+        "--trust-policy",
+        help="Run the policy that the folder names even if it is code, a program or a server. "
+        "Default: ask on a terminal, else refuse.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,
@@ -47,6 +65,23 @@ KeepUnimportant = Annotated[
         help="Keep variables that do not matter for the goal (a policy may look at them).",
     ),
 ]
+
+
+def user_trusts(trust_policy: bool) -> bool | Callable[[str], bool]:
+    """The user's word on a stored policy: given by an option, or asked for on a terminal, once."""
+    if trust_policy or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return trust_policy
+    answers: dict[str, bool] = {}
+
+    def ask(spec: str) -> bool:
+        if spec not in answers:
+            sys.stderr.write(f"The folder names a policy that runs code: {spec}\n")
+            sys.stderr.write("Run it with your rights? [y/N] ")
+            sys.stderr.flush()
+            answers[spec] = sys.stdin.readline().strip().lower() in ("y", "yes")
+        return answers[spec]
+
+    return ask
 
 
 def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:

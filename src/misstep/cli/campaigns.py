@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.cli.arguments import user_trusts
 from misstep.cli.output import print_json, print_table, remark
 from misstep.errors import (
     FlakyPolicyError,
@@ -31,16 +32,17 @@ Folder = Annotated[
 ]
 
 
-def open_folder(folder: Path) -> Campaign:
-    """The campaign in a folder; what is odd about its files is said."""
+def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = False) -> Campaign:
+    """The campaign in a folder, with the user's word on its policy; what is odd about its files is said."""
     from misstep.campaigns.create import DATABASE_NAME
     from misstep.campaigns.store import open_store
 
-    if not (folder / DATABASE_NAME).is_file():
-        open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
+    with suppress(OSError):  # such as a name that is too long, which is told when it is opened
+        if not (folder / DATABASE_NAME).is_file():
+            open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
     from misstep.campaigns.campaign import open_campaign
 
-    campaign = open_campaign(folder)
+    campaign = open_campaign(folder, policy, trust_policy=user_trusts(trust_policy))
     for text in campaign.remarks:
         remark(text)
     return campaign

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson, check_limits, typed
+from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits, typed
 from misstep.cli.campaigns import Folder, open_folder
 from misstep.cli.defaults import EXPLAIN_SECONDS
 from misstep.cli.output import print_json, remark, tracked, waiting
@@ -49,6 +49,8 @@ def explain_command(
             metavar="FILE", help="Of a model: write the faults as a blacklist for shield:FILE+SPEC."
         ),
     ] = None,
+    policy: GivenPolicy = None,
+    trust_policy: TrustPolicy = False,
     as_json: AsJson = False,
 ) -> int:
     """Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.
@@ -59,9 +61,9 @@ def explain_command(
     Example: misstep explain found problem:3 --deeper --time 20
     """
     check_limits(top=top, time=time)
-    if not deeper and (asked := typed(context, ["time"])):
+    if not deeper and (asked := typed(context, ["time", "policy", "trust_policy"])):
         raise UsageError(f"{asked[0]} has no meaning here", expected="--deeper")
-    with open_folder(folder) as campaign:
+    with open_folder(folder, policy, trust_policy) as campaign:
         if bug is None:
             faults = _deeper_faults(campaign, time) if deeper else campaign.faults
             if shield is not None:

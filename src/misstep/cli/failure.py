@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
+from misstep.cli.plain import to_json
 from misstep.errors import MisstepError
+
+MOST_LETTERS = 2000  # of a line: a screen, not a book
 
 
 def tell(error: MisstepError, *, as_json: bool) -> int:
     """One line, and with `--json` one object; returns the exit code."""
     try:
         if as_json:
-            print(json.dumps(error.as_dict()), flush=True)
+            print(to_json(error.as_dict()), flush=True)
     except OSError:
         close_output()
     # Not through rich: it would wrap the line at the width of the terminal.
-    sys.stderr.write(f"misstep: {error}\n")
+    text = str(error)
+    if len(text) > MOST_LETTERS:
+        text = f"{text[:MOST_LETTERS]}... ({len(text):,} characters)"
+    sys.stderr.write(f"misstep: {text}\n")
     return error.exit_code
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson
+from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy
 from misstep.cli.campaigns import Folder, exit_code, keeping, open_folder, print_summary
 from misstep.cli.groups import Group, takes
 from misstep.cli.progress import campaign_progress
@@ -27,6 +27,8 @@ class Request(Group, heading="What to judge"):
             show_default=False,
         ),
     ]
+    policy: GivenPolicy = None
+    trust_policy: TrustPolicy = False
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ def judge_command(
     began = monotonic()
     spending.check()
     again = f"misstep judge {request.folder} --oracle {quote(request.oracle)}"
-    with open_folder(request.folder) as campaign, keeping(request.folder, again):
+    subject = open_folder(request.folder, request.policy, request.trust_policy)
+    with subject as campaign, keeping(request.folder, again):
         limits = spending.limits()
         with campaign_progress() as progress:
             campaign.judge(

@@ -21,6 +21,7 @@ from typer.exceptions import TyperException
 from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
+from misstep.cli.plain import plain_output
 from misstep.cli.verbs import VerbGroup, show_help
 from misstep.errors import (
     InputFileError,
@@ -29,6 +30,7 @@ from misstep.errors import (
     MisstepError,
     UsageError,
 )
+from misstep.files import reason
 
 HELP = """Test learned action policies and prove what you find.
 
@@ -75,7 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
-    code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+    with plain_output():
+        code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.
@@ -158,10 +161,11 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except OSError as problem:
         if debug:
             raise
-        error = InputFileError(
-            f"cannot write: {problem.strerror or problem}", hint="is the disk full?"
-        )
-        close_output()
+        if problem.filename is None:  # it is about the streams, or about a disk that is full
+            error = InputFileError(f"cannot write: {reason(problem)}", hint="is the disk full?")
+            close_output()
+        else:
+            error = InputFileError(reason(problem), where=str(problem.filename))
     except Exception as problem:
         if debug:
             raise

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from misstep.cli.plain import escaped, to_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -47,7 +48,7 @@ def keep_output_clean() -> bool:
 
 
 def print_json(result: Mapping[str, Any]) -> None:
-    sys.stdout.write(json.dumps(result) + "\n")
+    sys.stdout.write(to_json(result) + "\n")
 
 
 def remark(text: str) -> None:
@@ -71,7 +72,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     for k, title in enumerate(titles):
         table.add_column(title, justify="left" if k < left else "right", no_wrap=k >= left)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escaped, row))
     # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
     Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
 
@@ -80,7 +81,7 @@ class _Bar:
     """A line of progress on standard error. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal."""
 
     def __init__(self, title: str, total: int | None, columns: Callable[[], list[ProgressColumn]]):
-        self._title = title
+        self._title = escaped(title)
         self._total = total
         self._columns = columns
         self._began = monotonic()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson
+from misstep.cli.arguments import AsJson, TrustPolicy
 from misstep.cli.campaigns import Folder, open_folder
 from misstep.cli.output import phase_progress, print_json
 from misstep.errors import ReplayError
@@ -25,10 +25,11 @@ def replay_command(
         typer.Option(
             "--policy",
             metavar="SPEC",
-            help="Run this policy instead, such as a new version of it, and compare.",
+            help="Run this policy, that of the campaign or a new version of it, and compare.",
             show_default=False,
         ),
     ] = None,
+    trust_policy: TrustPolicy = False,
     as_json: AsJson = False,
 ) -> int:
     """Replay every run and every witness of a campaign with the independent checker.
@@ -37,7 +38,7 @@ def replay_command(
 
     Example: misstep replay found --rerun
     """
-    with open_folder(folder) as campaign, phase_progress() as progress:
+    with open_folder(folder, trust_policy=trust_policy) as campaign, phase_progress() as progress:
         found = campaign.replay(policy, rerun=rerun, progress=progress)
     if as_json:
         print_json(found.as_dict())

@@ -14,6 +14,7 @@ import typer
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
 from misstep.cli.output import print_json, remark
+from misstep.cli.plain import escaped
 
 if TYPE_CHECKING:
     from misstep.training.comparison import Interval
@@ -83,7 +84,7 @@ def _print(selection: Selection) -> None:
         table.add_column(title, no_wrap=True)
     for candidate in selection.candidates:
         table.add_row(
-            candidate.policy,
+            escaped(candidate.policy),
             _shown(candidate.score, 3),
             _percent(candidate.coverage),
             _percent(candidate.solved),
@@ -138,6 +139,6 @@ def _progress() -> Iterator[Report]:
         row = bar.add_task("", total=None)
 
         def report(policy: str, task: str, done: int, total: int) -> None:
-            bar.update(row, description=f"{policy} on {task}", completed=done, total=total)
+            bar.update(row, description=escaped(f"{policy} on {task}"), completed=done, total=total)
 
         yield report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from misstep.cli.arguments import check_limits, read_task, typed
+from misstep.cli.arguments import check_limits, read_task, typed, user_trusts
 from misstep.cli.campaigns import exit_code, keeping, open_folder, print_summary
 from misstep.cli.groups import takes
 from misstep.cli.models import is_model, read_model, refuse_options
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from misstep.tasks.load import AnyTask
 
 GROWING = {"pool": "--pool", "runs": "--runs"}
+# The user's word on the policy of a campaign that goes on.
+TRUSTING = ("policy", "trust_policy")
 
 
 @takes(Subject, Planning, Models, Judging, Spending, Output)
@@ -61,7 +63,7 @@ def command(
         tasks = _read_tasks(context, subject, planning, models)
     with keeping(output.out, f"misstep test --resume --out {output.out}"):
         if alone:
-            campaign = open_folder(output.out)
+            campaign = open_folder(output.out, subject.policy, subject.trust_policy)
             limits = spending.limits()
             with campaign_progress() as progress:
                 campaign.resume(
@@ -87,6 +89,7 @@ def command(
                     batch_size=spending.batch_size,
                     limits=limits,
                     progress=progress,
+                    trust_policy=user_trusts(subject.trust_policy),
                     **options,
                 )
     with campaign:
@@ -104,7 +107,9 @@ def _resumes_alone(
     if not output.resume or (has_policy and has_task):
         return False
     names = [*Subject.names(), *Planning.names(), *Models.names(), *Judging.names()]
-    changed = [name for name in names if name not in GROWING and typed(context, [name])]
+    changed = [
+        name for name in names if name not in (*GROWING, *TRUSTING) and typed(context, [name])
+    ]
     for option in typed(context, changed):
         raise UsageError(
             f"{option} with --resume",

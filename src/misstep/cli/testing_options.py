@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, KeepUnimportant, check_limits
+from misstep.cli.arguments import AsJson, KeepUnimportant, TrustPolicy, check_limits
 from misstep.cli.defaults import (
     FAULT_BUDGET,
     LOOKAHEAD_CAP,
@@ -60,6 +60,7 @@ class Subject(Group, heading="What to test"):
             "its own. Default: no limit, 60 for exec:.",
         ),
     ] = None
+    trust_policy: TrustPolicy = False
     suite: Annotated[
         Path | None,
         typer.Option(

@@ -15,10 +15,12 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 
 METADATA = "__metadata__"
 MAX_HEADER_BYTES = 16 * 2**20
+MAX_DIMENSIONS = 8
 TYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2"}
 Header = dict[str, Any]
 
@@ -42,12 +44,26 @@ def split_file(content: bytes, where: str, kind: str) -> tuple[Header, memoryvie
     if 8 + length > len(content):
         _refuse("the file is cut off within its header", where, kind)
     try:
-        header = json.loads(content[8 : 8 + length].decode("utf-8"))
+        header = parse_json(content[8 : 8 + length])
     except (ValueError, RecursionError):
         _refuse("the header is no JSON", where, kind)
     if not isinstance(header, dict):
         _refuse("the header is no JSON object", where, kind)
     return header, memoryview(content)[8 + length :]
+
+
+def check_sizes(header: Header, data: memoryview, most: int, where: str, kind: str) -> None:
+    """Refuse tensors that are too many, or that share their bytes: read one by one, they could fill the memory."""
+    tensors = [entry for name, entry in header.items() if name != METADATA]
+    if len(tensors) > most:
+        _refuse(f"the file has {len(tensors):,} tensors, more than {most:,}", where, kind)
+    size = 0
+    for entry in tensors:
+        offsets = entry.get("data_offsets") if isinstance(entry, dict) else None
+        if _whole_numbers(offsets) and len(offsets) == 2:
+            size += max(0, offsets[1] - offsets[0])
+    if size > len(data):
+        _refuse("tensors overlap each other or end beyond the file", where, kind)
 
 
 def read_tensor(
@@ -72,7 +88,11 @@ def read_tensor(
     shape, offsets = entry.get("shape"), entry.get("data_offsets")
     if size is not None and shape != list(size):
         _refuse(f"the tensor {name} has the shape {shape!r:.60}, not {list(size)}", where, kind)
-    if not _whole_numbers(shape):
+    if (
+        not _whole_numbers(shape)
+        or len(shape) > MAX_DIMENSIONS
+        or max(shape, default=0) > len(data)
+    ):
         _refuse(f"the tensor {name} has the shape {shape!r:.60}", where, kind)
     stored = np.dtype(TYPES[entry["dtype"]])
     if not (
@@ -119,4 +139,4 @@ def _refuse(what: str, where: str, kind: str) -> NoReturn:
     raise InputFormatError(what, where=where, expected=kind)
 
 
-__all__ = ["METADATA", "Header", "encode_tensors", "read_tensor", "split_file"]
+__all__ = ["METADATA", "Header", "check_sizes", "encode_tensors", "read_tensor", "split_file"]

@@ -14,6 +14,8 @@ from typing import Any
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.torch_extra import torch
 
+MAX_PARTS = 1_000_000
+
 
 def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
     """The content of the archive, by the restricted unpickler; `kind` says what was hoped for."""
@@ -36,7 +38,7 @@ def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
             expected=f"at most {max_bytes / 2**20:.0f} MiB",
         )
     try:
-        return torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        stored = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:  # Damaged pickles raise nearly anything.
         refused = re.search(r"GLOBAL ([\w.]+)", str(error))
         if refused:
@@ -52,6 +54,40 @@ def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
             expected=kind,
             hint="fetch the file again",
         ) from error
+    size = _size(stored, where)
+    if size > max_bytes:
+        raise UnsupportedError(
+            f"the tensors of the checkpoint have {size / 2**20:.0f} MiB",
+            where=where,
+            expected=f"at most {max_bytes / 2**20:.0f} MiB",
+            hint="a tensor may repeat a few stored numbers; save the network again without that",
+        )
+    return stored
+
+
+def _size(stored: Any, where: str) -> int:
+    """Bytes of all tensors, each in its full size.
+
+    A tensor of strides 0 stands for any number of elements and stores one; it grows when it is converted.
+    """
+    size = count = 0
+    todo = [stored]
+    while todo:
+        value = todo.pop()
+        count += 1
+        if count > MAX_PARTS:
+            raise UnsupportedError(
+                f"the checkpoint has more than {MAX_PARTS:,} parts",
+                where=where,
+                expected="a network",
+            )
+        if isinstance(value, torch.Tensor):
+            size += value.numel() * value.element_size()
+        elif isinstance(value, dict):
+            todo += value.values()
+        elif isinstance(value, (list, tuple, set, frozenset)):
+            todo += value
+    return size
 
 
 __all__ = ["load_weights"]

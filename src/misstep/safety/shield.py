@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from misstep import _core
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UsageError
 from misstep.safety.decider import Budget, Decider, Strategy
 from misstep.safety.faults import Fault, analyse_all
@@ -220,7 +221,7 @@ def _document(
 
 def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Shield:
     try:
-        document = json.loads(text)
+        document = parse_json(text)
         if (document["format"], document["version"], document["kind"]) != (FORMAT, VERSION, kind):
             raise ValueError(f"this is a {document['format']} {document['kind']}")
         return make(document)

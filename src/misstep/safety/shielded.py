@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
 from misstep.policies.labels.load import load_label_policy
@@ -64,7 +64,7 @@ def _split(argument: str) -> tuple[str, str]:
 def _read(content: bytes, where: str) -> Blacklist[State, str] | ShieldTable[State, str]:
     try:
         text = content.decode()
-        document = json.loads(text)
+        document = parse_json(text)
         kind = document.get("kind") if isinstance(document, dict) else None
         return ShieldTable.from_json(text) if kind == "oracle" else Blacklist.from_json(text)
     except (ValueError, KeyError, RecursionError) as error:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
-from misstep.files import read_bytes, write_bytes
+from misstep.files import open_inside, read_bytes, reason, write_bytes
 from misstep.policies.asnet.model_file import read_model, write_model
 from misstep.policies.asnet.weights import Floats, Weights
 from misstep.tasks.task import State
@@ -102,14 +102,13 @@ class TrainingFolder(ResumableFolder):
         log = self.path / "log.jsonl"
         with self.writing():
             try:
-                with log.open("ab") as file:
+                handle = open_inside(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+                with os.fdopen(handle, "ab") as file:
                     file.write(_json(node.as_dict()))
                     file.flush()
-                    os.fsync(file.fileno())
+                    os.fsync(handle)
             except OSError as error:
-                raise InputFileError(
-                    f"cannot write: {error.strerror or error}", where=str(log)
-                ) from error
+                raise InputFileError(f"cannot write: {reason(error)}", where=str(log)) from error
         self.tree.add(node)
 
     def finish(self, chosen: int, notes: dict[str, Any]) -> Path:

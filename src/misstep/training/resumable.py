@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,14 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.campaigns.lock import WriterLock
+from misstep.decoding import parse_json, read_npz
 from misstep.errors import InputFileError, InputFormatError
-from misstep.files import read_bytes, write_bytes
+from misstep.files import read_bytes, reason, refuse_link, write_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 SETTINGS = "settings.json"
 MAX_BYTES = 1 << 30
+MAX_UNPACKED = 1 << 33
 Arrays = dict[str, NDArray[Any]]
 
 
@@ -39,6 +40,7 @@ class ResumableFolder:
     def __init__(self, path: Path, settings: dict[str, Any]) -> None:
         self.path = path
         self.settings = settings
+        _refuse_links(path, self.PARTS)
         self._lock = WriterLock(path)
 
     @staticmethod
@@ -124,9 +126,8 @@ class ResumableFolder:
         path = self.path / name
         content = read_bytes(path, MAX_BYTES, "a file of the training")
         try:
-            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-                arrays = dict(stored)
-        except (ValueError, OSError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            arrays = read_npz(content, MAX_UNPACKED)
+        except ValueError as error:
             raise InputFormatError(
                 f"the file is damaged: {str(error)[:80]}", where=str(path)
             ) from error
@@ -138,9 +139,26 @@ class ResumableFolder:
         return arrays
 
 
+def _refuse_links(path: Path, parts: Iterable[str]) -> None:
+    """The folder may come from a stranger: nothing in it may lead us to read or write elsewhere."""
+    try:
+        for folder in (path, *(path / part for part in parts)):
+            if folder != path and folder.is_symlink():
+                raise InputFileError(
+                    "this is a symbolic link, which is not followed here",
+                    where=str(folder),
+                    expected="a folder of the training",
+                )
+            for entry in sorted(folder.iterdir()) if folder.is_dir() else ():
+                if entry.is_symlink() or not entry.is_dir():
+                    refuse_link(entry)
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(path)) from error
+
+
 def json_object(content: bytes, where: str) -> dict[str, Any]:
     try:
-        document = json.loads(content)
+        document = parse_json(content)
     except ValueError as error:
         raise InputFormatError(f"not JSON: {error}", where=where) from error
     if not isinstance(document, dict):

@@ -207,6 +207,11 @@ def with_unit_costs(task: Task) -> Task:
     return Task(sas, name=task.name, pddl=task.pddl)
 
 
+def runs_program(spec: str) -> bool:
+    """Whether asking this teacher starts a program. What is not known is taken for one."""
+    return spec not in ("auto", "exhaustive", "astar")
+
+
 def make_teacher(
     spec: str,
     task: Task,
@@ -238,6 +243,7 @@ __all__ = [
     "ExhaustiveTeacher",
     "Teacher",
     "make_teacher",
+    "runs_program",
     "with_initial_state",
     "with_unit_costs",
 ]

@@ -32,7 +32,13 @@ from misstep.training.explore import ask, explore
 from misstep.training.folder import TrainingFolder
 from misstep.training.samples import Samples
 from misstep.training.settings import TrainingSettings
-from misstep.training.teachers import ExhaustiveTeacher, Teacher, make_teacher, with_unit_costs
+from misstep.training.teachers import (
+    ExhaustiveTeacher,
+    Teacher,
+    make_teacher,
+    runs_program,
+    with_unit_costs,
+)
 from misstep.training.testing import TaskResult, TestedTask, summarise
 from misstep.training.tree import Node
 
@@ -107,6 +113,14 @@ def resume(
         settings = TrainingSettings.from_dict(folder.settings.get("settings", {}), where)
         if asked is not None:
             settings.require_same(asked, where)
+        # A folder may come from a stranger, and a command is run.
+        if runs_program(settings.teacher) and settings.teacher != (asked and asked.teacher):
+            raise UsageError(
+                f"the stored teacher {settings.teacher!r:.300} would run a program",
+                where=where,
+                expected="the user's word on it",
+                hint="if you trust it, give the same --teacher again",
+            )
         fault_tasks = [own.task for own in faults]
         for name, given in (("train", tasks), ("validate", validation), ("faults", fault_tasks)):
             known = _identities(folder.settings.get(name), where)

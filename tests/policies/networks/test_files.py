@@ -86,7 +86,7 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         (lambda text: text + "1.0,\n", "1 numbers too many"),
         (lambda text: text.replace("0.25", "nan"), "small.nnet:11: an infinite or undefined"),
         (lambda text: text.replace("0.25", "1e999"), "an infinite or undefined"),
-        (lambda text: text.replace("0.25", "x"), "small.nnet:11: 'x' is no number"),
+        (lambda text: text.replace("0.25", "x"), "small.nnet:11: a word that is no number"),
         (lambda text: text.replace("2,2,1,\n0", "2,2,2,\n0"), "the sizes [2, 2, 2]"),
         (lambda text: text.replace("2,2,1,2", "2.5,2,1,2"), "whole numbers"),
         (lambda text: text.replace("2,2,1,2", "0,2,1,2"), "0 layers"),

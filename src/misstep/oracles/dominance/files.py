@@ -17,6 +17,7 @@ import zlib
 from pathlib import Path
 
 from misstep._core import DominanceCore
+from misstep.decoding import unpack
 from misstep.errors import InputFormatError
 from misstep.files import read_bytes, write_bytes
 from misstep.tasks.task import Task
@@ -25,6 +26,7 @@ MAGIC = b"MISSTEPD"
 VERSION = 1
 _HEADER = struct.Struct("<8sIIQ32s32s")
 _MAX_BYTES = 2**34
+_MAX_UNPACKED = 2**36
 _KIND = "a dominance function written by misstep"
 
 
@@ -73,8 +75,8 @@ def read_tables(path: Path, task: Task) -> tuple[DominanceCore, bool]:
     if len(body) != length or hashlib.sha256(body).digest() != body_hash:
         raise InputFormatError("the tables are damaged", where=str(path), hint="compute it again")
     try:
-        return DominanceCore.read(task, zlib.decompress(body)), bool(solvable)
-    except (ValueError, zlib.error) as error:
+        return DominanceCore.read(task, unpack(body, _MAX_UNPACKED)), bool(solvable)
+    except ValueError as error:
         raise InputFormatError(f"the tables are damaged: {error}", where=str(path)) from None
 
 

@@ -12,11 +12,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.asnet.shape import SchemaShape, Shape, Slot, difference
 from misstep.policies.asnet.weights import MAX_HIDDEN, MAX_LAYERS, Weights, tensor_shapes
-from misstep.policies.safetensors import METADATA, encode_tensors, read_tensor, split_file
+from misstep.policies.safetensors import (
+    METADATA,
+    check_sizes,
+    encode_tensors,
+    read_tensor,
+    split_file,
+)
 
 FORMAT = "misstep-asnet"
 VERSION = 1
@@ -75,6 +82,7 @@ def decode(content: bytes, where: str) -> Weights:
     extra = sorted(header.keys() - sizes.keys() - {METADATA})
     if extra:
         _refuse(f"there is a tensor {extra[0]} that the network has no use for", where)
+    check_sizes(header, data, len(sizes), where, KIND)
     tensors = {
         name: read_tensor(header, name, data, where, KIND, size=size).astype(np.float32)
         for name, size in sizes.items()
@@ -93,7 +101,7 @@ def _about(header: dict[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(text, str):
         _refuse("a safetensors file, but not one of Misstep: it does not describe a network", where)
     try:
-        about = json.loads(text)
+        about = parse_json(text)
     except (ValueError, RecursionError):
         _refuse("the description of the network is no JSON", where)
     if not isinstance(about, dict) or about.get("format") != FORMAT:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 from misstep.policies.networks.lightgbm import decode_dump, decode_text, is_lightgbm
@@ -30,7 +30,7 @@ def _mlp(decode: Callable[[bytes, str], MlpWeights]) -> Reader:
 
 def _json(content: bytes, where: str, digest: str) -> Network:
     try:
-        document = json.loads(content.decode("utf-8"))
+        document = parse_json(content)
     except (ValueError, RecursionError) as error:
         raise InputFormatError(
             f"this is no JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND

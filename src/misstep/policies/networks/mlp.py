@@ -125,7 +125,10 @@ def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> MlpWeig
 def _natural(name: str) -> list[tuple[int, int, str]]:
     """Numbers within names count as numbers: layer 10 comes after layer 9."""
     parts = re.findall(r"\d+|\D+", name)
-    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
+    return [
+        (0, int(part), "") if part.isdecimal() and len(part) < 19 else (1, 0, part)
+        for part in parts
+    ]
 
 
 def _malformed(what: str, where: str, kind: str) -> InputFormatError:

@@ -73,7 +73,7 @@ class _Numbers:
                     value = float(word)
                 except ValueError:
                     raise InputFormatError(
-                        f"{word[:40]!r} is no number", where=f"{self.where}:{number}", expected=KIND
+                        "a word that is no number", where=f"{self.where}:{number}", expected=KIND
                     ) from None
                 if not np.isfinite(value):
                     raise InputFormatError(

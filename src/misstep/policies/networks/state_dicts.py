@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import InputFormatError
-from misstep.policies.networks.mlp import Array, MlpWeights, from_tensors
-from misstep.policies.safetensors import METADATA, read_tensor, split_file
+from misstep.policies.networks.mlp import MAX_LAYERS, Array, MlpWeights, from_tensors
+from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
 
 SAFETENSORS = "the linear layers of a network (.safetensors)"
 TORCH = "the state dict of a network of linear layers, written by PyTorch"
@@ -18,6 +18,7 @@ MAX_BYTES = 512 * 2**20
 
 def decode_safetensors(content: bytes, where: str) -> MlpWeights:
     header, data = split_file(content, where, SAFETENSORS)
+    check_sizes(header, data, 2 * MAX_LAYERS, where, SAFETENSORS)
     types = ("F32", "F64", "F16")
     tensors: dict[str, Array] = {
         name: read_tensor(header, name, data, where, SAFETENSORS, types=types)
@@ -35,6 +36,10 @@ def decode_torch(content: bytes, where: str) -> MlpWeights:
         stored = stored["state_dict"]
     if not isinstance(stored, Mapping) or not stored:
         raise InputFormatError("this is no state dict", where=where, expected=TORCH)
+    if len(stored) > 2 * MAX_LAYERS:
+        raise InputFormatError(
+            f"a state dict of {len(stored):,} parts", where=where, expected=TORCH
+        )
     return from_tensors({str(n): _array(n, t, where) for n, t in stored.items()}, where, TORCH)
 
 

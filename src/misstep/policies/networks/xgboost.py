@@ -7,12 +7,12 @@ one margin; it becomes two outputs, zero for the first class and the margin for 
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any, NoReturn
 
 import numpy as np
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.policies.networks.trees import Ensemble, Leaf, Split, Tree, count, grow
 
@@ -61,7 +61,7 @@ def decode_xgboost(document: dict[str, Any], where: str) -> Ensemble:
 
 def _base(text: str, scores: int) -> tuple[float, ...]:
     """One number for all outputs, or one each."""
-    values = json.loads(text) if text.startswith("[") else [float(text)]
+    values = parse_json(text) if text.startswith("[") else [float(text)]
     listed = tuple(_single(value) for value in values)
     if len(listed) not in (1, scores) or not all(map(math.isfinite, listed)):
         raise ValueError(f"base_score {text}")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from misstep.decoding import parse_json
 from misstep.errors import UsageError
 from misstep.policies.policy import FAILED, NO_ACTION, States
 from misstep.policies.process.channel import ProgramError
@@ -69,7 +70,7 @@ def question(number: int, states: States) -> bytes:
 
 def object_of(line: bytes, what: str) -> dict[str, Any]:
     try:
-        content = json.loads(line)
+        content = parse_json(line)
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 
 MAX_BYTES = 256 * 2**20
+MAX_DEPTH = 900  # chains of operators are nested in JANI
 MAX_INCLUDES = 10_000
 # Keys that say nothing about the model.
 REMARKS = {"comment", "metadata"}
@@ -56,9 +58,6 @@ class Documents:
 
 
 def parse(content: bytes, name: str) -> Any:
-    def constant(text: str) -> NoReturn:
-        raise InputFormatError(f"{text} is no number of JSON", where=name, expected="JSON")
-
     def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) != len(pairs):
@@ -70,9 +69,7 @@ def parse(content: bytes, name: str) -> Any:
         return result
 
     try:
-        return json.loads(
-            content.decode("utf-8-sig"), parse_constant=constant, object_pairs_hook=members
-        )
+        return parse_json(content, members=members, max_depth=MAX_DEPTH)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise InputFormatError("not UTF-8 text", where=f"{name}:{line}", expected="JSON") from None
@@ -82,7 +79,7 @@ def parse(content: bytes, name: str) -> Any:
         ) from None
     except RecursionError:
         raise InputFormatError("nested too deeply", where=name, expected="flatter JSON") from None
-    except ValueError as error:  # an integer of thousands of digits
+    except ValueError as error:  # nested too deeply, or a number of thousands of digits
         raise InputFormatError(f"not JSON: {error}", where=name, expected="JSON") from None
 
 

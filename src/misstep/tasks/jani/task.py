@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from misstep._core import CounterRandom, JaniCore, JaniEngine, JaniSpace
+from misstep.decoding import parse_json
 from misstep.errors import (
     BudgetLimitError,
     InputFormatError,
@@ -168,7 +169,7 @@ class JaniTask:
         if name in self._locations and text in self._locations[name]:
             return list(self._locations[name]).index(text)
         try:
-            value = json.loads(text)
+            value = parse_json(text)
         except ValueError:
             value = None
         if not isinstance(value, (bool, int, float)):

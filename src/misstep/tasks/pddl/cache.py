@@ -17,7 +17,10 @@ import time
 import zlib
 from pathlib import Path
 
+from misstep.decoding import unpack
+
 MAX_CACHE_BYTES = 1024**3
+_MAX_UNPACKED = 2**34
 
 _MAGIC = b"misstep-translation-1"
 _ENTRY = re.compile(r"[0-9a-f]{64}\.sasz")
@@ -154,8 +157,8 @@ def _unpack(entry: bytes) -> bytes | None:
     if header != _MAGIC + b" " + hashlib.sha256(body).hexdigest().encode():
         return None
     try:
-        return zlib.decompress(body)
-    except zlib.error:
+        return unpack(body, _MAX_UNPACKED)
+    except ValueError:
         return None
 
 

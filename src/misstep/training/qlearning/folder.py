@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.networks.mlp import MlpWeights
@@ -72,7 +73,7 @@ class QFolder(ResumableFolder):
             return None
         arrays = self.read_arrays("state.npz", ["__rest__"])
         try:
-            rest = json.loads(arrays.pop("__rest__").tobytes())
+            rest = parse_json(arrays.pop("__rest__").tobytes())
             step = int(rest["step"])
         except (ValueError, KeyError, TypeError) as error:
             raise InputFormatError(

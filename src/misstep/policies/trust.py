@@ -1,0 +1,152 @@
+"""Which policies a folder may name without the user's word.
+
+The folder of a campaign may come from a stranger, and the spec of a policy stands in it. Loading `python:FILE.py:NAME`
+or `exec:COMMAND` runs that file or command with all rights of the user. So what a folder says is never enough to run
+something: the user gives the same policy again, or says that the stored one is to be trusted.
+
+A spec is **plain** if loading and asking it runs nothing but our own code on bounded data: the built-in policies, and
+networks in formats that we read ourselves. Everything else is foreign: Python files, programs, servers and language
+models (which see the tasks), files that another library opens (torch, onnxruntime), and kinds that other packages
+add. A policy made of another one is as foreign as the policy in it. A kind that is not listed here is foreign, so a
+new kind asks for trust until somebody has thought about it.
+
+A plain spec may still name any file of this machine, such as `asnet:/etc/passwd`. It is read with a limit, by a parser
+of that format, and what is wrong with it is told without its content; nothing of it is written or sent anywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+
+from misstep.errors import MisstepError, UsageError
+from misstep.files import read_bytes
+from misstep.policies.identity import IN_MEMORY
+from misstep.policies.labels.load import BUILTIN as OF_MODELS
+from misstep.policies.labels.load import FILES
+from misstep.policies.labels.policy import digest_of
+from misstep.policies.load import BUILTIN as OF_TASKS
+from misstep.policies.options import split_options, word
+from misstep.policies.user_code import MAX_SOURCE_BYTES
+from misstep.tasks.jani.interface import load_interface
+
+# Kinds whose loaders run nothing but our own code on bounded data.
+PLAIN = frozenset(
+    ("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped", "sketch", "rules", "wl")
+)
+# Kinds that run code, start programs, connect to servers, or hand files to libraries that we do not answer for.
+FOREIGN = frozenset(
+    ("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "sb3", "gym")
+)
+# Kinds that are decided by what stands behind them.
+PARTS = frozenset(("noisy", "shield", "network"))
+# Networks that our own readers open; the others are opened by torch or onnxruntime.
+OWN_READERS = frozenset((".nnet", ".safetensors", ".json", ".txt"))
+_INTERFACE = ".jani2nnet"
+_MAX_SHIELD_BYTES = 2**30
+
+Trust = bool | Callable[[str], bool]
+"""The user's word on a stored policy: yes, no, or somebody who asks with the spec."""
+
+_GIVEN: set[str] = set()
+
+
+def given(spec: object) -> None:
+    """Note that the user has named this policy in this process, so that a folder may name it as well."""
+    if isinstance(spec, str):
+        _GIVEN.add(spec)
+
+
+def is_plain(spec: str, *, of_model: bool) -> bool:
+    """Whether a spec can be loaded whoever wrote it, on a planning task or on a model."""
+    kind, _, argument = spec.partition(":")
+    if kind not in (OF_MODELS if of_model else OF_TASKS):
+        # For models, a file without a kind is a network.
+        is_file = of_model and ":" not in spec and Path(spec).suffix.lower() in FILES
+        return is_file and _is_plain_network(spec)
+    if kind == "noisy":
+        return is_plain(argument.partition("+")[2], of_model=of_model)
+    if kind == "shield":
+        # Which plus ends the name of the file depends on the files that exist, so all readings must be plain.
+        parts = argument.split("+")
+        ends = ["+".join(parts[k:]) for k in range(1, len(parts))]
+        return bool(ends) and all(is_plain(end, of_model=of_model) for end in ends)
+    if kind == "network":
+        return _is_plain_network(argument)
+    return kind in PLAIN
+
+
+def _is_plain_network(argument: str) -> bool:
+    try:
+        _, file = split_options(argument, "network", {"interface": word})
+        path = Path(file)
+        if path.suffix.lower() != _INTERFACE:
+            return path.suffix.lower() in OWN_READERS
+        interface = load_interface(path)
+    except (MisstepError, OSError, ValueError):
+        return True  # loading it says what is wrong, and opens nothing else
+    files = (interface.policy_file, interface.torch_file)
+    return all(own is None or own.suffix.lower() in OWN_READERS for own in files)
+
+
+def require_trust(spec: str, trust: Trust, where: str, *, of_model: bool) -> None:
+    """An error unless the policy that a file names is plain, or the user stands up for it."""
+    if spec.startswith(f"{IN_MEMORY} ") or spec in _GIVEN or is_plain(spec, of_model=of_model):
+        return
+    if trust is True or (callable(trust) and trust(spec)):
+        return
+    raise UsageError(
+        f"the stored policy {spec!r:.300} would run code or open a connection",
+        where=where,
+        expected="the user's word on it",
+        hint="if you trust it, give the same policy again (--policy SPEC) or --trust-policy; in Python, "
+        "open_campaign(DIR, policy) or open_campaign(DIR, trust_policy=True)",
+    )
+
+
+def digest_of_files(spec: str, *, of_model: bool) -> str | None:
+    """The digest that a foreign policy will have, from its files alone; None where only running it can tell."""
+    kind, _, argument = spec.partition(":")
+    if kind == "python":
+        file, _, name = argument.rpartition(":")
+        if not file:
+            return None
+        source = read_bytes(Path(file), MAX_SOURCE_BYTES, "a Python file")
+        if of_model:
+            return digest_of("python", hashlib.sha256(source).hexdigest(), name)
+        return hashlib.sha256(source + name.encode()).hexdigest()
+    if kind == "noisy" and not of_model:
+        return _noisy_digest(argument)
+    if kind == "shield" and of_model:
+        file, _, inner = argument.partition("+")
+        # With two pluses it is not sure where the name of the file ends.
+        known = None if "+" in inner else digest_of_files(inner, of_model=True)
+        if known is None:
+            return None
+        content = read_bytes(Path(file), _MAX_SHIELD_BYTES, "a shield")
+        return digest_of("shield", hashlib.sha256(content).hexdigest(), known)
+    return None
+
+
+def _noisy_digest(argument: str) -> str | None:
+    head, _, inner = argument.partition("+")
+    chance, _, seed = head.partition(":")
+    known = digest_of_files(inner, of_model=False)
+    try:
+        number = int(seed or "0")
+        return known and hashlib.sha256(f"{float(chance)}:{number}+{known}".encode()).hexdigest()
+    except ValueError:
+        return None  # loading it says what is wrong
+
+
+__all__ = [
+    "FOREIGN",
+    "PARTS",
+    "PLAIN",
+    "Trust",
+    "digest_of_files",
+    "given",
+    "is_plain",
+    "require_trust",
+]

@@ -1,0 +1,201 @@
+"""Small files that stand for huge things: refused before there is room made for them."""
+
+from __future__ import annotations
+
+import io
+import json
+import resource
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from misstep.decoding import MAX_DEPTH, parse_json, read_npz, unpack
+from misstep.errors import InputFormatError, MisstepError
+from misstep.policies.networks.load import load_network
+from misstep.policies.process.protocol import MalformedError, object_of
+from misstep.tasks.jani.load import load_jani
+from misstep.training.resumable import ResumableFolder
+from support.attacks import change
+from support.commands import misstep
+
+BOMB = zlib.compress(
+    bytes(3 * 2**30 // 2), 9
+)  # one and a half gigabytes in one and a half megabytes
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    """What would fill the memory fails here instead."""
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_DATA, (used + 2**29, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, before)
+
+
+@pytest.mark.parametrize("column", ["tasks SET source", "dominance SET tables"])
+def test_compressed_data_in_a_campaign(
+    folder: Path, column: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limits are a gigabyte, which would take the tests long."""
+    monkeypatch.setattr("misstep.campaigns.tables.MAX_UNPACKED", 2**24)
+    monkeypatch.setattr("misstep.checking.stored.MAX_BYTES", 2**24)
+    change(folder, "INSERT OR IGNORE INTO dominance VALUES (1, NULL, 'x')")
+    change(folder, f"UPDATE {column} = ?", parameters=(BOMB,))
+    for command in (
+        ("records", folder, "--json"),
+        ("replay", folder),
+        ("test", "--resume", "--pool", "20", "--out", folder),
+    ):
+        done = misstep(*command)
+        assert done.returncode in (0, 1, 31, 35), done.stderr
+        if column.startswith("tasks"):
+            assert done.returncode in (31, 35)
+
+
+def test_unpack() -> None:
+    assert unpack(zlib.compress(b"abc"), 3) == b"abc"
+    for data, limit in ((zlib.compress(b"abc"), 2), (BOMB, 2**20), (b"x", 9), (None, 9), ("x", 9)):
+        with pytest.raises(ValueError, match="compressed data"):
+            unpack(data, limit)
+    for cut in (zlib.compress(b"abc")[:-1], zlib.compress(b"abc") + b"x"):
+        with pytest.raises(ValueError, match="cut off"):
+            unpack(cut, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[" * 100_000, "nested too deeply"),
+        ("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1), "nested too deeply"),
+        ('["]",' * (MAX_DEPTH + 1) + "1" + "]" * (MAX_DEPTH + 1), "nested too deeply"),
+        ('{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1), "nested too deeply"),
+        ("9" * 1_000_000, "a number of 1,000,000 digits"),
+        ("-" + "9" * 100, "a number of 101 digits"),
+        ("1e999", "too large"),
+        ("NaN", "no number of JSON"),
+        ("[1, Infinity]", "no number of JSON"),
+    ],
+)
+def test_json(text: str, what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        parse_json(text)
+
+
+def test_json_that_is_meant() -> None:
+    deep = "[" * MAX_DEPTH + "]" * MAX_DEPTH
+    many = "[" + ",".join(["[]"] * 5000) + "]"
+    texts = (deep, many, '{"a": "[[[["}', "1e300", "12345678901234567890", '"\\"[" ', "[1.5e-400]")
+    for text in texts:
+        assert parse_json(text) == json.loads(text)
+    assert parse_json(b"\xef\xbb\xbf[1]") == [1]
+
+
+BAD_JSON = ["[" * 100_000, "9" * 1_000_000, '{"a":' * 3000]
+
+
+@pytest.mark.parametrize("text", BAD_JSON)
+def test_everybody_who_reads_json(tmp_path: Path, text: str) -> None:
+    for name in ("x.jani", "x.json", "x.jani2nnet"):
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputFormatError):
+        load_jani(tmp_path / "x.jani")
+    with pytest.raises(InputFormatError):
+        load_network(tmp_path / "x.json")
+    header = struct.pack("<Q", len(text)) + text.encode()
+    (tmp_path / "x.safetensors").write_bytes(header)
+    with pytest.raises(InputFormatError):
+        load_network(tmp_path / "x.safetensors")
+    with pytest.raises(MalformedError):
+        object_of(text.encode(), "an answer")
+
+
+# -- arrays ---------------------------------------------------------------------------------------
+
+
+class Training(ResumableFolder):
+    FORMAT = "test"
+    PARTS = ("parts",)
+
+
+def npz(**arrays: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in arrays.items():
+            archive.writestr(f"{name}.npy", content)
+    return buffer.getvalue()
+
+
+def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
+    buffer = io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(buffer, about)
+    return buffer.getvalue() + data
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        npz(a=npy((2**33,))),
+        npz(a=npy((2**20, 2**20, 2**20))),
+        npz(a=npy((2,), bytes(8))),
+        npz(a=npy((2**22,), bytes(2**25))),
+        b"PK\3\4 no archive",
+        b"",
+    ],
+    ids=["more than is there", "more than any machine", "cut", "a bomb", "damaged", "empty"],
+)
+def test_archives_of_arrays(tmp_path: Path, content: bytes) -> None:
+    with Training.create(tmp_path / "training", {}) as folder:
+        (folder.path / "state.npz").write_bytes(content)
+        with pytest.raises(ValueError, match=r"arr|zip|bytes|cut|magic|EOF|data"):
+            read_npz(content, 2**24)
+        if len(content) < 2**12:
+            with pytest.raises(InputFormatError):
+                folder.read_arrays("state.npz", ["a"])
+
+
+def safetensors(tensors: Mapping[str, object], data: bytes) -> bytes:
+    header = json.dumps(tensors).encode()
+    return struct.pack("<Q", len(header)) + header + data
+
+
+def test_tensors_that_share_their_bytes(tmp_path: Path) -> None:
+    """Each of them fits into the file, and all of them together into no memory."""
+    size = 2**20
+    entry = {"dtype": "F32", "shape": [512, 512], "data_offsets": [0, size]}
+    shared = {f"{i}.weight": entry for i in range(200)}
+    (tmp_path / "x.safetensors").write_bytes(safetensors(shared, bytes(size)))
+    with pytest.raises(InputFormatError, match="overlap"):
+        load_network(tmp_path / "x.safetensors")
+
+
+def test_tensors_beyond_counting(tmp_path: Path) -> None:
+    entry = {"dtype": "F32", "shape": [0, 0], "data_offsets": [0, 0]}
+    many = {f"{i}.weight": entry for i in range(50_000)}
+    deep = {"a.weight": {**entry, "shape": [10**17] * 100_000}}
+    digits = {"9" * 5000 + ".weight": {**entry, "shape": [1, 1], "data_offsets": [0, 4]}}
+    for tensors, what in ((many, "50,000 tensors"), (deep, "the shape"), (digits, None)):
+        (tmp_path / "x.safetensors").write_bytes(safetensors(tensors, bytes(4)))
+        if what is None:
+            load_network(tmp_path / "x.safetensors")
+            continue
+        with pytest.raises(InputFormatError, match=what):
+            load_network(tmp_path / "x.safetensors")
+
+
+def test_a_torch_file_of_repeated_numbers(tmp_path: Path) -> None:
+    """Strides of 0: kilobytes that stand for gigabytes."""
+    torch = pytest.importorskip("torch")
+    huge = torch.zeros(1).expand(2**16, 2**14)
+    torch.save({"0.weight": huge, "0.bias": torch.zeros(2**16)}, tmp_path / "x.pt")
+    assert (tmp_path / "x.pt").stat().st_size < 2**20
+    with pytest.raises(MisstepError, match="MiB"):
+        load_network(tmp_path / "x.pt")

@@ -1,0 +1,149 @@
+"""A folder holds links to files of the user. Nothing outside of the folder is read or written."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.testing import test as run_campaign
+from misstep.errors import InputFileError
+from misstep.files import open_inside, write_inside
+from misstep.training.resumable import ResumableFolder
+from support.commands import misstep
+from support.tasks import small_task
+
+PRECIOUS = b"what the user cares for\n"
+NEW = ("run.lock", "config.toml.new", "run.db.new", "run.db.new-journal", "run.db.new-wal")
+OLD = ("run.db", "run.db-wal", "run.db-shm", "run.db-journal", "config.toml", "run.lock")
+
+
+@pytest.fixture
+def precious(tmp_path: Path) -> Path:
+    file = tmp_path / "precious"
+    file.write_bytes(PRECIOUS)
+    return file
+
+
+def link(kind: str, target: Path, place: Path) -> None:
+    place.unlink(missing_ok=True)
+    if kind == "hard":
+        os.link(target, place)
+    else:
+        place.symlink_to(target)
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", NEW)
+def test_a_new_campaign_beside_links(tmp_path: Path, precious: Path, kind: str, name: str) -> None:
+    """A folder that looks like a creation that was killed."""
+    folder = tmp_path / "new"
+    folder.mkdir()
+    link(kind, precious, folder / name)
+    if name == "run.lock":  # which cannot be taken away: somebody may hold it
+        with pytest.raises(InputFileError, match="link"):
+            run_campaign(small_task("gripper-4"), "first", out=folder, pool=2)
+    else:
+        run_campaign(small_task("gripper-4"), "first", out=folder, pool=2).close()
+    assert precious.read_bytes() == PRECIOUS
+
+
+def test_links_that_lead_nowhere_make_no_files(tmp_path: Path) -> None:
+    for name in NEW:
+        folder = tmp_path / name.replace(".", "-")
+        folder.mkdir()
+        (folder / name).symlink_to(tmp_path / "made")
+        with contextlib.suppress(InputFileError):
+            run_campaign(small_task("gripper-4"), "first", out=folder, pool=2).close()
+        assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", OLD)
+def test_a_campaign_with_links(folder: Path, precious: Path, kind: str, name: str) -> None:
+    """Its own content behind a link, which a writer would change, or any file of the user."""
+    outside = precious
+    if (folder / name).exists():
+        outside = Path(shutil.copy(folder / name, precious.with_name("copy")))
+    before = outside.read_bytes()
+    link(kind, outside, folder / name)
+    for command in (
+        ("records", folder),
+        ("replay", folder, "--rerun"),
+        ("judge", folder, "--oracle", "undo"),
+        ("test", "--resume", "--pool", "14", "--out", folder),
+    ):
+        done = misstep(*command)
+        writes = command[0] in ("judge", "test")
+        if writes or kind == "symbolic":
+            assert done.returncode == 30, (command, done.stderr)
+            assert "link" in done.stderr
+    assert outside.read_bytes() == before
+    assert precious.read_bytes() == PRECIOUS
+
+
+def test_the_folder_itself_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(folder)
+    with open_campaign(tmp_path / "link") as campaign:
+        campaign.resume(pool=14)
+        assert len(campaign.records) == 14
+
+
+def test_the_checker_follows_no_links(folder: Path, tmp_path: Path) -> None:
+    from misstep.checking.campaign import check_campaign
+
+    (folder / "run.db").rename(tmp_path / "elsewhere.db")
+    (folder / "run.db").symlink_to(tmp_path / "elsewhere.db")
+    with pytest.raises(InputFileError, match="symbolic link"):
+        check_campaign(folder)
+
+
+# -- trainings ------------------------------------------------------------------------------------
+
+
+class Training(ResumableFolder):
+    FORMAT = "test"
+    PARTS = ("models",)
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+@pytest.mark.parametrize("name", ["settings.json", "log.jsonl", "models/0000.npz", "run.lock"])
+def test_a_training_with_links(tmp_path: Path, precious: Path, kind: str, name: str) -> None:
+    folder = tmp_path / "training"
+    Training.create(folder, {}).close()
+    outside = precious
+    if (folder / name).exists():
+        outside = Path(shutil.copy(folder / name, precious.with_name("copy")))
+    link(kind, outside, folder / name)
+    with pytest.raises(InputFileError, match="link"):
+        Training.open_folder(folder)
+
+
+def test_a_training_in_a_linked_folder(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "training", tmp_path / "outside"
+    Training.create(folder, {}).close()
+    (folder / "models").rename(outside)
+    (folder / "models").symlink_to(outside)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        Training.open_folder(folder)
+
+
+# -- the two functions that all of this stands on -------------------------------------------------
+
+
+def test_open_inside(tmp_path: Path, precious: Path) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    for kind in ("symbolic", "hard"):
+        link(kind, precious, tmp_path / "link")
+        with pytest.raises(InputFileError, match="link"):
+            open_inside(tmp_path / "link", os.O_RDWR | os.O_CREAT)
+        write_inside(tmp_path / "link", b"new")  # takes its place
+        assert (tmp_path / "link").read_bytes() == b"new"
+        assert precious.read_bytes() == PRECIOUS
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises((InputFileError, OSError)):
+        open_inside(tmp_path / "pipe", flags)  # and does not wait for a reader

@@ -1,0 +1,216 @@
+"""A folder names a policy that runs code, a program or a connection. Nothing of it runs without the user's word."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.testing import test as run_campaign
+from misstep.errors import InputFormatError, MisstepError, UsageError
+from misstep.policies.labels.load import BUILTIN as OF_MODELS
+from misstep.policies.load import BUILTIN as OF_TASKS
+from misstep.policies.load import load_policy
+from misstep.policies.trust import FOREIGN, PARTS, PLAIN, digest_of_files, is_plain
+from support.attacks import change, store_policy
+from support.campaigns import small_model
+from support.commands import misstep
+from support.tasks import small_task
+
+
+class Trap:
+    """Code that leaves a mark when it is run."""
+
+    def __init__(self, place: Path) -> None:
+        self.mark = place / "mark"
+        self.file = place / "trap.py"
+        self.file.write_text(
+            f"open({str(self.mark)!r}, 'w').close()\ndef act(state): return state.applicable[0]\n"
+        )
+        self.specs = {
+            "python": f"python:{self.file}:act",
+            "exec": f"exec:{sys.executable} {self.file}",
+            "noisy": f"noisy:0.1:1+python:{self.file}:act",
+            "twice": f"noisy:0.1:1+noisy:0.2:2+exec:{sys.executable} {self.file}",
+        }
+
+    @property
+    def sprung(self) -> bool:
+        return self.mark.exists()
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Trap:
+    return Trap(tmp_path)
+
+
+COMMANDS = {
+    "resume": ("test", "--resume", "--out", "{folder}"),
+    "grow": ("test", "--resume", "--pool", "15", "--out", "{folder}"),
+    "judge": ("judge", "{folder}", "--oracle", "undo"),
+    "explain": ("explain", "{folder}", "{bug}", "--deeper", "--time", "5"),
+    "explain all": ("explain", "{folder}", "--deeper", "--time", "5"),
+    "rerun": ("replay", "{folder}", "--rerun"),
+}
+
+
+def first_bug(folder: Path) -> str:
+    with open_campaign(folder) as campaign:
+        return campaign.bugs[0].id
+
+
+def words(command: str, folder: Path, bug: str) -> list[str]:
+    return [word.format(folder=folder, bug=bug) for word in COMMANDS[command]]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("kind", ["python", "exec", "noisy", "twice"])
+def test_commands_run_nothing(folder: Path, trap: Trap, command: str, kind: str) -> None:
+    bug = first_bug(folder)
+    store_policy(folder, trap.specs[kind])
+    change(folder, "DELETE FROM units WHERE stage != 'pool'")  # so that there is work left
+    done = misstep(*words(command, folder, bug))
+    assert not trap.sprung
+    assert done.returncode == 2, done.stderr
+    assert "--trust-policy" in done.stderr
+    assert trap.specs[kind] in done.stderr  # the user sees what it is about
+
+
+@pytest.mark.parametrize("command", ["resume", "judge", "explain", "rerun"])
+def test_the_word_of_the_user_is_enough(folder: Path, trap: Trap, command: str) -> None:
+    bug = first_bug(folder)
+    spec = trap.specs["python"]
+    store_policy(folder, spec)
+    digest = digest_of_files(spec, of_model=False)
+    change(folder, "UPDATE policy SET digest = ?", parameters=(digest,))
+    given = ("--policy", spec) if command != "rerun" else ()
+    done = misstep(*words(command, folder, bug), *(given or ("--trust-policy",)))
+    assert trap.sprung
+    assert done.returncode in (0, 1, 35), done.stderr
+
+
+def test_python_api_runs_nothing(folder: Path, trap: Trap) -> None:
+    bug = first_bug(folder)
+    store_policy(folder, trap.specs["exec"])
+    with open_campaign(folder) as campaign:
+        for ask in (
+            lambda: campaign.resume(pool=15),
+            lambda: campaign.judge("undo"),
+            lambda: campaign.explain(bug, deeper=True),
+            lambda: campaign.replay(rerun=True),
+        ):
+            with pytest.raises(UsageError, match="trust_policy=True"):
+                ask()
+    assert not trap.sprung
+    with open_campaign(folder, trust_policy=True) as campaign, pytest.raises(MisstepError):
+        campaign.replay(rerun=True)  # it is no policy, but it was run
+    assert trap.sprung
+
+
+def test_a_model_behind_a_shield(model_folder: Path, trap: Trap) -> None:
+    shield = trap.file.with_name("shield.json")
+    assert misstep("explain", model_folder, "--shield", shield).returncode == 0
+    for spec in (
+        f"shield:{shield}+{trap.specs['python']}",
+        f"shield:{shield}+first+{trap.specs['python']}",
+    ):
+        store_policy(model_folder, spec)
+        done = misstep("replay", model_folder, "--rerun")
+        assert done.returncode == 2
+        assert "--trust-policy" in done.stderr
+    assert not trap.sprung
+
+
+def test_settings_of_a_stranger(folder: Path, trap: Trap) -> None:
+    """Also `--config FILE` names a policy."""
+    store_policy(folder, trap.specs["python"])
+    with pytest.raises(UsageError, match="would run code"):
+        run_campaign(small_task("gripper-4"), None, config=folder / "config.toml")
+    assert not trap.sprung
+
+
+def test_changed_code_is_not_loaded(folder: Path, trap: Trap) -> None:
+    """The digest is compared before anything is loaded, also with the user's word."""
+    for kind in ("python", "noisy"):
+        store_policy(folder, trap.specs[kind])
+        with (
+            open_campaign(folder, trust_policy=True) as campaign,
+            pytest.raises(InputFormatError, match="has changed"),
+        ):
+            campaign.replay(rerun=True)
+        assert not trap.sprung
+
+
+def test_own_campaigns_stay_convenient(tmp_path: Path) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text("def act(state): return state.applicable[0]\n")
+    spec = f"python:{file}:act"
+    with run_campaign(small_task("gripper-4"), spec, out=tmp_path / "own", pool=5) as campaign:
+        campaign.resume(pool=6)
+    with open_campaign(tmp_path / "own") as campaign:
+        campaign.resume(pool=7)
+        assert campaign.replay(rerun=True).rerun == 7
+
+
+# -- what is plain --------------------------------------------------------------------------------
+
+
+def test_every_kind_is_decided() -> None:
+    """Who adds a kind of policy says in trust.py whether a stranger's folder may name it."""
+    assert not PLAIN & FOREIGN
+    assert {*OF_TASKS, *OF_MODELS} <= PLAIN | FOREIGN | PARTS
+
+
+@pytest.mark.parametrize(
+    ("spec", "of_model", "plain"),
+    [
+        ("first", False, True),
+        ("heuristic:ff", False, True),
+        ("asnet:x.safetensors", False, True),
+        ("noisy:0.1:1+heuristic:ff", False, True),
+        ("noisy:0.1:1+noisy:0.1:1+exec:x", False, False),
+        ("gnn:x.ckpt", False, False),
+        ("grpc:host:1", False, False),
+        ("llm:model", False, False),
+        ("plugin:x", False, False),
+        ("", False, False),
+        (
+            "network:x.nnet",
+            False,
+            False,
+        ),  # not a kind of planning tasks, so it would be somebody else's
+        ("network:x.nnet", True, True),
+        ("x.nnet", True, True),
+        ("x.pt", True, False),
+        ("network:--interface=a.jani2nnet x.onnx", True, False),
+        ("shield:f+first", True, True),
+        ("shield:f", True, False),
+        ("shield:f+g+exec:x", True, False),
+        ("shield:exec:x+first", True, True),  # the name of a file
+        ("exec:x.nnet", True, False),
+    ],
+)
+def test_plain(spec: str, of_model: bool, plain: bool) -> None:
+    assert is_plain(spec, of_model=of_model) is plain
+
+
+def test_an_interface_that_names_a_pickle(tmp_path: Path) -> None:
+    interface = tmp_path / "policy.jani2nnet"
+    for file, plain in (("x.nnet", True), ("x.pt", False), ("x.onnx", False)):
+        interface.write_text(
+            f'{{"file": "{file}", "input": [{{"name": "x", "automaton": null}}], "output": ["a"]}}'
+        )
+        assert is_plain(str(interface), of_model=True) is plain
+
+
+def test_digests_from_files_are_those_of_loaded_policies(tmp_path: Path) -> None:
+    file = tmp_path / "policy.py"
+    file.write_text("def act(state): return None\n")
+    task, model = small_task("gripper-4"), small_model("one-way-line")
+    for spec in (f"python:{file}:act", f"noisy:0.25:3+python:{file}:act"):
+        assert digest_of_files(spec, of_model=False) == load_policy(spec, task).digest
+    spec = f"python:{file}:act"
+    assert digest_of_files(spec, of_model=True) == load_policy(spec, model).digest
+    assert digest_of_files("exec:true", of_model=False) is None

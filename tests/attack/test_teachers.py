@@ -1,0 +1,34 @@
+"""The folder of a training names a teacher that is a program. It does not run without the user's word."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.errors import MisstepError, UsageError
+from misstep.training.api import train
+from support.tasks import small_task
+
+pytest.importorskip("torch")
+
+TINY: dict[str, Any] = {"epochs": 1, "steps": 2, "hidden": 2, "layers": 1}
+
+
+def test_a_stored_command_is_not_run(tmp_path: Path) -> None:
+    task, folder, mark = small_task("gripper-4"), tmp_path / "training", tmp_path / "mark"
+    train(task, folder, **TINY)
+    file = folder / "settings.json"
+    settings = json.loads(file.read_text())
+    command = f"command:touch {mark} {{sas}}"
+    settings["settings"]["teacher"] = command
+    file.write_text(json.dumps(settings))
+    (folder / "log.jsonl").write_bytes(b"")  # so that lessons are needed
+    with pytest.raises(UsageError, match="would run a program"):
+        train(task, folder, resume=True, **TINY)
+    assert not mark.exists()
+    with pytest.raises(MisstepError, match="solves none"):
+        train(task, folder, resume=True, teacher=command, **TINY)
+    assert mark.exists()

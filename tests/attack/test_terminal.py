@@ -1,0 +1,89 @@
+"""Names and messages hold sequences that a terminal obeys. They are written out on every output."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from misstep.campaigns.rows import MOST_LETTERS, clean
+from misstep.cli.plain import escaped, to_json
+from misstep.errors import MisstepError
+from support.attacks import change
+from support.commands import misstep
+
+EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\x7f\x08"
+CONTROLS = {letter for letter in EVIL if not letter.isprintable()} | {"\r"}
+
+
+def is_plain(text: str) -> bool:
+    return not CONTROLS & set(text)
+
+
+def test_names_of_a_campaign(folder: Path) -> None:
+    change(
+        folder,
+        f"UPDATE tasks SET name = '{EVIL}'",
+        f"UPDATE verdicts SET source = '{EVIL}'",
+        f"UPDATE runs SET message = '{EVIL}'",
+        f"UPDATE events SET text = '{EVIL}', kind = 'remark'",
+    )
+    for command in (
+        ("records", folder),
+        ("records", folder, "--json"),
+        ("explain", folder),
+        ("explain", folder, f"{EVIL}:1"),
+        ("explain", folder, f"{EVIL}:0"),
+        ("explain", folder, "1000"),
+        ("replay", folder),
+        ("test", "--resume", "--pool", "14", "--out", folder),
+        ("records", folder, "--metrics"),
+    ):
+        done = misstep(*command)
+        assert done.returncode != 39, done.stderr
+        assert is_plain(done.stdout), command
+        assert is_plain(done.stderr), command
+        if "--json" in command:
+            assert all(EVIL in json.loads(line)["task"] for line in done.stdout.splitlines())
+
+
+def test_names_in_files(tmp_path: Path, folder: Path) -> None:
+    strange = tmp_path / f"a{EVIL}b.pddl"
+    strange.write_text(f"(define {EVIL}")
+    for command in (
+        ("run", strange, "--policy", "first"),
+        ("run", tmp_path / "no\x1b[31m", "--policy", "first"),
+        ("replay", folder, "--policy", f"python:{EVIL}:x"),
+        (f"verb{EVIL}",),
+    ):
+        done = misstep(*command)
+        assert done.returncode not in (0, 39)
+        assert is_plain(done.stderr)
+        assert "\\x1b" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain ä 漢 \t\n", "plain ä 漢 \t\n"),
+        ("\x1b[0m", "\\x1b[0m"),
+        ("\x9b", "\\x9b"),
+        ("\u202e", "\\u202e"),
+        ("\ud800", "\\ud800"),
+        ("\r", "\\x0d"),
+    ],
+)
+def test_escaped(text: str, shown: str) -> None:
+    assert escaped(text) == shown
+    assert json.loads(to_json({"a": text + "\x7f"})) == {"a": text + "\x7f"}
+    assert is_plain(to_json({"a": text + "\x7f"}))
+
+
+def test_messages_are_cut(tmp_path: Path) -> None:
+    long = "x" * 100_000
+    done = misstep("replay", tmp_path / long)
+    assert done.returncode == 30
+    assert len(done.stderr) < 2500
+    assert len(clean(long) or "") < MOST_LETTERS + 100
+    assert len(str(MisstepError(long))) > MOST_LETTERS  # who calls from Python gets all of it
