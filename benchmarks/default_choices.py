@@ -70,6 +70,7 @@ PAIRS = [
 ]
 BIASES: dict[str, dict[str, Any]] = {
     "detour": {"fuzz": "detour"},
+    "mixed 0.1": {"fuzz": "detour", "unbiased_share": 0.1},
     "mixed 0.25": {"fuzz": "detour", "unbiased_share": 0.25},
     "mixed 0.5": {"fuzz": "detour", "unbiased_share": 0.5},
     "none": {"fuzz": "none"},
