@@ -50,8 +50,8 @@ class Settings:
     max_states: int = 100  # of the pool (N)
     max_walk_length: int = 5  # (L)
     bias: str = "detour"
-    # Each walk ignores the bias with this probability. On 74 pairs of policies and tasks a tenth finds 2 % fewer bugs than
-    # none but 3 % more distinct faults, and some bug on two pairs more (benchmarks/default_choices.py).
+    # Each walk ignores the bias with this probability. On 74 pairs of policies and tasks a tenth finds 2 % fewer bugs
+    # than none but 3 % more distinct faults, and some bug on two pairs more (benchmarks/default_choices.py).
     unbiased_share: float = 0.1
     estimate: str = "ff"  # the h of the bias: hFF, or h*
     state_budget: int | None = 50  # steps of one run (B_state); None: the step limit of all runs
