@@ -103,7 +103,7 @@ class ProcessPolicy(Policy):
             raise
         self.program_name = greeting.name
         self.digest = greeting.digest or command_digest(self._command)
-        self.files = command_files(self._command)
+        self.files = self.files or command_files(self._command)
         self.deterministic = greeting.deterministic
         self.batch_size = greeting.batch_size or Policy.batch_size
         self._chunk = self.batch_size
