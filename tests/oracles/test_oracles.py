@@ -79,6 +79,16 @@ def test_a_census_knows_nothing_of_states_that_cannot_be_reached() -> None:
     assert (verdict.lower_bound, verdict.upper_bound) == (before.lower_bound, before.upper_bound)
 
 
+def test_nothing_is_looked_for_where_the_cheapest_plan_is_known() -> None:
+    """A run that is cut leaves the verdict open, and no search can change that."""
+    task, space = variant("transport-2", ())
+    bench = workbench(task, "first", max_steps=1)
+    oracle = parse_oracle("census, bmo(10), ehc", bench)
+    open_ones = [oracle.test(state) for state in sample(space, 12)]
+    assert any(not verdict.is_decided for verdict in open_ones)
+    assert all(verdict.effort.evaluations == 0 for verdict in open_ones)
+
+
 @pytest.mark.parametrize("spec", ["census, bmo(10)", "(lmcut, census) | ehc, bmo(10)"])
 def test_nobody_is_asked_after_an_oracle_that_settles_the_task(spec: str) -> None:
     task, space = variant("transport-2", ())

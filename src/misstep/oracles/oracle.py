@@ -226,13 +226,15 @@ class Combination(Oracle):
 class Sequence(Combination):
     """One after the other, until one has decided; then only those that go on to the best gap.
 
-    What comes after an oracle that settles the task is not even shown its states: what it would learn from them (and a
-    dominance function may take seconds to compute) serves nobody.
+    Where the cost of the cheapest plan is known exactly, nothing is left to find, also if the policy's run is not known
+    to its end. What comes after an oracle that settles the task is not even shown its states: what it would learn from
+    them (and a dominance function may take seconds to compute) serves nobody.
     """
 
     def answer(self, question: Question) -> None:
         for part in self.parts:
-            if part.wants(question.verdict):
+            lower, upper = question.bench.bounds.bounds(question.state)
+            if lower != upper and part.wants(question.verdict):
                 part.answer(question)
 
     def observe(self, question: Question) -> None:

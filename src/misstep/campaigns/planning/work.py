@@ -256,7 +256,6 @@ class PlanningWork(Work):
     ) -> Snapshot | None:
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
         bench = self._bench(resources)
-        dominance = _function(self._dominance_of(resources))
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
@@ -284,7 +283,7 @@ class PlanningWork(Work):
                 chunk.oracle,
                 chunk.round,
                 verdict,
-                dominance,
+                _function(bench.dominance) if verdict.derivation else None,
                 tested.at,
             )
             other = contradiction(self.task, member.state, member.run, runs[-1])
