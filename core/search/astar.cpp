@@ -1,6 +1,7 @@
 #include "search/astar.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace misstep {
 
@@ -51,7 +52,10 @@ SearchResult AStar::finish(Status status, Limit limit) {
 }
 
 SearchResult AStar::run(const Limits &limits) {
+    if (expanding_) throw std::logic_error("the search was interrupted and cannot go on");
     LimitWatch watch(limits);
+    const Limits timed = clock_only(limits);
+    LimitWatch clock(timed);
     const Task &task = nodes_.task();
     while (goal_ == NO_STATE && !open_.empty()) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
@@ -65,7 +69,8 @@ SearchResult AStar::run(const Limits &limits) {
         closed_[id] = 1;
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
-        nodes_.expand(id, [&](StateId successor, bool is_new, OperatorId op) {
+        // Thousands of successors, each with an expensive estimate, may take minutes.
+        const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
             ++progress_.generated;
             Node &node = nodes_[successor];
             const Cost new_g = g + task.cost(op);
@@ -78,7 +83,20 @@ SearchResult AStar::run(const Limits &limits) {
                 closed_[successor] = 0;
                 consider(successor, heuristic_ != nullptr ? h_[successor] : is_goal(successor) ? 0 : blind_estimate_);
             }
-        });
+            const Limit late = clock.check(progress_, [&] { return bytes(); });
+            if (late != Limit::none) throw InTheMiddle{late};
+        };
+        expanding_ = true;
+        try {
+            nodes_.expand(id, visit);
+            expanding_ = false;
+        } catch (const InTheMiddle &stop) {
+            expanding_ = false;  // to be expanded again
+            closed_[id] = 0;
+            --progress_.expansions;
+            consider(id, heuristic_ != nullptr ? h_[id] : blind_estimate_);
+            return finish(Status::limit, stop.limit);
+        }
     }
     return finish(goal_ != NO_STATE ? Status::plan : Status::exhausted, Limit::none);
 }

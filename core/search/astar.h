@@ -40,6 +40,7 @@ class AStar {
     std::vector<Cost> h_;  // empty if blind
     std::vector<int> values_;
     StateId goal_ = NO_STATE;  // once found
+    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
     Progress progress_;
 };
 

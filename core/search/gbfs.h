@@ -32,6 +32,7 @@ class GreedyBestFirst {
     Cost bound_;
     bool dropped_ = false;
     StateId goal_ = NO_STATE;
+    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
     OpenList<Ties::first_in> open_;
     std::vector<int> values_;
     Progress progress_;
