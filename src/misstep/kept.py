@@ -9,6 +9,9 @@ This file is also the program of the keeper, which imports nothing of Misstep. O
 subreapers: there only the process group of the program is ended, and only by us.
 """
 
+# pathlib would double the time that a keeper needs to start.
+# ruff: noqa: PTH112, PTH123, PTH208, PTH100
+
 from __future__ import annotations
 
 import contextlib

@@ -75,8 +75,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = [argument for argument in arguments if argument != "--debug"]
     clean = "_MISSTEP_COMPLETE" not in os.environ and keep_output_clean()
     if threading.current_thread() is threading.main_thread():
-        # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
+        # A request to end (`kill`, a cluster, a closed terminal) is a Ctrl-C: processes and files are cleaned up.
         signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
+            signal.signal(signal.SIGHUP, _terminate)
     with plain_output():
         code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from misstep import _core
 from misstep.errors import BudgetLimitError, ToolError, UsageError
+from misstep.kept import start
 from misstep.tasks.census import state_space
 from misstep.tasks.task import State, Task
 from misstep.training.samples import Sample
