@@ -72,7 +72,7 @@ _last = -1.0
 
 
 def interrupt_once(*_: object) -> None:
-    """The handler of Ctrl-C: deaf for a moment after each."""
+    """The handler of Ctrl-C and of requests to end: deaf for a moment after each."""
     global _last
     now = monotonic()
     if now - _last >= _ONCE:
@@ -115,7 +115,8 @@ def _wait(worker: int) -> int:
     while True:
         info = signal.sigwaitinfo({*_HANDED_ON, signal.SIGCHLD})
         if info.si_signo != signal.SIGCHLD:
-            if info.si_code <= 0:  # a process sent it, not the terminal
+            # A process sent it, not the terminal; of a terminal that is closed only the first process hears.
+            if info.si_code <= 0 or info.si_signo == signal.SIGHUP:
                 os.kill(worker, info.si_signo)
             continue
         while True:
