@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 namespace misstep {
 
@@ -47,6 +48,10 @@ SearchResult AStar::finish(Status status, Limit limit) {
     } else {
         // Every plan passes through an open state, so the lowest f bounds all plans from below.
         result.lower_bound = open_.empty() ? bound_ : std::min(bound_, open_.lowest());
+        if (unfinished_ != NO_STATE) {
+            const Cost h = heuristic_ != nullptr ? h_[unfinished_] : blind_estimate_;
+            result.lower_bound = std::min(result.lower_bound, nodes_[unfinished_].g + h);
+        }
     }
     return result;
 }
@@ -57,10 +62,10 @@ SearchResult AStar::run(const Limits &limits) {
     const Limits timed = clock_only(limits);
     LimitWatch clock(timed);
     const Task &task = nodes_.task();
-    while (goal_ == NO_STATE && !open_.empty()) {
+    while (goal_ == NO_STATE && (unfinished_ != NO_STATE || !open_.empty())) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
         if (limit != Limit::none) return finish(Status::limit, limit);
-        const StateId id = open_.pop();
+        const StateId id = unfinished_ != NO_STATE ? std::exchange(unfinished_, NO_STATE) : open_.pop();
         if (closed_[id]) continue;
         if (is_goal(id)) {
             goal_ = id;
@@ -91,10 +96,10 @@ SearchResult AStar::run(const Limits &limits) {
             nodes_.expand(id, visit);
             expanding_ = false;
         } catch (const InTheMiddle &stop) {
-            expanding_ = false;  // to be expanded again
+            expanding_ = false;
             closed_[id] = 0;
             --progress_.expansions;
-            consider(id, heuristic_ != nullptr ? h_[id] : blind_estimate_);
+            unfinished_ = id;
             return finish(Status::limit, stop.limit);
         }
     }

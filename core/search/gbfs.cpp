@@ -1,6 +1,7 @@
 #include "search/gbfs.h"
 
 #include <stdexcept>
+#include <utility>
 
 namespace misstep {
 
@@ -39,10 +40,10 @@ SearchResult GreedyBestFirst::run(const Limits &limits) {
     const Limits timed = clock_only(limits);
     LimitWatch clock(timed);
     const Task &task = nodes_.task();
-    while (goal_ == NO_STATE && !open_.empty()) {
+    while (goal_ == NO_STATE && (unfinished_ != NO_STATE || !open_.empty())) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
         if (limit != Limit::none) return finish(Status::limit, limit);
-        const StateId id = open_.pop();
+        const StateId id = unfinished_ != NO_STATE ? std::exchange(unfinished_, NO_STATE) : open_.pop();
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
         const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
@@ -59,7 +60,7 @@ SearchResult GreedyBestFirst::run(const Limits &limits) {
             expanding_ = false;
         } catch (const InTheMiddle &stop) {
             expanding_ = false;
-            open_.push(0, 0, id);  // to be expanded again, first of all
+            unfinished_ = id;
             --progress_.expansions;
             return finish(Status::limit, stop.limit);
         }

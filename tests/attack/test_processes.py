@@ -23,7 +23,7 @@ from misstep.tasks.generate import generate
 from support.campaigns import small_model, told
 from support.tasks import small_task
 
-PATIENCE = 20.0  # seconds for what should happen at once
+PATIENCE = 60.0  # seconds for what should happen at once
 HOW: dict[str, Any] = {"pool": 6, "oracle": "exact"}
 
 
@@ -192,7 +192,8 @@ def test_a_closed_terminal_ends_a_command(pids: Path, tmp_path: Path) -> None:
         os.execv(words[0], words)
     assert until(lambda: len(list(pids.iterdir())) >= 2)
     os.close(terminal)
-    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 23
+    # Stopped; or the progress was being shown, and there is no terminal any more.
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) in (23, 30)
     assert all_gone(pids)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from misstep.errors import InputFormatError, PolicyAwayError, ToolError, UsageError
-from misstep.policies.policy import FAILED, NO_ACTION, Policy, States
+from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT, Policy, States
 from misstep.policies.remote import load, wire
 from misstep.tasks.task import Task
 
@@ -121,7 +121,7 @@ def test_deadline(task: Task, states: States, raw_serve: Serve) -> None:
     found = policy.decide(states[:3])
     release.set()
     policy.close()
-    assert found.operators.tolist() == [FAILED] * 3
+    assert found.operators.tolist() == [TIMED_OUT] * 3
     assert "DEADLINE_EXCEEDED" in found.messages[0]
 
 
