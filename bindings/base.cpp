@@ -1,6 +1,7 @@
 #include <limits>
 
 #include "base/contradiction.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "bindings.h"
 #include "fdr/sas_reader.h"
@@ -40,7 +41,17 @@ Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> byt
     return limits;
 }
 
+namespace {
+// Lets Ctrl-C and alarms through. Threads of the core that Python has never seen have nothing to look for.
+void poll_signals() {
+    if (PyGILState_GetThisThreadState() == nullptr) return;
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+}  // namespace
+
 void define_base(nb::module_ &module) {
+    set_interrupt_poll(poll_signals);
     nb::object errors = nb::module_::import_("misstep.errors");
     module.attr("InputFormatError") = errors.attr("InputFormatError");
     module.attr("UnsupportedError") = errors.attr("UnsupportedError");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 
+#include "base/interrupt.h"
 #include "dominance/fixpoint.h"
 #include "dominance/parallel.h"
 #include "dominance/triangle.h"
@@ -41,6 +42,7 @@ class Run {
           fallback_(factors.size(), Fallback::none),
           steps_(factors.size(), 0) {
         for (int i = 0; i < count_; ++i) {
+            let_interrupt(HEAVIEST);
             const typename Fixpoint<V>::Options own{
                 options.strict, static_cast<V>(std::min<Cost>(options.truncate, Fixpoint<V>::LIMIT)), options.max_drops,
                 options.max_steps};
@@ -226,7 +228,10 @@ Simulation simulate(const Factoring &factoring, const SimulationOptions &options
     }
     Crew crew(options.threads, limits);
     std::vector<Lts> factors;
-    for (const Factor &factor : factoring.factors) factors.emplace_back(factor);
+    for (const Factor &factor : factoring.factors) {
+        let_interrupt(HEAVIEST);
+        factors.emplace_back(factor);
+    }
     TauSystem tau(factors, factoring.costs, {options.tau, options.recursive_tau, options.max_cells, options.max_steps});
     // Internal moves that come later may be longer, so noop labels get the wide type at once.
     if (!options.noop_tau && magnitude(factoring, tau, options) <= Fixpoint<std::int32_t>::LIMIT)

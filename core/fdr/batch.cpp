@@ -1,5 +1,6 @@
 #include "fdr/batch.h"
 
+#include "base/interrupt.h"
 #include "fdr/sort_few.h"
 
 namespace misstep {
@@ -28,6 +29,7 @@ void applicable_batch(const SuccessorGenerator &generator, const std::int32_t *s
     // All operators fit, so that the inner loop need not ask.
     std::vector<OperatorId> found(generator.task().operator_count());
     for (std::size_t i = 0; i < count; ++i) {
+        let_interrupt();
         OperatorId *end = found.data();
         generator.for_each_applicable(PlainValues{states + i * width}, [&](OperatorId op) { *end++ = op; });
         sort_few(found.data(), end);

@@ -4,6 +4,8 @@
 #include <map>
 #include <numeric>
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 namespace {
@@ -21,6 +23,7 @@ class Builder {
     // Writes the node of `ids` and everything below it; returns its position. open_facts_[id] are the facts of the
     // assignment that are not decided on the way to this node.
     std::int32_t build(const std::vector<int> &ids) {
+        let_interrupt(HEAVY);
         std::vector<int> complete;
         std::vector<int> open;
         for (int id : ids) (open_facts_[id].empty() ? complete : open).push_back(id);

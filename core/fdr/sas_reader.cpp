@@ -4,6 +4,8 @@
 #include <charconv>
 #include <limits>
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 namespace {
@@ -192,6 +194,7 @@ class Reader {
         std::vector<Task::RawOperator> operators;
         const int n = count("operators");
         for (int i = 0; i < n; ++i) {
+            let_interrupt();
             expect("begin_operator");
             Task::RawOperator op;
             op.name = name_line("an operator");

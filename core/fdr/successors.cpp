@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
 #include "fdr/sort_few.h"
 
 namespace misstep {
@@ -23,6 +24,7 @@ SuccessorGenerator::SuccessorGenerator(const Task &task)
     task.refuse_axioms("the successor generator");
     write_offsets_.push_back(0);
     for (OperatorId op = 0; op < task.operator_count(); ++op) {
+        let_interrupt();
         bool conditional = false;
         for (int i = 0; i < task.effect_count(op); ++i) conditional |= !task.effect(op, i).conditions.empty();
         conditional_.push_back(conditional);
@@ -55,6 +57,7 @@ void SuccessorGenerator::apply_conditional(OperatorId op, const std::uint64_t *f
 }
 
 void SuccessorGenerator::applicable(const int *values, std::vector<OperatorId> &result) const {
+    let_interrupt();
     result.clear();
     for_each_applicable(PlainValues{values}, [&](OperatorId op) { result.push_back(op); });
     sort_few(result.data(), result.data() + result.size());

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 namespace {
@@ -59,7 +61,8 @@ void LMCut::set_goal(std::span<const Fact> goal) {
 }
 
 Cost LMCut::evaluate(const int *values, Cost bound) {
-    return run(values, bound, [](Cost) {});
+    let_interrupt(HEAVIEST);
+    return run(values, bound, [](Cost) { let_interrupt(HEAVIEST); });
 }
 
 Cost LMCut::evaluate_with_cuts(const int *values, const OnCut &on_cut) {

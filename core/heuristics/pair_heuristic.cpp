@@ -1,5 +1,7 @@
 #include "heuristics/pair_heuristic.h"
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 PairFF::PairFF(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(relaxed)), plans_(exploration_) {}
@@ -11,6 +13,7 @@ void PairFF::explore(const int *source) {
 }
 
 Cost PairFF::distance(const int *target) {
+    let_interrupt(HEAVY);
     const RelaxedTask &relaxed = exploration_.relaxed();
     plans_.start();
     for (int v = 0; v < relaxed.variable_count(); ++v)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 namespace {
@@ -24,6 +26,7 @@ HMax::HMax(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(
 void HMax::set_goal(std::span<const Fact> goal) { goal_ = aim(exploration_, goal); }
 
 Cost HMax::evaluate(const int *values) {
+    let_interrupt(HEAVY);
     if (!exploration_.explore_to_goal(values)) return INFINITE_COST;
     Cost result = 0;
     for (const std::int32_t fact : goal_) result = std::max<Cost>(result, exploration_.cost(fact));
@@ -37,6 +40,7 @@ HAdd::HAdd(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(
 void HAdd::set_goal(std::span<const Fact> goal) { goal_ = aim(exploration_, goal); }
 
 Cost HAdd::evaluate(const int *values) {
+    let_interrupt(HEAVY);
     if (!exploration_.explore_to_goal(values)) return INFINITE_COST;
     Cost result = 0;
     for (const std::int32_t fact : goal_) result += exploration_.cost(fact);
@@ -50,6 +54,7 @@ HFF::HFF(std::shared_ptr<const RelaxedTask> relaxed) : exploration_(std::move(re
 void HFF::set_goal(std::span<const Fact> goal) { goal_ = aim(exploration_, goal); }
 
 Cost HFF::evaluate(const int *values) {
+    let_interrupt(HEAVY);
     plan_.start();
     if (!exploration_.explore_to_goal(values)) return INFINITE_COST;
     for (const std::int32_t fact : goal_) plan_.add(fact);

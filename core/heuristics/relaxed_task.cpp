@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/interrupt.h"
 
 namespace misstep {
 
@@ -24,6 +25,7 @@ std::vector<Draft> split_by_conditions(const Task &task) {
     std::vector<Fact> facts;
     std::map<std::vector<std::int32_t>, std::vector<std::int32_t>> effects_of;
     for (OperatorId op = 0; op < task.operator_count(); ++op) {
+        let_interrupt();
         effects_of.clear();
         const auto preconditions = task.preconditions(op);
         for (int i = 0; i < task.effect_count(op); ++i) {

@@ -20,6 +20,8 @@ WayBack::Way WayBack::search(const int *start, const int *target, const Limits &
     Way result;
     Progress progress;
     LimitWatch watch(limits);
+    const Limits timed = clock_only(limits);
+    LimitWatch clock(timed);
     hmax_.set_goal(order_.needed_facts(target));
     nodes_.clear();
     h_.clear();
@@ -47,7 +49,7 @@ WayBack::Way WayBack::search(const int *start, const int *target, const Limits &
         ++progress.expansions;
         generator_.applicable(values_.data(), operators_);
         const Cost g = nodes_[id].g;
-        nodes_.expand(id, operators_, [&](StateId successor, bool is_new, OperatorId op) {
+        const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
             const Cost new_g = g + task_.cost(op);
             if (is_new) {
                 nodes_.values(successor, values_.data());
@@ -58,7 +60,15 @@ WayBack::Way WayBack::search(const int *start, const int *target, const Limits &
             }
             nodes_[successor] = {new_g, id, op};
             consider(successor);
-        });
+            const Limit late = clock.check(progress, [&] { return nodes_.bytes() + open.bytes(); });
+            if (late != Limit::none) throw InTheMiddle{late};
+        };
+        try {
+            nodes_.expand(id, operators_, visit);
+        } catch (const InTheMiddle &stop) {
+            result.limit = stop.limit;
+            break;
+        }
     }
     result.expansions = progress.expansions;
     return result;

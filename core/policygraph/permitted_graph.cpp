@@ -4,6 +4,8 @@
 #include <limits>
 #include <queue>
 
+#include "base/interrupt.h"
+
 namespace misstep {
 
 namespace {
@@ -105,6 +107,7 @@ bool PermittedGraph::look_around(StateId start) {
         }
         if (!asked) return false;
         for (std::size_t i = begin; i < end; ++i) {
+            let_interrupt(HEAVY);
             const StateId id = ball_.states[i];
             const auto own = operators(id);
             const auto next = successors(id);

@@ -1,6 +1,8 @@
 #include "search/astar.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <utility>
 
 namespace misstep {
 
@@ -46,17 +48,24 @@ SearchResult AStar::finish(Status status, Limit limit) {
     } else {
         // Every plan passes through an open state, so the lowest f bounds all plans from below.
         result.lower_bound = open_.empty() ? bound_ : std::min(bound_, open_.lowest());
+        if (unfinished_ != NO_STATE) {
+            const Cost h = heuristic_ != nullptr ? h_[unfinished_] : blind_estimate_;
+            result.lower_bound = std::min(result.lower_bound, nodes_[unfinished_].g + h);
+        }
     }
     return result;
 }
 
 SearchResult AStar::run(const Limits &limits) {
+    if (expanding_) throw std::logic_error("the search was interrupted and cannot go on");
     LimitWatch watch(limits);
+    const Limits timed = clock_only(limits);
+    LimitWatch clock(timed);
     const Task &task = nodes_.task();
-    while (goal_ == NO_STATE && !open_.empty()) {
+    while (goal_ == NO_STATE && (unfinished_ != NO_STATE || !open_.empty())) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
         if (limit != Limit::none) return finish(Status::limit, limit);
-        const StateId id = open_.pop();
+        const StateId id = unfinished_ != NO_STATE ? std::exchange(unfinished_, NO_STATE) : open_.pop();
         if (closed_[id]) continue;
         if (is_goal(id)) {
             goal_ = id;
@@ -65,7 +74,8 @@ SearchResult AStar::run(const Limits &limits) {
         closed_[id] = 1;
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
-        nodes_.expand(id, [&](StateId successor, bool is_new, OperatorId op) {
+        // Thousands of successors, each with an expensive estimate, may take minutes.
+        const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
             ++progress_.generated;
             Node &node = nodes_[successor];
             const Cost new_g = g + task.cost(op);
@@ -78,7 +88,20 @@ SearchResult AStar::run(const Limits &limits) {
                 closed_[successor] = 0;
                 consider(successor, heuristic_ != nullptr ? h_[successor] : is_goal(successor) ? 0 : blind_estimate_);
             }
-        });
+            const Limit late = clock.check(progress_, [&] { return bytes(); });
+            if (late != Limit::none) throw InTheMiddle{late};
+        };
+        expanding_ = true;
+        try {
+            nodes_.expand(id, visit);
+            expanding_ = false;
+        } catch (const InTheMiddle &stop) {
+            expanding_ = false;
+            closed_[id] = 0;
+            --progress_.expansions;
+            unfinished_ = id;
+            return finish(Status::limit, stop.limit);
+        }
     }
     return finish(goal_ != NO_STATE ? Status::plan : Status::exhausted, Limit::none);
 }

@@ -40,6 +40,8 @@ class AStar {
     std::vector<Cost> h_;  // empty if blind
     std::vector<int> values_;
     StateId goal_ = NO_STATE;  // once found
+    StateId unfinished_ = NO_STATE;  // a limit came in the middle of its expansion; it is the next one
+    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
     Progress progress_;
 };
 

@@ -11,7 +11,7 @@ EnforcedHillClimbing::EnforcedHillClimbing(const SuccessorGenerator &generator, 
       current_(start, start + generator.task().variable_count()),
       values_(current_) {}
 
-EnforcedHillClimbing::Phase EnforcedHillClimbing::search_phase(bool helpful, LimitWatch &watch) {
+EnforcedHillClimbing::Phase EnforcedHillClimbing::search_phase(bool helpful, LimitWatch &watch, LimitWatch &clock) {
     const Task &task = nodes_.task();
     nodes_.clear();
     open_ = {};
@@ -62,14 +62,21 @@ EnforcedHillClimbing::Phase EnforcedHillClimbing::search_phase(bool helpful, Lim
             }
             remember_helpful();
             if (h != INFINITE_COST) open_.push(distance + (options_.by_cost ? task.cost(op) : 1), 0, successor);
+            const Limit late = clock.check(progress_, [&] { return bytes(); });
+            if (late != Limit::none) throw InTheMiddle{late};
         };
-        if (helpful) {
-            // A copy: the visit appends to the array.
-            const std::vector<OperatorId> operators(helpful_.begin() + helpful_offsets_[id],
-                                                    helpful_.begin() + helpful_offsets_[id + 1]);
-            nodes_.expand(id, operators, visit);
-        } else {
-            nodes_.expand(id, visit);
+        try {
+            if (helpful) {
+                // A copy: the visit appends to the array.
+                const std::vector<OperatorId> operators(helpful_.begin() + helpful_offsets_[id],
+                                                        helpful_.begin() + helpful_offsets_[id + 1]);
+                nodes_.expand(id, operators, visit);
+            } else {
+                nodes_.expand(id, visit);
+            }
+        } catch (const InTheMiddle &stop) {  // the phase begins again when the search goes on
+            limit_ = stop.limit;
+            return Phase::stopped;
         }
     }
     registered_ += nodes_.size();
@@ -84,6 +91,8 @@ EnforcedHillClimbing::Phase EnforcedHillClimbing::search_phase(bool helpful, Lim
 
 SearchResult EnforcedHillClimbing::run(const Limits &limits) {
     LimitWatch watch(limits);
+    const Limits timed = clock_only(limits);
+    LimitWatch clock(timed);
     SearchResult result;
     at_goal_ = nodes_.task().is_goal(current_.data());
     if (at_goal_ && cost_ >= bound_) {
@@ -97,8 +106,8 @@ SearchResult EnforcedHillClimbing::run(const Limits &limits) {
     }
     Phase phase = failed_ ? Phase::failed : Phase::better;
     while (phase == Phase::better && !at_goal_) {
-        phase = search_phase(options_.helpful, watch);
-        if (phase == Phase::failed && options_.helpful) phase = search_phase(false, watch);
+        phase = search_phase(options_.helpful, watch, clock);
+        if (phase == Phase::failed && options_.helpful) phase = search_phase(false, watch, clock);
         if (phase == Phase::better) first_phase_ = false;
     }
     failed_ = phase == Phase::failed;

@@ -30,7 +30,7 @@ class EnforcedHillClimbing {
 
    private:
     enum class Phase { better, failed, stopped };
-    Phase search_phase(bool helpful, LimitWatch &watch);
+    Phase search_phase(bool helpful, LimitWatch &watch, LimitWatch &clock);
     std::size_t bytes() const { return nodes_.bytes() + open_.bytes() + helpful_.capacity() * sizeof(OperatorId); }
 
     NodeTable nodes_;  // of the current phase

@@ -1,5 +1,8 @@
 #include "search/gbfs.h"
 
+#include <stdexcept>
+#include <utility>
+
 namespace misstep {
 
 GreedyBestFirst::GreedyBestFirst(const SuccessorGenerator &generator, Heuristic &heuristic, const int *start,
@@ -32,20 +35,35 @@ SearchResult GreedyBestFirst::finish(Status status, Limit limit) {
 }
 
 SearchResult GreedyBestFirst::run(const Limits &limits) {
+    if (expanding_) throw std::logic_error("the search was interrupted and cannot go on");
     LimitWatch watch(limits);
+    const Limits timed = clock_only(limits);
+    LimitWatch clock(timed);
     const Task &task = nodes_.task();
-    while (goal_ == NO_STATE && !open_.empty()) {
+    while (goal_ == NO_STATE && (unfinished_ != NO_STATE || !open_.empty())) {
         const Limit limit = watch.check(progress_, [&] { return bytes(); });
         if (limit != Limit::none) return finish(Status::limit, limit);
-        const StateId id = open_.pop();
+        const StateId id = unfinished_ != NO_STATE ? std::exchange(unfinished_, NO_STATE) : open_.pop();
         ++progress_.expansions;
         const Cost g = nodes_[id].g;
-        nodes_.expand(id, [&](StateId successor, bool is_new, OperatorId op) {
+        const auto visit = [&](StateId successor, bool is_new, OperatorId op) {
             ++progress_.generated;
             if (!is_new) return;
             nodes_[successor] = {g + task.cost(op), id, op};
             if (goal_ == NO_STATE && consider(successor)) goal_ = successor;
-        });
+            const Limit late = clock.check(progress_, [&] { return bytes(); });
+            if (late != Limit::none && goal_ == NO_STATE) throw InTheMiddle{late};
+        };
+        expanding_ = true;
+        try {
+            nodes_.expand(id, visit);
+            expanding_ = false;
+        } catch (const InTheMiddle &stop) {
+            expanding_ = false;
+            unfinished_ = id;
+            --progress_.expansions;
+            return finish(Status::limit, stop.limit);
+        }
     }
     return finish(goal_ != NO_STATE ? Status::plan : Status::exhausted, Limit::none);
 }

@@ -32,6 +32,8 @@ class GreedyBestFirst {
     Cost bound_;
     bool dropped_ = false;
     StateId goal_ = NO_STATE;
+    StateId unfinished_ = NO_STATE;  // a limit came in the middle of its expansion; it is the next one
+    bool expanding_ = false;  // still so when it begins again: an interrupt has torn it
     OpenList<Ties::first_in> open_;
     std::vector<int> values_;
     Progress progress_;

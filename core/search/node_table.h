@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "base/registry.h"
@@ -8,6 +9,17 @@
 #include "search/result.h"
 
 namespace misstep {
+
+// Thrown by a visit to leave an expansion when a limit is reached.
+struct InTheMiddle {
+    Limit limit;
+};
+
+// The limits that may end an expansion in the middle: those that do not count.
+inline Limits clock_only(Limits limits) {
+    limits.expansions = limits.evaluations = std::numeric_limits<std::uint64_t>::max();
+    return limits;
+}
 
 // What every best-first search keeps of a state: the cheapest known way to it.
 struct Node {

@@ -93,6 +93,12 @@ class PolicyTimeoutError(ToolError):
     exit_code = 12
 
 
+class PolicyAwayError(MisstepError):
+    """The program or server of the policy cannot be reached any more. That says nothing about the policy."""
+
+    exit_code = 36
+
+
 class FlakyPolicyError(MisstepError):
     """The policy is no function of the state; `test`: and no bug was found."""
 

@@ -13,11 +13,14 @@ import fcntl
 import os
 import socket
 from pathlib import Path
+from time import sleep
 
 from misstep.errors import InputFileError
 from misstep.files import open_inside, reason
 
 LOCK_NAME = "run.lock"
+_TRIES = 10
+_PAUSE = 0.02  # seconds
 
 # File -> the process that holds it. A forked child sees the entries of its parent, which are not its own.
 _HELD: dict[tuple[int, int], int] = {}
@@ -43,7 +46,7 @@ class WriterLock:
                 hint="change its permissions or choose another one",
             ) from error
         try:
-            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._handle)
         except OSError as error:
             if error.errno not in (errno.EACCES, errno.EAGAIN):
                 os.close(self._handle)
@@ -78,6 +81,19 @@ class WriterLock:
                 del _HELD[self._key]
             os.close(self._handle)
             self._handle = -1
+
+
+def _lock(handle: int) -> None:
+    """Waits for a moment: a writer whose parent was killed ends a little later than its parent."""
+    for _ in range(_TRIES - 1):
+        try:
+            fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EACCES, errno.EAGAIN):
+                raise
+        sleep(_PAUSE)
+    fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 __all__ = ["LOCK_NAME", "WriterLock"]

@@ -35,10 +35,12 @@ def work(
     progress: Progress | None,
     oracle: str | None = None,
     trust: Trust = False,
+    loaded: Policy | LabelPolicy | None = None,
 ) -> None:
     """Do what is left to do; for one oracle, or for all that have judged here before.
 
     `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
+    `loaded` is that policy for the first task, where it was loaded already.
     """
     names = content.task_names()
     if not names:
@@ -61,7 +63,7 @@ def work(
     if oracle is not None:
         oracles[oracle] = None
     source = source_of(content, settings, policy, trust)
-    asking = check_identity(content, settings, source, names)
+    asking = check_identity(content, settings, source, names, loaded)
     content.store.set_meta("finished", "0")
     engine = Engine(
         content,
@@ -73,8 +75,11 @@ def work(
         progress=progress,
         asking=asking,
     )
-    engine.run(names)
-    content.store.set_meta("finished", engine.limit or "1")
+    try:
+        engine.run(names)
+        content.store.set_meta("finished", engine.limit or "1")
+    finally:  # whatever else went wrong may have been because of that
+        content.store.check_there()
 
 
 def grow(content: Content, settings: Settings, policy: Any, trust: Trust = False) -> None:
@@ -116,12 +121,16 @@ def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -
 
 
 def check_identity(
-    content: Content, settings: Settings, source: Any, names: Sequence[str]
+    content: Content,
+    settings: Settings,
+    source: Any,
+    names: Sequence[str],
+    loaded: Policy | LabelPolicy | None = None,
 ) -> Asking:
     """Note which policy is tested, or refuse another one; how it is to be asked again."""
     if not names:
         return Asking()
-    policy = load_again(source, content.task(names[0]), settings)
+    policy = loaded or load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
         if not content.policy_files:

@@ -73,6 +73,15 @@ class RowsDoNotFitError(UsageError):
     """Rows that contradict those that are stored."""
 
 
+def _identity(file: Path) -> tuple[int, int] | None:
+    """Which file it is, whatever its name says later; None if there is none."""
+    try:
+        known = file.stat()
+    except OSError:
+        return None
+    return known.st_dev, known.st_ino
+
+
 class Store:
     """An open campaign: transactions and queries. Made by the functions below; a context manager."""
 
@@ -165,11 +174,22 @@ class Store:
                     hint="choose a folder on a local disk",
                 )
             self.connection.execute("PRAGMA synchronous = NORMAL")
+        self._identity = _identity(self._file)
         self.set_meta("writing", "1")
         with translated(self._file):
             # The mark has to be in the file itself: it tells of a log that went missing. PASSIVE leaves the log at its
             # size, so from here on to the end of the writer it is never empty.
             self.connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def check_there(self) -> None:
+        """An error if the database has lost its name: SQLite goes on writing to a file that was removed."""
+        if self.folder is None or self.readonly or _identity(self._file) == self._identity:
+            return
+        raise InputFileError(
+            "the campaign's folder was removed or replaced while it was being written",
+            where=str(self.folder),
+            hint="what was found since then is lost; start it again",
+        )
 
     def close(self) -> None:
         """End the work; a second call does nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -71,28 +72,33 @@ def test(
     given_by_user(policy)
     # First of all: a setting or policy that is wrong leaves nothing behind.
     settings = make_settings(world, "", options, base)
-    settings = replace(settings, policy=_name_of(policy, given[0], settings))
-    is_new = folder is not None and not folder.exists()
-    store = (
-        memory_store(settings.as_dict())
-        if folder is None
-        else _begin(folder, settings, resume, policy)
-    )
-    try:
-        content = Content(store)
-        settings = Settings.from_dict(store.config, store.path)
-        _know(content, given)
-        if lender is not None:
-            lend_pool(content, settings, lender._content)
-        work(content, settings, policy, jobs, batch_size, limits, progress)
-    except BaseException as error:
-        is_empty = (
-            is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+    loaded = load_again(policy, given[0], settings)
+    settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
+    with ExitStack() as ends:
+        if isinstance(policy, str):
+            ends.callback(loaded.close)
+        is_new = folder is not None and not folder.exists()
+        store = (
+            memory_store(settings.as_dict())
+            if folder is None
+            else _begin(folder, settings, resume, policy)
         )
-        store.close()
-        if is_empty and store.folder is not None:
-            remove(store.folder)
-        raise
+        try:
+            content = Content(store)
+            settings = Settings.from_dict(store.config, store.path)
+            _know(content, given)
+            if lender is not None:
+                lend_pool(content, settings, lender._content)
+            first = loaded if content.task_names()[0] == given[0].name else None
+            work(content, settings, policy, jobs, batch_size, limits, progress, loaded=first)
+        except BaseException as error:
+            is_empty = (
+                is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
+            )
+            store.close()
+            if is_empty and store.folder is not None:
+                remove(store.folder)
+            raise
     if folder is None:
         return Campaign(store, policy)
     store.close()
@@ -172,15 +178,6 @@ def _tasks(tasks: Any) -> list[AnyTask]:
             )
         names.add(task.name)
     return loaded
-
-
-def _name_of(policy: Any, task: AnyTask, settings: Settings) -> str:
-    """What stands for the policy in the settings; an error if it cannot be loaded."""
-    loaded = load_again(policy, task, settings)
-    if isinstance(policy, str):
-        loaded.close()
-        return policy
-    return loaded.name
 
 
 def _know(content: Content, tasks: Sequence[AnyTask]) -> None:

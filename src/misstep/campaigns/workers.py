@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from time import monotonic
 from typing import Any, Protocol
 
 from misstep.campaigns.models.work import ModelWork
@@ -36,10 +37,15 @@ from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
+from misstep.kept import end_with_parent
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
+OVERDUE = (
+    1.0  # seconds after the limit of a unit: a process that does not even hear its alarm is killed
+)
+STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
 
@@ -216,6 +222,7 @@ class _Process:
     connection: Connection
     role: int = 0  # the number by which units name it
     unit: Unit | None = None
+    end: float | None = None  # when the process is killed, unless it has done the unit before
     sent: dict[str, dict[str, Any]] = field(default_factory=dict)  # task -> resources
 
 
@@ -261,6 +268,7 @@ class Processes(Workers):
         }
         known.update(new)
         chosen.unit = unit
+        chosen.end = None if seconds is None else monotonic() + max(seconds, 0) + OVERDUE
         try:
             chosen.connection.send((replace(unit, resources=new), seconds))
         except (BrokenPipeError, ConnectionResetError):
@@ -272,7 +280,10 @@ class Processes(Workers):
 
     def next(self) -> tuple[Unit, Outcome]:
         busy = {own.connection: own for own in self._processes if own.unit is not None}
-        own = busy[wait(list(busy))[0]]  # type: ignore[index]
+        ready = wait(list(busy), self._patience())
+        if not ready:
+            return self._kill_overdue()
+        own = busy[ready[0]]  # type: ignore[index]
         unit = own.unit
         assert unit is not None
         try:
@@ -287,8 +298,25 @@ class Processes(Workers):
             raise outcome
         return unit, outcome
 
+    def _patience(self) -> float | None:
+        """Seconds until a process is overdue."""
+        ends = [own.end for own in self._processes if own.unit is not None and own.end is not None]
+        return max(0.0, min(ends) - monotonic()) if ends else None
+
+    def _kill_overdue(self) -> tuple[Unit, Outcome]:
+        """Ends the process that should have ended its unit by itself, and starts another one in its place."""
+        busy = [own for own in self._processes if own.unit is not None and own.end is not None]
+        late = min(busy, key=lambda own: own.end or 0.0)
+        late.child.kill()
+        _wait(late.child, 5)
+        late.connection.close()
+        self._processes.remove(late)
+        self._start(late.role)
+        assert late.unit is not None
+        return late.unit, Lost("time")
+
     def _ended(self, unit: Unit, code: int | None) -> MisstepError:
-        if code == Interrupted.exit_code:
+        if code == Interrupted.exit_code or (code is not None and -code in STOPS):
             return Interrupted("stopped by the user")
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ToolError(
@@ -304,7 +332,7 @@ class Processes(Workers):
             if own.unit is not None and own.child.poll() is None:
                 own.child.terminate()
         for own in self._processes:
-            if not _wait(own.child, 5):
+            if not _wait(own.child, 5 if own.unit is None else 0.5):
                 own.child.kill()
                 _wait(own.child, 5)
         self._processes = []
@@ -347,7 +375,10 @@ def _start_new(worker: Worker, memory_mb: int | None, role: int) -> _Process:
             env={**os.environ, "PYTHONHASHSEED": hash_seed(role)},
         )
     connection = Connection(ours.detach())
-    connection.send((worker, memory_mb, os.getpid()))
+    with contextlib.suppress(
+        BrokenPipeError, ConnectionResetError
+    ):  # `next` finds out that it has ended
+        connection.send((worker, memory_mb, os.getpid()))
     return _Process(child, connection, role)
 
 
@@ -398,10 +429,11 @@ def _fork(worker: Worker, memory_mb: int | None, role: int) -> _Process:
 
 def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent: int) -> None:
     """The life of a process that works."""
-    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say.
-    signal.signal(signal.SIGINT, lambda *_: os._exit(Interrupted.exit_code))
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(Interrupted.exit_code))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say. The system itself ends
+    # them: a handler of Python would wait for native code.
+    for number in STOPS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
     _end_with(parent)
     if memory_mb is not None:
         limit_memory(memory_mb)
@@ -428,11 +460,7 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
 
 def _end_with(parent: int) -> None:
     """Let the system end this process when the coordinator's does, however that ends."""
-    import ctypes
-
-    set_parent_death_signal = 1
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGTERM)
+    end_with_parent()
     if os.getppid() != parent:  # it ended before
         os._exit(Interrupted.exit_code)
 
@@ -454,7 +482,7 @@ def _sendable(error: Exception) -> Exception:
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
     """Processes that begin here inherit that Ctrl-C waits until they can handle it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield
     finally:

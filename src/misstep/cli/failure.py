@@ -22,7 +22,11 @@ def tell(error: MisstepError, *, as_json: bool) -> int:
     text = str(error)
     if len(text) > MOST_LETTERS:
         text = f"{text[:MOST_LETTERS]}... ({len(text):,} characters)"
-    sys.stderr.write(f"misstep: {text}\n")
+    try:
+        sys.stderr.write(f"misstep: {text}\n")
+        sys.stderr.flush()
+    except OSError:  # the terminal is gone; the exit code is for whoever asks
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return error.exit_code
 
 

@@ -23,6 +23,7 @@ from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import VerbGroup, show_help
+from misstep.cli.watch import interrupt_once
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -75,8 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = [argument for argument in arguments if argument != "--debug"]
     clean = "_MISSTEP_COMPLETE" not in os.environ and keep_output_clean()
     if threading.current_thread() is threading.main_thread():
-        # A polite request to end (`kill`, `timeout`, a cluster) is a Ctrl-C: processes and files are cleaned up.
-        signal.signal(signal.SIGTERM, _terminate)
+        # A request to end (`kill`, a cluster, a closed terminal) is a Ctrl-C: processes and files are cleaned up.
+        signal.signal(signal.SIGTERM, interrupt_once)
+        if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
+            signal.signal(signal.SIGHUP, interrupt_once)
     with plain_output():
         code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
@@ -88,10 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             sys.stderr
         )  # whatever a policy still prints at its end; ours is written and flushed
     sys.exit(code)
-
-
-def _terminate(*_: object) -> None:
-    raise KeyboardInterrupt
 
 
 def _run(arguments: list[str]) -> Any:

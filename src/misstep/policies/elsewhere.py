@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from misstep.errors import MisstepError, PolicyCrashError
+from misstep.kept import start
 from misstep.policies.policy import Operators, States
 from misstep.tasks.task import Task
 
@@ -29,16 +30,19 @@ def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
     environment = {**os.environ, "PYTHONHASHSEED": "2" if ours == "1" else "1"}
     with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
         (Path(folder) / "question").write_bytes(pickle.dumps((spec, task, states)))
-        done = subprocess.run(
+        program = start(
             [sys.executable, "-c", _MAIN, json.dumps([folder, sys.path])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=environment,
-            check=False,
         )
+        try:
+            code = program.process.wait()
+        finally:
+            program.end()
         answer = Path(folder) / "answer"
-        if done.returncode != 0 or not answer.exists():
-            raise PolicyCrashError(f"the process ended with exit code {done.returncode}")
+        if code != 0 or not answer.exists():
+            raise PolicyCrashError(f"the process ended with exit code {code}")
         found = pickle.loads(answer.read_bytes())
     if isinstance(found, MisstepError):
         raise found

@@ -11,19 +11,17 @@ a circle, so of those only the one that starts a shortest cheapest plan is right
 from __future__ import annotations
 
 import math
-import os
 import re
 import shlex
-import signal
 import subprocess
 import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from misstep import _core
 from misstep.errors import BudgetLimitError, ToolError, UsageError
+from misstep.kept import start
 from misstep.tasks.census import state_space
 from misstep.tasks.task import State, Task
 from misstep.training.samples import Sample
@@ -145,29 +143,23 @@ class CommandTeacher(Teacher):
     def _call(self, words: list[str], folder: str) -> bytes | None:
         """What the planner prints, or None if it takes too long."""
         try:
-            process = subprocess.Popen(
+            program = start(
                 words,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=folder,
-                start_new_session=True,
             )
         except OSError as error:
             raise ToolError(
                 f"the teacher cannot be started: {error.strerror or error}", where=self.command
             ) from error
-        with process:
-            try:
-                return process.communicate(timeout=self.seconds)[0]
-            except BaseException as error:  # Ctrl-C too
-                # The whole group: a planner is often a script that starts the real one.
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                if isinstance(error, subprocess.TimeoutExpired):
-                    return None
-                raise
+        try:
+            return program.process.communicate(timeout=self.seconds)[0]
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            program.end()  # with what it started: a planner is often a script that starts the real one
 
     def _read(self, state: State, text: str) -> list[Sample] | None:
         names = re.findall(r"^\s*(\([^()]*\))\s*$", text, re.MULTILINE)

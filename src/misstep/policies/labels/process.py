@@ -26,7 +26,7 @@ from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.options import positive, split_options
 from misstep.policies.process.channel import FORGOT_TO_FLUSH, Channel, ProgramError
 from misstep.policies.process.patience import Patience
-from misstep.policies.process.policy import command_digest, no_greeting, split_command
+from misstep.policies.process.policy import away, command_digest, no_greeting, split_command
 from misstep.policies.process.protocol import (
     VERSION,
     Greeting,
@@ -120,7 +120,7 @@ class ProcessLabels:
         if self._patience.lost:
             raise ProgramError(self._patience.why(self._timeout), timed_out=True)
         if self._channel is None:
-            self._start()
+            self._restart()
         assert self._channel is not None
         self._number += 1
         names = self._task.variable_names
@@ -186,6 +186,13 @@ class ProcessLabels:
         except BaseException:
             self._end()
             raise
+
+    def _restart(self) -> None:
+        try:
+            self._start()
+        except (ProgramError, MisstepError) as fault:
+            what = f"the program could not be started again: {fault}"
+            raise away(what, self._where.removeprefix("policy ")) from None
 
     def _end(self) -> None:
         if self._channel is not None:

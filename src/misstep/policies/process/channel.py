@@ -1,25 +1,23 @@
 """A program that answers lines with lines, and its certain end.
 
-The program runs in a session of its own, so that the whole group, with what the program started
-itself, can be ended at once and Ctrl-C reaches only us. The leader of the group is reaped only
-after the group was killed: until then its number cannot be given to a stranger.
+The program runs in a session of its own, so that Ctrl-C reaches only us, and below a keeper (`misstep.kept`), so that
+it ends, with all that it started, when we end it or end ourselves.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import shutil
 import signal
 import subprocess
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 
 from misstep.errors import ToolError
+from misstep.kept import Kept, start
 
 STDERR_KEPT = 4096
 FORGOT_TO_FLUSH = "; does the program flush its output after every line?"
@@ -69,25 +67,23 @@ class Channel:
     ) -> None:
         self._memory_limit_mb = memory_limit_mb
         self._why_late = why_late
-        self._process = _spawn(command)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._stdin = self._process.stdin.fileno()
-        self._stdout = self._process.stdout.fileno()
+        self._program = _spawn(command, memory_limit_mb)
+        process = self._program.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._stdin = process.stdin.fileno()
+        self._stdout = process.stdout.fileno()
         # The thread owns a descriptor of its own: it may outlive the channel by a moment.
-        self._tail = _Tail(os.dup(self._process.stderr.fileno()))
-        self._process.stderr.close()
-        self._end = weakref.finalize(self, _end, self._process, os.getpid())
-        if memory_limit_mb is not None:
-            _limit_memory(self._process.pid, memory_limit_mb * 2**20)
+        self._tail = _Tail(os.dup(process.stderr.fileno()))
+        process.stderr.close()
         os.set_blocking(self._stdin, False)
         os.set_blocking(self._stdout, False)
         self._received = bytearray()
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._program.pid
 
     def exchange(self, line: bytes, timeout: float) -> bytes:
         """Send a line and return the line that answers it; ends the program if that fails."""
@@ -113,7 +109,7 @@ class Channel:
                     timed_out=True,
                 )
             events = poller.poll(min(left, _SLICE) * 1000)
-            if not events and self._exited():
+            if not events and self._program.exited():
                 raise self._death()
             for descriptor, _ in events:
                 if descriptor == self._stdin:
@@ -147,17 +143,11 @@ class Channel:
             raise ProgramError("the program wrote an endless line" + self._words())
         return None
 
-    def _exited(self) -> bool:
-        """Whether the program has ended; it stays to be reaped."""
-        if self._process.returncode is not None:
-            return True
-        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
-        return os.waitid(os.P_PID, self._process.pid, flags) is not None
-
     def _death(self) -> ProgramError:
-        alive = not _wait(self._exited, _LAST_WORDS)
+        alive = not _wait(self._program.exited, _LAST_WORDS)
         self.end()
-        code = self._process.returncode
+        code = self._program.returncode
+        assert code is not None
         if alive:
             what = "the program closed its input or output and went on"
         elif code < 0:
@@ -175,31 +165,31 @@ class Channel:
 
     def close(self, grace: float = 0.5) -> None:
         """Let the program end by itself at the end of its input, then end what is left."""
-        if self._end.alive and self._process.stdin is not None:
+        if self._program.end.alive and self._program.stdin is not None:
             with contextlib.suppress(OSError):
-                self._process.stdin.close()
-            _wait(self._exited, grace)
+                self._program.stdin.close()
+            _wait(self._program.exited, grace)
         self.end()
 
     def end(self) -> None:
         """End the program and all it started, now."""
-        self._end()
+        self._program.end()
 
 
-def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
+def _spawn(command: Sequence[str], memory_limit_mb: int | None) -> Kept:
     # A Python program that forgets to flush would look as if it hung, and one that goes by the order of a set would
     # decide differently in each process.
     # Workers, and the processes that ask again, each have a seed of their own, which is handed on.
     environment = {"PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0", **os.environ}
     try:
-        return subprocess.Popen(
-            list(command),
+        return start(
+            command,
+            memory_bytes=None if memory_limit_mb is None else memory_limit_mb * 2**20,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             env=environment,
-            start_new_session=True,
         )
     except FileNotFoundError:
         if shutil.which(command[0]) is not None:
@@ -217,28 +207,6 @@ def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
             "a script starts with a line such as #!/bin/sh",
         )
     raise ToolError(what, where=f"policy program {command[0]}", hint=hint) from None
-
-
-def _limit_memory(pid: int, size: int) -> None:
-    # From outside: a hook between fork and exec can deadlock in a program with threads.
-    with contextlib.suppress(ProcessLookupError):  # it has ended already
-        _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
-        if hard != resource.RLIM_INFINITY:
-            size = min(size, hard)
-        resource.prlimit(pid, resource.RLIMIT_AS, (size, hard))
-
-
-def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    if os.getpid() != owner:  # a fork of the process that started the program
-        return
-    if process.returncode is None:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):
-                stream.close()
 
 
 def _wait(condition: Callable[[], bool], seconds: float) -> bool:

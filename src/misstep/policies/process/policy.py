@@ -22,6 +22,7 @@ import numpy as np
 from misstep.errors import (
     InputFormatError,
     MisstepError,
+    PolicyAwayError,
     ToolError,
     UnsupportedError,
     UsageError,
@@ -216,7 +217,7 @@ class ProcessPolicy(Policy):
                 reason = str(fault)
                 if isinstance(fault, ProgramError) and fault.timed_out:
                     break  # another try would take as long
-        self._given_up = f"the program could not be started again: {reason}"
+        raise away(f"the program could not be started again: {reason}", self.name)
 
     def _start(self) -> Greeting:
         self._answered = 0
@@ -246,6 +247,15 @@ def _put(answers: Answers, start: int, choices: Choices) -> None:
     answers.operators[start : start + len(choices.operators)] = choices.operators
     for row, message in choices.messages.items():
         answers.messages[start + row] = message
+
+
+def away(what: str, policy: str) -> PolicyAwayError:
+    """The policy is not there to be asked, which says nothing about it: the work ends and can be resumed."""
+    return PolicyAwayError(
+        what,
+        where=f"policy {policy}",
+        hint="when it is there again, --resume goes on; nothing is lost",
+    )
 
 
 def no_greeting(fault: ProgramError, where: str) -> MisstepError:
@@ -311,4 +321,4 @@ def load(argument: str, task: Task) -> Policy:
     )
 
 
-__all__ = ["ProcessPolicy", "command_digest", "load", "no_greeting", "split_command"]
+__all__ = ["ProcessPolicy", "away", "command_digest", "load", "no_greeting", "split_command"]

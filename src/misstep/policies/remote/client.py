@@ -1,4 +1,8 @@
-"""The policy behind a policy server."""
+"""The policy behind a policy server.
+
+What the server does is no answer of the policy: a state without an answer counts as TIMED_OUT, never as a crash, and
+where the server is away the work ends and can be resumed. Only what the policy itself answers can be wrong.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ from numpy.typing import NDArray
 from misstep.errors import (
     InputFormatError,
     MisstepError,
+    PolicyAwayError,
     ToolError,
     UnsupportedError,
     UsageError,
@@ -24,6 +29,7 @@ from misstep.policies.options import positive, split_options
 from misstep.policies.policy import (
     FAILED,
     NO_ACTION,
+    TIMED_OUT,
     Answers,
     Candidates,
     Policy,
@@ -46,8 +52,22 @@ _CHANNEL_OPTIONS = (
 IN_FLIGHT = 64
 # How often a state may lose the connection: a state that ends the server each time is to blame.
 _ATTEMPTS = 3
-# After the server could not be reached, states fail at once for so many seconds.
-_PAUSE = 5.0
+# What the server or the way to it says, not the policy.
+_NO_ANSWER = {
+    grpc.StatusCode.ABORTED,
+    grpc.StatusCode.CANCELLED,
+    grpc.StatusCode.DEADLINE_EXCEEDED,
+    grpc.StatusCode.PERMISSION_DENIED,
+    grpc.StatusCode.RESOURCE_EXHAUSTED,
+    grpc.StatusCode.UNAUTHENTICATED,
+    grpc.StatusCode.UNAVAILABLE,
+}
+
+
+class NoAnswer(str):
+    """Why there is no answer of the policy."""
+
+    __slots__ = ()
 
 
 class GrpcPolicy(Policy):
@@ -71,8 +91,7 @@ class GrpcPolicy(Policy):
         self._timeout = timeout
         self._connect_timeout = connect_timeout
         self._in_flight = in_flight
-        self._down_until = 0.0
-        self._down_because = ""
+        self._away: PolicyAwayError | None = None  # the server was lost during this batch
         self._connections = 0
         self._thread = LoopThread("policy-client")
         try:
@@ -131,8 +150,11 @@ class GrpcPolicy(Policy):
         self.task.check_batch(states)
         answers = Answers(np.full(len(states), FAILED, dtype=np.int32), evaluations=len(states))
         if len(states):
+            self._away = None
             requests = wire.encode_state_requests(self._matching.states(states))
             self._thread.call(self._decide(requests, states, answers))
+            if self._away is not None:
+                raise self._away
         return answers
 
     async def _decide(self, requests: list[bytes], states: States, answers: Answers) -> None:
@@ -146,7 +168,9 @@ class GrpcPolicy(Policy):
     ) -> None:
         for row in rows:
             answer = await self._ask(requests[row], states[row])
-            if isinstance(answer, str):
+            if isinstance(answer, NoAnswer):
+                answers.operators[row], answers.messages[row] = TIMED_OUT, answer
+            elif isinstance(answer, str):
                 answers.messages[row] = answer
             else:
                 answers.operators[row] = answer
@@ -155,20 +179,22 @@ class GrpcPolicy(Policy):
         """Our id of the operator, or why there is none."""
         reason = ""
         for _ in range(_ATTEMPTS):
-            if monotonic() < self._down_until:
-                return self._down_because
+            if self._away is not None:
+                return NoAnswer(self._away.what)
             connection = self._connections
             try:
                 answer = await self._get_operator(request, timeout=self._timeout)
                 return self._translate(wire.decode_operator(answer), state)
             except grpc.RpcError as error:
-                reason = _reason(error)
+                reason = f"the server failed: {_reason(error)}"
+                if error.code() not in _NO_ANSWER:
+                    return reason
                 if error.code() != grpc.StatusCode.UNAVAILABLE:
                     break
             except ValueError as error:
                 return f"the server's answer cannot be read: {error}"
             await self._reconnect(connection)
-        return f"the server failed: {reason}"
+        return NoAnswer(reason)
 
     def _translate(self, operator: int, state: NDArray[np.int32]) -> int | str:
         if operator == -1:
@@ -180,18 +206,23 @@ class GrpcPolicy(Policy):
 
     async def _reconnect(self, connection: int) -> None:
         async with self._lock:
-            if connection != self._connections or monotonic() < self._down_until:
+            if connection != self._connections or self._away is not None:
                 return  # another worker was here
             try:
                 sas = await self._fetch_task()
             except MisstepError as error:
-                self._down_because = f"the server is gone: {error.what}"
-                self._down_until = monotonic() + _PAUSE
+                self._away = self._lost(f"the server is gone: {error.what}")
                 return
             if sas != self._sas:
-                self._down_because = "the server came back with another task"
-                self._down_until = float("inf")
+                self._away = self._lost("the server came back with another task")
             self._connections += 1
+
+    def _lost(self, what: str) -> PolicyAwayError:
+        return PolicyAwayError(
+            what,
+            where=f"policy {self.name}",
+            hint="when the server is there again, --resume goes on; nothing is lost",
+        )
 
     def close(self) -> None:
         if self._thread.loop.is_running():

@@ -7,7 +7,6 @@ translated is exactly what the cache key is computed from.
 
 from __future__ import annotations
 
-import contextlib
 import math
 import os
 import resource
@@ -27,6 +26,7 @@ from misstep.errors import (
     ToolError,
     UsageError,
 )
+from misstep.kept import Kept, start
 from misstep.tasks.pddl.cache import TranslationCache, cache_key
 from misstep.tasks.pddl.diagnose import diagnose
 from misstep.tasks.pddl.precheck import check_pair
@@ -144,36 +144,28 @@ def _run(
     (folder / "domain.pddl").write_bytes(sources[0].content)
     (folder / "problem.pddl").write_bytes(sources[1].content)
     memory = "none" if memory_limit_mb is None else str(memory_limit_mb * 2**20)
-    # A net below the limit on wall-clock time: should this process be killed, the translator
-    # still ends by itself.
+    # A net below the limit on wall-clock time.
     cpu = "none" if math.isinf(time_limit) else str(math.ceil(time_limit) + 1)
     command = [sys.executable, "-c", _LAUNCHER, memory, cpu, *options]
-    process = subprocess.Popen(
+    program = start(
         [*command, "--sas-file", "output.sas", "domain.pddl", "problem.pddl"],
         cwd=folder,
         env=_environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        start_new_session=True,
     )
-    with process:
-        try:
-            output, errors = _watch(process, sources[1], time_limit, memory_limit_mb)
-        finally:
-            # Also on Ctrl-C. The group can be gone already.
-            if process.poll() is None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                # Not left to `with`, which does not wait after Ctrl-C.
-                process.wait()
-    return _Finished(
-        process.returncode, output.decode("latin-1"), errors.decode("utf-8", "replace")
-    )
+    try:
+        output, errors = _watch(program, sources[1], time_limit, memory_limit_mb)
+    finally:
+        program.end()  # also on Ctrl-C
+    code = program.returncode
+    assert code is not None
+    return _Finished(code, output.decode("latin-1"), errors.decode("utf-8", "replace"))
 
 
 def _watch(
-    process: subprocess.Popen[bytes],
+    program: Kept,
     problem: Source,
     time_limit: float,
     memory_limit_mb: int | None,
@@ -183,12 +175,12 @@ def _watch(
     pressed = 0
     while True:
         try:
-            return process.communicate(timeout=max(0, min(_SLICE, end - time.monotonic())))
+            return program.process.communicate(timeout=max(0, min(_SLICE, end - time.monotonic())))
         except subprocess.TimeoutExpired:
             pass
         # At the limit, an interpreter may still crawl for minutes on scraps of freed memory, with
         # a refused request to the system for every object.
-        pressed = pressed + 1 if _at_memory_limit(process.pid, memory_limit_mb) else 0
+        pressed = pressed + 1 if _at_memory_limit(program.pid, memory_limit_mb) else 0
         if pressed >= _PRESSED_SLICES:
             raise _memory_error(problem, memory_limit_mb)
         if time.monotonic() >= end:

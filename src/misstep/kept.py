@@ -1,0 +1,244 @@
+"""Programs that we start, and their certain end.
+
+A program runs below a keeper, a tiny process that watches a pipe from us. The system closes our end of the pipe when
+we end, however that happens (SIGKILL, a closed terminal, a crash), and the keeper then ends the program and all that
+the program started. It finds them because orphans below a "subreaper" become its own children, also those in sessions
+of their own. It does the same when the program ends by itself, and ends the way the program did.
+
+This file is also the program of the keeper, which imports nothing of Misstep. On systems other than Linux there are no
+subreapers: there only the process group of the program is ended, and only by us.
+"""
+
+# pathlib would double the time that a keeper needs to start.
+# ruff: noqa: PTH112, PTH123, PTH208, PTH100
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import weakref
+from collections.abc import Sequence
+from time import monotonic, sleep
+from typing import IO, Any, NoReturn
+
+_PROGRAM = os.path.abspath(__file__)
+_PATIENCE = 2.0  # seconds for the keeper to end everything; then its group is killed
+_SET_DEATH_SIGNAL = 1
+_SET_SUBREAPER = 36
+
+
+class Kept:
+    """A running program below its keeper. `process` has the streams of the program."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pid: int, lifeline: int) -> None:
+        self.process = process
+        self.pid = pid
+        self.end = weakref.finalize(self, _end, process, lifeline, os.getpid())
+
+    @property
+    def stdin(self) -> IO[bytes] | None:
+        return self.process.stdin
+
+    @property
+    def returncode(self) -> int | None:
+        """As of `subprocess.Popen`, once the program has been waited for."""
+        return self.process.returncode
+
+    def exited(self) -> bool:
+        """Whether the program has ended; it stays to be reaped."""
+        if self.process.returncode is not None:
+            return True
+        flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.process.pid, flags) is not None
+
+
+def start(command: Sequence[str], *, memory_bytes: int | None = None, **how: Any) -> Kept:
+    """Start a program as `subprocess.Popen(command, **how)` does, with the same errors, below a keeper.
+
+    `end` of what is returned ends the program and all that it started; so does the end of this process.
+    """
+    watched, lifeline = os.pipe()
+    told, tell = os.pipe()
+    try:
+        memory = "none" if memory_bytes is None else str(memory_bytes)
+        keeper = [sys.executable, "-I", "-S", _PROGRAM, str(watched), str(tell), memory]
+        process: subprocess.Popen[bytes] = subprocess.Popen(
+            [*keeper, *command], pass_fds=[watched, tell], start_new_session=True, **how
+        )
+    except BaseException:
+        os.close(lifeline)
+        os.close(told)
+        raise
+    finally:
+        os.close(watched)
+        os.close(tell)
+    with open(told, "rb") as pipe:
+        words = dict(word.split(b"=") for word in pipe.read().split())
+    if b"pid" in words and b"error" not in words:
+        return Kept(process, int(words[b"pid"]), lifeline)
+    _end(process, lifeline, os.getpid())
+    if b"error" in words:
+        number = int(words[b"error"])
+        raise OSError(number, os.strerror(number), command[0])
+    raise OSError(f"the process that watches the program ended ({process.returncode})")
+
+
+def _end(process: subprocess.Popen[bytes], lifeline: int, owner: int) -> None:
+    if os.getpid() != owner:  # a fork of the process that started the program
+        return
+    os.close(lifeline)
+    if process.returncode is None:
+        try:
+            process.wait(_PATIENCE)
+        except BaseException as error:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            if not isinstance(error, subprocess.TimeoutExpired):
+                raise
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def end_with_parent(number: int = signal.SIGKILL) -> None:
+    """Let the system end this process when the thread that started it ends, however that happens."""
+    _prctl(_SET_DEATH_SIGNAL, number)
+
+
+def adopt_orphans() -> None:
+    """Processes below this one whose parents have ended become children of this one."""
+    _prctl(_SET_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    with contextlib.suppress(ImportError, OSError, AttributeError):  # not on Linux
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def end_children() -> None:
+    """Kill all children of this process, and those that become its children by that."""
+    deadline = monotonic() + _PATIENCE
+    while monotonic() < deadline:
+        for pid in _children():
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        sleep(0.002)
+
+
+def _children() -> list[int]:
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children") as file:
+            return [int(word) for word in file.read().split()]
+    except OSError:
+        return _children_by_search()
+
+
+def _children_by_search() -> list[int]:
+    """For systems whose /proc has no lists of children."""
+    found = []
+    for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
+        if name.isdecimal():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                with open(f"/proc/{name}/stat") as file:
+                    parent = int(file.read().rpartition(")")[2].split()[1])
+                if parent == os.getpid():
+                    found.append(int(name))
+    return found
+
+
+# -- the keeper -----------------------------------------------------------------------------------
+
+
+def _keep(watched: int, tell: int, memory: str, command: Sequence[str]) -> NoReturn:
+    import select
+
+    adopt_orphans()
+    woken, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.set_wakeup_fd(wake)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    program = os.fork()
+    if program == 0:
+        _become(command, memory, tell)
+    os.write(tell, f"pid={program} ".encode())
+    os.close(tell)
+    # The program's streams end when the program closes them, not when the keeper ends.
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nowhere, stream)
+    status: int | None = None
+    while status is None:
+        ready = select.select([watched, woken], [], [])[0]
+        if watched in ready:
+            break
+        os.read(woken, 4096)
+        status = _status(program)
+    end_children()
+    os.killpg(0, signal.SIGKILL) if status is None else _end_like(status)
+    os._exit(70)
+
+
+def _become(command: Sequence[str], memory: str, tell: int) -> NoReturn:
+    """The program itself, in the fork of the keeper."""
+    import resource
+
+    try:
+        end_with_parent()
+        signal.set_wakeup_fd(-1)
+        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
+            signal.signal(number, signal.SIG_DFL)
+        if memory != "none":
+            size, hard = int(memory), resource.getrlimit(resource.RLIMIT_AS)[1]
+            if hard != resource.RLIM_INFINITY:
+                size = min(size, hard)
+            resource.setrlimit(resource.RLIMIT_AS, (size, hard))
+        os.set_inheritable(tell, False)
+        os.execvp(command[0], list(command))
+    except OSError as error:
+        os.write(tell, f"error={error.errno} ".encode())
+    finally:
+        os._exit(127)
+
+
+def _status(program: int) -> int | None:
+    """How the program has ended, once it has. Orphans that have ended are reaped on the way."""
+    found = None
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                break
+            if pid == program:
+                found = status
+    return found
+
+
+def _end_like(status: int) -> NoReturn:
+    if os.WIFSIGNALED(status):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        number = os.WTERMSIG(status)
+        with contextlib.suppress(OSError, ValueError):  # SIGKILL has no handler
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.WEXITSTATUS(status))
+
+
+if __name__ == "__main__":
+    _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
+
+
+__all__ = ["Kept", "adopt_orphans", "end_children", "end_with_parent", "start"]
