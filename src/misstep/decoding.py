@@ -11,6 +11,7 @@ import io
 import json
 import math
 import re
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -62,7 +63,8 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
         raise
     except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error) as error:
         raise ValueError(f"no archive of arrays ({type(error).__name__})") from error
-    except (zipfile.BadZipFile, SyntaxError, TypeError, MemoryError) as error:
+    # numpy takes the header of an array apart as a piece of Python, as far as that goes.
+    except (zipfile.BadZipFile, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
         raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
 
 

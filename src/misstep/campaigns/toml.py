@@ -32,8 +32,10 @@ def to_toml(settings: Tree) -> str:
 def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
     try:
         settings: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputFormatError(f"not TOML: {error}", where=where) from error
+    except RecursionError:
+        raise InputFormatError("not TOML: nested too deeply", where=where) from None
+    except ValueError as error:  # no TOML, a number of thousands of digits, a date that does not exist
+        raise InputFormatError(f"not TOML: {str(error)[:200]}", where=where) from error
     return settings
 
 
