@@ -152,7 +152,16 @@ def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
         b"PK\3\4 no archive",
         b"",
     ],
-    ids=["more than is there", "more than any machine", "cut", "a bomb", "header", "old header", "damaged", "empty"],
+    ids=[
+        "more than is there",
+        "more than any machine",
+        "cut",
+        "a bomb",
+        "header",
+        "old header",
+        "damaged",
+        "empty",
+    ],
 )
 def test_archives_of_arrays(tmp_path: Path, content: bytes) -> None:
     with Training.create(tmp_path / "training", {}) as folder:

@@ -27,7 +27,9 @@ from typing import Any
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.testing import test as run_campaign
 from misstep.tasks.generate import generate
+from misstep.tasks.jani.load import load_jani
 from misstep.tasks.load import AnyTask, load_task
+from misstep.tasks.pddl.load import load_planning_task
 from support.campaigns import told
 
 COMPARING = "bmo(10), bmo(20)+aras/ehc"
@@ -104,7 +106,7 @@ def _train_asnet(out: Path, jobs: int) -> None:  # noqa: ARG001
     from misstep.training.trainer import resume, train
 
     torch.set_num_threads(1)
-    tasks = [load_task(generate("gripper", balls=balls)) for balls in (1, 2, 3)]
+    tasks = [load_planning_task(generate("gripper", balls=balls)) for balls in (1, 2, 3)]
     for balls, task in enumerate(tasks, 1):
         task.name = f"gripper-{balls}"
     if (out / "settings.json").exists():
@@ -128,7 +130,7 @@ def _train_qlearning(out: Path, jobs: int) -> None:  # noqa: ARG001
     from misstep.training.qlearning.settings import QSettings
     from misstep.training.qlearning.trainer import resume, train
 
-    task = load_task(generate("one-way-line", cells=3, packages=1, vmax=2))
+    task = load_jani(generate("one-way-line", cells=3, packages=1, vmax=2))
     if (out / "settings.json").exists():
         resume(task, out)
         return
@@ -238,7 +240,7 @@ def storm(name: str, out: Path, kills: int, whole: float, expected: object, seed
             tally.differences.append(f"{name}, seed {seed}: other results in {out}")
         VICTIMS[name].check(out)
     except AssertionError as error:
-        tally.differences.append(f"{name}, seed {seed}: {error or 'the check failed'} ({out})")
+        tally.differences.append(f"{name}, seed {seed}: {str(error) or 'the check failed'} ({out})")
     return tally
 
 

@@ -34,7 +34,8 @@ def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
         settings: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise InputFormatError("not TOML: nested too deeply", where=where) from None
-    except ValueError as error:  # no TOML, a number of thousands of digits, a date that does not exist
+    # Also of numbers of thousands of digits and dates that do not exist, which are no TOMLDecodeError.
+    except ValueError as error:
         raise InputFormatError(f"not TOML: {str(error)[:200]}", where=where) from error
     return settings
 

@@ -18,14 +18,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="attack.fuzzing", description=__doc__)
     parser.add_argument("--reader", action="append", choices=[*READERS], help="default: all")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--case", type=int, help="run this case alone, here, and say what comes out")
+    parser.add_argument(
+        "--case", type=int, help="run this case alone, here, and say what comes out"
+    )
     parser.add_argument("--cases", type=int, help="this many of each reader")
     parser.add_argument("--seconds", type=float, default=60, help="if no number of cases is given")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("build/fuzz-findings"))
     given = parser.parse_args()
-    # Children find the packages as we do, and use one thread each.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     readers = [READERS[name] for name in given.reader or READERS]
     if given.case is not None:
@@ -40,7 +40,9 @@ def main() -> int:
     for line in (*told.findings, *told.broken):
         print(line)
     total = sum(told.cases.values())
-    print(f"fuzz: {total:,} cases of {len(told.cases)} readers, {len(told.findings)} findings in {given.out}")
+    print(
+        f"fuzz: {total:,} cases of {len(told.cases)} readers, {len(told.findings)} findings in {given.out}"
+    )
     return 1 if told.findings or told.broken else 0
 
 

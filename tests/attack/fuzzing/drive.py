@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from attack.fuzzing.work import Progress, write_finding
 
 HANGS = 60.0  # seconds of the clock without an end of a case; machines may be busy
 BEGINNING = 300.0  # until the first case, since seeds are made
+WORKER = ("-m", "attack.fuzzing.worker")
 _ENDLESS = 2**60
 
 
@@ -80,11 +82,19 @@ class Driver:
         progress = Progress(place / "progress")
         progress.set(share.begin, 0)
         words = [
-            *(sys.executable, "-m", "attack.fuzzing.worker", share.reader.name, str(self.seed)),
-            *(str(share.begin), str(share.end), str(self.out), str(place / "progress"), str(share.seconds)),
+            *(sys.executable, *WORKER, share.reader.name, str(self.seed)),
+            *(
+                str(share.begin),
+                str(share.end),
+                str(self.out),
+                str(place / "progress"),
+                str(share.seconds),
+            ),
         ]
         with (place / "log").open("w") as log:
-            process = subprocess.Popen(words, stdout=log, stderr=log, text=True)
+            # It finds the packages as we do.
+            env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+            process = subprocess.Popen(words, stdout=log, stderr=log, text=True, env=env)
         return _Worker(share, process, progress, place / "log")
 
     def _look(self, worker: _Worker) -> Share | None:
@@ -105,7 +115,11 @@ class Driver:
         case, share = worker.progress.get()[0], worker.share
         self._write(share.reader, case, what + "\n" + worker.log.read_text()[-5000:])
         left = share.seconds - (now - worker.began)
-        return Share(share.reader, case + 1, share.end, left) if case + 1 < share.end and left > 0 else None
+        return (
+            Share(share.reader, case + 1, share.end, left)
+            if case + 1 < share.end and left > 0
+            else None
+        )
 
     def _note(self, worker: _Worker) -> None:
         name = worker.share.reader.name

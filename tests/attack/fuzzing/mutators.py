@@ -22,7 +22,21 @@ Files = dict[str, bytes]
 """What a reader is given: the content of each file by its name."""
 
 NUMBERS = (
-    *("0", "-1", "1", "2", "00", "-0", "0.5", "1e400", "-1e400", "1e308", "1e-400", "NaN", "Infinity"),
+    *(
+        "0",
+        "-1",
+        "1",
+        "2",
+        "00",
+        "-0",
+        "0.5",
+        "1e400",
+        "-1e400",
+        "1e308",
+        "1e-400",
+        "NaN",
+        "Infinity",
+    ),
     *map(str, (255, 2**15, 2**30, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63))),
     *("9" * 50, "9" * 5000, "1_0", "+1", "٣", "0x10", "1.", ".5", "1e5", "true"),
 )
@@ -84,7 +98,9 @@ def _flip(content: bytes, random: Random) -> bytes:
     changed = bytearray(content)
     for _ in range(random.choice((1, 1, 2, 8)) if content else 0):
         place = random.randrange(len(changed))
-        changed[place] = random.choice((changed[place] ^ 1 << random.randrange(8), 0, 0xFF, 0x7F, 0x80))
+        changed[place] = random.choice(
+            (changed[place] ^ 1 << random.randrange(8), 0, 0xFF, 0x7F, 0x80)
+        )
     return bytes(changed)
 
 
@@ -156,7 +172,7 @@ def _lines(content: bytes, random: Random) -> bytes:
 
 def _document(content: bytes, random: Random) -> bytes | None:
     """JSON: a value is replaced, left out, doubled, nested or moved."""
-    if not content.lstrip()[:1] in (b"{", b"[") or len(content) > 2**20:
+    if content.lstrip()[:1] not in (b"{", b"[") or len(content) > 2**20:
         return None
     try:
         root = json.loads(content)

@@ -146,12 +146,19 @@ def agent_seeds() -> list[Files]:
     from misstep.tasks.observations import FlatFacts
 
     sizes = [FlatFacts(task()).size, 8, task().operator_count]
-    made = [archive(state_dict(actor(sizes, dqn=dqn)), {"policy_class": {}}) for dqn in (False, True)]
-    return [{"x.zip": content} for content in (*made, (Path(zoo[0]) / "ferry-ppo.zip").read_bytes())]
+    made = [
+        archive(state_dict(actor(sizes, dqn=dqn)), {"policy_class": {}}) for dqn in (False, True)
+    ]
+    return [
+        {"x.zip": content} for content in (*made, (Path(zoo[0]) / "ferry-ppo.zip").read_bytes())
+    ]
 
 
 def torch_seeds() -> list[Files]:
-    tensors = {name: np.asarray(t, np.float32) for name, t in tensors_of(random_mlp([3, 4, 2]), ["0", "2"]).items()}
+    tensors = {
+        name: np.asarray(t, np.float32)
+        for name, t in tensors_of(random_mlp([3, 4, 2]), ["0", "2"]).items()
+    }
     return [{"x.pt": state_dict(tensors)}]
 
 
@@ -177,7 +184,7 @@ def rgnn_seeds() -> list[Files]:
     for name, shape in weight_shapes(relations, 4, True).items():
         layer, _, kind = name.rpartition(".")
         tensors[f"{own[layer]}.{kind}"] = random.normal(size=shape).astype(np.float32)
-    shape = {
+    about = {
         "format": FORMAT,
         "version": VERSION,
         "width": 4,
@@ -186,18 +193,22 @@ def rgnn_seeds() -> list[Files]:
         "predicates": [list(entry) for entry in listed],
         "solvable": True,
     }
-    return [{"x.safetensors": encode_tensors(tensors, {}), "x.json": json.dumps(shape).encode()}]
+    return [{"x.safetensors": encode_tensors(tensors, {}), "x.json": json.dumps(about).encode()}]
 
 
 READERS = (
-    Reader("nnet", nnet_seeds, use_network, cases=800),
-    Reader("tensors", tensor_seeds, use_network, cases=1000),
-    Reader("trees", json_seeds, use_network, cases=1200),
-    Reader("lightgbm", text_seeds, use_network, cases=800),
-    Reader("interface", interface_seeds, use_interface, cases=600),
-    Reader("sb3", agent_seeds, use_policy("sb3:", "x.zip"), cases=400),
-    Reader("wl", wl_seeds, use_policy("wl:", "x.model"), cases=400),
-    Reader("asnet", asnet_seeds, use_policy("asnet:", "x.safetensors"), cases=300),
-    *((Reader("rgnn", rgnn_seeds, use_policy("rgnn:", "x.safetensors"), cases=200),) if HAS_TORCH else ()),
-    *((Reader("torch", torch_seeds, use_network, cases=300),) if HAS_TORCH else ()),
+    Reader("nnet", nnet_seeds, use_network, cases=2000),
+    Reader("tensors", tensor_seeds, use_network, cases=2500),
+    Reader("trees", json_seeds, use_network, cases=3000),
+    Reader("lightgbm", text_seeds, use_network, cases=2000),
+    Reader("interface", interface_seeds, use_interface, cases=1500),
+    Reader("sb3", agent_seeds, use_policy("sb3:", "x.zip"), cases=1000),
+    Reader("wl", wl_seeds, use_policy("wl:", "x.model"), cases=1000),
+    Reader("asnet", asnet_seeds, use_policy("asnet:", "x.safetensors"), cases=750),
+    *(
+        (Reader("rgnn", rgnn_seeds, use_policy("rgnn:", "x.safetensors"), cases=500),)
+        if HAS_TORCH
+        else ()
+    ),
+    *((Reader("torch", torch_seeds, use_network, cases=750),) if HAS_TORCH else ()),
 )

@@ -37,7 +37,10 @@ def campaign_seeds() -> list[Files]:
     try:
         run_campaign(
             *(small_task("gripper-4"), NOISY),
-            **{"out": place / "task", "pool": 10, "oracle": "exact", "config": SHARING},
+            out=place / "task",
+            pool=10,
+            oracle="exact",
+            config=SHARING,
         ).close()
         model = small_model("one-way-line")
         run_campaign(model, "random:1", out=place / "model", runs=20, config=BATCHES).close()
@@ -91,7 +94,7 @@ def dominance_seeds() -> list[Files]:
         return [{"tables": (Path(folder) / "tables").read_bytes()}]
 
 
-def damage_tables(seeds: Sequence[Files], random: Random, place: Path) -> Files:
+def damage_tables(seeds: Sequence[Files], random: Random, _place: Path) -> Files:
     """Mostly inside, with length and digest put right: else every case ends at the digest."""
     content = seeds[0]["tables"]
     if random.random() < 0.2:
@@ -100,12 +103,14 @@ def damage_tables(seeds: Sequence[Files], random: Random, place: Path) -> Files:
     for _ in range(random.choice((1, 1, 2, 5))):
         if random.random() < 0.7:  # one of the numbers
             at = 8 * random.randrange(len(body) // 8)
-            number = random.choice((0, 1, 2, -1, 255, 2**31, 2**40, 2**62, -(2**63), random.randrange(99)))
+            number = random.choice(
+                (0, 1, 2, -1, 255, 2**31, 2**40, 2**62, -(2**63), random.randrange(99))
+            )
             body[at : at + 8] = struct.pack("<q", number)
         else:
             body = bytearray(damaged(bytes(body), [bytes(body)], random)) or bytearray(8)
     packed = zlib.compress(bytes(body))
-    magic, version, solvable, _, digest, _ = _LENGTHS.unpack_from(content)
+    magic, version, solvable, _length, digest, _digest = _LENGTHS.unpack_from(content)
     own = hashlib.sha256(packed).digest()
     return {"tables": _LENGTHS.pack(magic, version, solvable, len(packed), digest, own) + packed}
 
@@ -118,7 +123,9 @@ def use_tables(files: Files, place: Path) -> None:
     try:
         tables = DominanceTables(function.core.write())
     except TableError as error:
-        raise DisagreementError(f"what the core has written, the checker refuses: {error}") from error
+        raise DisagreementError(
+            f"what the core has written, the checker refuses: {error}"
+        ) from error
     for one in states:
         for other in states:
             value = function.value(one, other)
@@ -139,7 +146,7 @@ def knowledge_seeds() -> list[Files]:
     return [{"known": store.knowledge(rows(states)).to_bytes()}]
 
 
-def use_knowledge(files: Files, place: Path) -> None:
+def use_knowledge(files: Files, _: Path) -> None:
     task = small_task("gripper-4")
     known = Knowledge.from_bytes(files["known"], task.variable_count)
     BoundStore(task).add_knowledge(known)
@@ -154,14 +161,14 @@ def npz_seeds() -> list[Files]:
     return [{"x.npz": buffer.getvalue()}]
 
 
-def use_npz(files: Files, place: Path) -> None:
+def use_npz(files: Files, _: Path) -> None:
     read_npz(files["x.npz"], 2**24)
 
 
 READERS = (
-    Reader("campaign", campaign_seeds, read_campaign, mutate=damage_campaign, cases=150),
-    Reader("settings", settings_seeds, use_settings, cases=600),
-    Reader("dominance", dominance_seeds, use_tables, mutate=damage_tables, cases=600),
-    Reader("knowledge", knowledge_seeds, use_knowledge, cases=1500),
-    Reader("npz", npz_seeds, use_npz, allowed=(ValueError,), cases=800),
+    Reader("campaign", campaign_seeds, read_campaign, mutate=damage_campaign, cases=375),
+    Reader("settings", settings_seeds, use_settings, cases=1500),
+    Reader("dominance", dominance_seeds, use_tables, mutate=damage_tables, cases=1500),
+    Reader("knowledge", knowledge_seeds, use_knowledge, cases=3750),
+    Reader("npz", npz_seeds, use_npz, allowed=(ValueError,), cases=2000),
 )

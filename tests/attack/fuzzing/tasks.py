@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -35,7 +36,7 @@ def sas_seeds() -> list[Files]:
     return [{"task.sas": text} for text in (*texts, CONDITIONAL.encode())]
 
 
-def read_sas(files: Files, place: Path) -> None:
+def read_sas(files: Files, _: Path) -> None:
     content = files["task.sas"]
     ours, theirs = _native(content), _independent(content)
     if isinstance(ours, UnsupportedError):  # axioms: read, then refused
@@ -161,13 +162,14 @@ def _compare_jani(task: JaniTask, checker: SafetyTask, state: State) -> None:
         lambda: checker.is_goal(state) and not checker.is_unsafe(state),
     )
     for label in range(len(task.labels)):
-        _same(
-            f"outcomes of {label}",
-            state,
-            # By text: 1, 1.0 and True are equal in Python.
-            lambda label=label: sorted(map(repr, task.outcomes(state, label, raw=True))),
-            lambda label=label: sorted(map(repr, checker.model.outcomes_of(state, label))),
-        )
+        # By text: 1, 1.0 and True are equal in Python.
+        ours = partial(_texts, partial(task.outcomes, state, label, raw=True))
+        theirs = partial(_texts, partial(checker.model.outcomes_of, state, label))
+        _same(f"outcomes of {label}", state, ours, theirs)
+
+
+def _texts(outcomes: Callable[[], Iterable[object]]) -> list[str]:
+    return sorted(map(repr, outcomes()))
 
 
 def _same(
@@ -200,9 +202,9 @@ def read_plan(files: Files, place: Path) -> None:
 
 
 READERS = (
-    Reader("sas", sas_seeds, read_sas, cases=1500),
-    Reader("pddl", pddl_seeds, read_pddl, cases=400),
-    Reader("translated", pddl_seeds, read_translated, codes=CODES | {33}, cases=8),
-    Reader("jani", jani_seeds, read_jani, cases=250),
-    Reader("plan", plan_seeds, read_plan, cases=500),
+    Reader("sas", sas_seeds, read_sas, cases=3750),
+    Reader("pddl", pddl_seeds, read_pddl, cases=1000),
+    Reader("translated", pddl_seeds, read_translated, codes=CODES | {33}, cases=20),
+    Reader("jani", jani_seeds, read_jani, cases=625),
+    Reader("plan", plan_seeds, read_plan, cases=1250),
 )

@@ -40,7 +40,7 @@ def line_seeds() -> list[Files]:
     ]
 
 
-def read_line(files: Files, place: Path) -> None:
+def read_line(files: Files, _: Path) -> None:
     if "greeting" in files:
         parse_greeting(files["greeting"])
     else:
@@ -59,7 +59,7 @@ def reply_seeds() -> list[Files]:
     return [{"body": json.dumps(body).encode()}]
 
 
-def read_reply(files: Files, place: Path) -> None:
+def read_reply(files: Files, _: Path) -> None:
     reply = _reply(files["body"], {"model": "x"}, 1)
     reply.text.encode(errors="replace")
     named_operator(reply.text, task(), task().initial_state)
@@ -80,7 +80,7 @@ def message_seeds() -> list[Files]:
     ]
 
 
-def read_message(files: Files, place: Path) -> None:
+def read_message(files: Files, _: Path) -> None:
     ((kind, content),) = files.items()
     if kind == "operator":
         assert -(2**31) <= wire.decode_operator(content) < 2**31
@@ -93,9 +93,9 @@ def read_message(files: Files, place: Path) -> None:
 
 
 READERS = (
-    Reader("rules", rule_seeds, use_policy("rules:", "x.rules"), cases=500),
-    Reader("sketch", sketch_seeds, use_policy("sketch:--width=0 ", "x.txt"), cases=500),
-    Reader("lines", line_seeds, read_line, allowed=(ProgramError,), cases=2000),
-    Reader("replies", reply_seeds, read_reply, allowed=(NoAnswerError, ValueError), cases=2000),
-    Reader("messages", message_seeds, read_message, allowed=(ValueError,), cases=2000),
+    Reader("rules", rule_seeds, use_policy("rules:", "x.rules"), cases=1250),
+    Reader("sketch", sketch_seeds, use_policy("sketch:--width=0 ", "x.txt"), cases=1250),
+    Reader("lines", line_seeds, read_line, allowed=(ProgramError,), cases=5000),
+    Reader("replies", reply_seeds, read_reply, allowed=(NoAnswerError, ValueError), cases=5000),
+    Reader("messages", message_seeds, read_message, allowed=(ValueError,), cases=5000),
 )

@@ -93,10 +93,11 @@ def write_finding(out: Path, reader: str, seed: int, case: int, files: Files, wh
 
 
 def work(
-    reader: Reader, seed: int, cases: Iterable[int], out: Path, progress: Progress, until: float
+    reader: Reader, seed: int, cases: Iterable[int], out: Path, progress: Progress, seconds: float
 ) -> Counter[str]:
-    """Run the cases until a moment of the monotonic clock; returns the findings by their kind."""
+    """Run the cases as long as there is time, which begins when the seeds are made; the findings by their kind."""
     seeds = reader.seeds()
+    until = time.monotonic() + seconds
     found: Counter[str] = Counter()
     for done, case in enumerate(cases):
         if time.monotonic() > until:
@@ -115,7 +116,10 @@ def work(
             found[same] += 1
             if found[same] <= KEPT:
                 write_finding(out, reader.name, seed, case, files, problem)
-                print(f"finding: --reader {reader.name} --seed {seed} --case {case}: {what}", flush=True)
+                print(
+                    f"finding: --reader {reader.name} --seed {seed} --case {case}: {what}",
+                    flush=True,
+                )
             gc.collect()
         progress.set(case + 1, done + 1)
     return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import faulthandler
 import sys
-import time
 from pathlib import Path
 
 from attack.fuzzing.readers import READERS
@@ -14,9 +13,8 @@ from attack.fuzzing.work import Progress, work
 def main(arguments: list[str]) -> None:
     name, seed, begin, end, out, progress, seconds = arguments
     faulthandler.enable()
-    until = time.monotonic() + float(seconds)
     cases = range(int(begin), int(end))
-    work(READERS[name], int(seed), cases, Path(out), Progress(Path(progress)), until)
+    work(READERS[name], int(seed), cases, Path(out), Progress(Path(progress)), float(seconds))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!function) return 0;
     for (int one = 0; one < 24; ++one)
         for (int other = 0; other < 24; ++other) {
-            const int dominated[] = {one % 2, one / 2 % 3, one / 6}, dominating[] = {other % 2, other / 2 % 3, other / 6};
+            const int dominated[] = {one % 2, one / 2 % 3, one / 6},
+                      dominating[] = {other % 2, other / 2 % 3, other / 6};
             function->value(dominated, dominating);
             function->by_factor(dominated, dominating);
         }

@@ -35,7 +35,9 @@ void mlp(test::Bytes &bytes) {
 }
 
 void trees(test::Bytes &bytes) {
-    const auto small = [&]() -> std::int32_t { return bytes.below(32) ? bytes.take<std::int8_t>() : bytes.take<int>(); };
+    const auto small = [&]() -> std::int32_t {
+        return bytes.below(32) ? bytes.take<std::int8_t>() : bytes.take<int>();
+    };
     const int inputs = small(), outputs = small();
     std::vector<Trees::Tree> list;
     for (int i = bytes.below(4); i > 0; --i) list.push_back({small(), small(), small()});
