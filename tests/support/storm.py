@@ -26,9 +26,11 @@ from typing import Any
 
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.testing import test as run_campaign
+from misstep.tasks.domains import generate as generate_instance
 from misstep.tasks.generate import generate
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.load import AnyTask, load_task
+from misstep.tasks.models import generate_model
 from misstep.tasks.pddl.load import load_planning_task
 from support.campaigns import told
 
@@ -106,7 +108,7 @@ def _train_asnet(out: Path, jobs: int) -> None:  # noqa: ARG001
     from misstep.training.trainer import resume, train
 
     torch.set_num_threads(1)
-    tasks = [load_planning_task(generate("gripper", balls=balls)) for balls in (1, 2, 3)]
+    tasks = [load_planning_task(generate_instance("gripper", balls=balls)) for balls in (1, 2, 3)]
     for balls, task in enumerate(tasks, 1):
         task.name = f"gripper-{balls}"
     if (out / "settings.json").exists():
@@ -130,7 +132,7 @@ def _train_qlearning(out: Path, jobs: int) -> None:  # noqa: ARG001
     from misstep.training.qlearning.settings import QSettings
     from misstep.training.qlearning.trainer import resume, train
 
-    task = load_jani(generate("one-way-line", cells=3, packages=1, vmax=2))
+    task = load_jani(generate_model("one-way-line", cells=3, packages=1, vmax=2))
     if (out / "settings.json").exists():
         resume(task, out)
         return
