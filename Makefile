@@ -8,10 +8,10 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural lint unit alone cpp sanitize soundness bench clean
+.PHONY: help setup demo test neural lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
 
 help:  ## list the targets
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/.installed  ## create .venv and install Misstep into it
 
@@ -40,7 +40,7 @@ neural: setup  ## install PyTorch and run the tests that need it
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	@find core bindings tests/core/cpp -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run --Werror
+	@find core bindings tests/core/cpp tests/core/fuzz -name '*.h' -o -name '*.cpp' | xargs $(BIN)/clang-format --dry-run --Werror
 	$(BIN)/mypy
 
 unit: setup
@@ -58,6 +58,25 @@ sanitize: $(VENV)/.tools  ## the tests with address and undefined-behaviour sani
 
 soundness: setup  ## the large campaigns against exhaustive ground truth
 	$(BIN)/python -m pytest -q -n $(JOBS) -m soundness
+
+FUZZ_SECONDS ?= 3600
+KILLS ?= 1000
+SEED ?= $(shell date +%s)
+CLANG ?= clang++
+
+fuzz: setup  ## damage the input of every reader for FUZZ_SECONDS; findings are kept in build/fuzz-findings
+	PYTHONPATH=tests $(BIN)/python -m attack.fuzzing --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --seed $(SEED) \
+	    --out build/fuzz-findings
+
+fuzz-native:  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS each
+	@command -v $(CLANG) >/dev/null || { echo "clang is needed with its libFuzzer: apt-get install clang"; exit 1; }
+	@cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMISSTEP_BINDINGS=OFF \
+	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null
+	@cmake --build build/fuzz --parallel $(JOBS) --target fuzz_all >/dev/null
+	bash tests/core/fuzz/run.sh build/fuzz/tests/core/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+storm: setup  ## kill campaigns and trainings KILLS times and let them go on: the records must be the same
+	PYTHONPATH=tests $(BIN)/python -m support.storm --kills $(KILLS) --jobs $(JOBS)
 
 bench: setup  ## the benchmarks, with the peers they are compared with
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[bench]' torch==2.13.0

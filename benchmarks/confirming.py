@@ -105,7 +105,7 @@ def main(repeats: int = REPEATS) -> None:
         file = Path(folder) / "policies.py"
         file.write_text(CODE)
         task = misstep.load_task(generate("gripper", balls=8))
-        model = misstep.load_task(generate("one-way-line", cells=30, packages=5, vmax=4))
+        model = misstep.load_task(generate("one-way-line", cells=8, packages=3, vmax=2))
         spec = f"python:{file}:"
         runs: dict[str, Callable[[], misstep.Campaign]] = {
             "python": lambda: misstep.test(task, f"{spec}Greedy", pool=POOL),

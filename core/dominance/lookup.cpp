@@ -122,7 +122,9 @@ std::optional<Lookup> Lookup::read(std::span<const std::int64_t> &in, std::span<
                 return {};
             if (seen[variable]++) return {};
         } else {
-            // A tree: each part has one whole, and its ids index the table.
+            // A tree: each part has one whole, and its ids index the table. Any other negative number could lose its sign when
+            // it is made shorter.
+            if (variable != -1) return {};
             if (left < 0 || left >= i || right < 0 || right >= i || left == right || used[left]++ || used[right]++)
                 return {};
             if (right_size < sizes[right] || right_size < 1 || entries % right_size != 0 ||

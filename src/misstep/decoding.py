@@ -11,6 +11,8 @@ import io
 import json
 import math
 import re
+import tokenize
+import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -49,7 +51,9 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
     import numpy as np
 
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        # numpy warns of headers that it has to guess at; ours are not of that kind.
+        with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(content)) as archive:
+            warnings.simplefilter("error", UserWarning)
             members = archive.infolist()
             if len(members) > MAX_ARRAYS or sum(own.file_size for own in members) > max_bytes:
                 raise ValueError(f"more than {MAX_ARRAYS:,} arrays or {max_bytes:,} bytes")
@@ -60,9 +64,12 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
             return dict(stored)
     except ValueError:
         raise
+    except UserWarning as error:
+        raise ValueError("an array with a header that is not ours") from error
     except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error) as error:
         raise ValueError(f"no archive of arrays ({type(error).__name__})") from error
-    except (zipfile.BadZipFile, SyntaxError, TypeError, MemoryError) as error:
+    # numpy takes the header of an array apart as a piece of Python, as far as that goes.
+    except (zipfile.BadZipFile, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
         raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
 
 

@@ -147,10 +147,21 @@ def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
         npz(a=npy((2**20, 2**20, 2**20))),
         npz(a=npy((2,), bytes(8))),
         npz(a=npy((2**22,), bytes(2**25))),
+        npz(a=npy((2,), bytes(16)).replace(b"(2,), }", b"(2,),  ")),
+        npz(a=npy((2,), bytes(16)).replace(b"(2,), ", b"(2L,),")),
         b"PK\3\4 no archive",
         b"",
     ],
-    ids=["more than is there", "more than any machine", "cut", "a bomb", "damaged", "empty"],
+    ids=[
+        "more than is there",
+        "more than any machine",
+        "cut",
+        "a bomb",
+        "header",
+        "old header",
+        "damaged",
+        "empty",
+    ],
 )
 def test_archives_of_arrays(tmp_path: Path, content: bytes) -> None:
     with Training.create(tmp_path / "training", {}) as folder:

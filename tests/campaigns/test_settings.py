@@ -55,6 +55,12 @@ def test_refusals() -> None:
         from_toml("seed = ")
 
 
+@pytest.mark.parametrize("text", ["seed = " + "9" * 5000, "seed = " + "[" * 5000, "a = 2001-99-99"])
+def test_what_the_reader_of_toml_stumbles_over(text: str) -> None:
+    with pytest.raises(InputFormatError, match="not TOML"):
+        from_toml(text)
+
+
 # -- the tree -------------------------------------------------------------------------------------
 
 OTHER_PLANNING: dict[str, Any] = {

@@ -32,8 +32,11 @@ def to_toml(settings: Tree) -> str:
 def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
     try:
         settings: dict[str, Any] = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise InputFormatError(f"not TOML: {error}", where=where) from error
+    except RecursionError:
+        raise InputFormatError("not TOML: nested too deeply", where=where) from None
+    # Also of numbers of thousands of digits and dates that do not exist, which are no TOMLDecodeError.
+    except ValueError as error:
+        raise InputFormatError(f"not TOML: {str(error)[:200]}", where=where) from error
     return settings
 
 

@@ -1,9 +1,12 @@
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "check.h"
 #include "dominance/factoring.h"
 #include "dominance/function.h"
+#include "dominance/lookup.h"
 #include "dominance/naive.h"
 #include "dominance/simulation.h"
 #include "dominance/table.h"
@@ -131,9 +134,27 @@ void test_simulation() {
     CHECK(finite > 1'000);
 }
 
+// A lookup whose whole is no whole: a negative number that loses its sign when it becomes an int.
+void test_lookup_of_a_strange_variable() {
+    const std::vector<int> sizes{2, 2};
+    std::vector<std::int64_t> numbers;
+    Lookup::product(Lookup::leaf(0, 2), Lookup::leaf(1, 2), 2).write(numbers);
+    std::span<const std::int64_t> rest(numbers);
+    CHECK(Lookup::read(rest, sizes, 4).has_value());
+    const std::size_t whole = 1 + 2 * (5 + 2);
+    CHECK_EQUAL(numbers[whole], -1);
+    for (std::int64_t variable :
+         {std::numeric_limits<std::int64_t>::min(), -(std::int64_t{1} << 32) + 7, std::int64_t{-2}}) {
+        numbers[whole] = variable;
+        rest = numbers;
+        CHECK(!Lookup::read(rest, sizes, 4).has_value());
+    }
+}
+
 }  // namespace
 
 int main() {
+    test_lookup_of_a_strange_variable();
     test_table();
     test_triangle();
     test_value_queue();

@@ -1,0 +1,210 @@
+"""Readers of tasks: SAS, PDDL and JANI, and of plans. Where there are two readers of a format, they have to agree."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from attack.fuzzing.mutators import Files
+from attack.fuzzing.reader import CODES, DisagreementError, Reader, placed
+from misstep.checking import parse_sas
+from misstep.checking.jani import SafetyTask
+from misstep.checking.sas import SasTask
+from misstep.errors import InputFormatError, MisstepError, UnsupportedError
+from misstep.planning import plan
+from misstep.policies.load import load_policy
+from misstep.tasks.domains import generate
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask, State
+from misstep.tasks.models import generate_model
+from misstep.tasks.pddl.lifted import lift
+from misstep.tasks.pddl.load import load_planning_task
+from misstep.tasks.pddl.precheck import check_pair
+from misstep.tasks.pddl.text import read_source
+from misstep.tasks.task import Task
+from support.tasks import CONDITIONAL, small_task
+
+# -- SAS ------------------------------------------------------------------------------------------
+
+
+def sas_seeds() -> list[Files]:
+    texts = [small_task(name).sas for name in ("gripper-4", "ferry-3", "visitall-3x3")]
+    return [{"task.sas": text} for text in (*texts, CONDITIONAL.encode())]
+
+
+def read_sas(files: Files, _: Path) -> None:
+    content = files["task.sas"]
+    ours, theirs = _native(content), _independent(content)
+    if isinstance(ours, UnsupportedError):  # axioms: read, then refused
+        if isinstance(theirs, SasTask):
+            return
+        raise DisagreementError(f"only the native reader accepts it: {theirs}")
+    if isinstance(ours, Task) != isinstance(theirs, SasTask):
+        raise DisagreementError(f"native: {ours!r}, checker: {theirs!r}")
+    if isinstance(ours, Task) and isinstance(theirs, SasTask):
+        _compare_sas(ours, theirs)
+        for op in itertools.islice(ours.applicable(ours.initial_state), 20):
+            ours.apply(ours.initial_state, op)
+    elif isinstance(ours, Exception):
+        raise ours
+
+
+def _native(content: bytes) -> Task | MisstepError:
+    try:
+        return Task(content)
+    except (InputFormatError, UnsupportedError) as error:
+        return error
+
+
+def _independent(content: bytes) -> SasTask | MisstepError | UnicodeError:
+    try:
+        return parse_sas(content.decode(), "x")
+    except (InputFormatError, UnicodeError) as error:
+        return error
+
+
+def _compare_sas(ours: Task, theirs: SasTask) -> None:
+    count = range(ours.operator_count)
+    pairs: dict[str, tuple[object, object]] = {
+        "names": ([op.name for op in theirs.operators], [*ours.operator_names]),
+        "costs": ([op.cost for op in theirs.operators], [ours.cost(op) for op in count]),
+        "initial": ([*theirs.initial_state], [*ours.initial_state.values]),
+        "goal": (sorted(theirs.goal), sorted(map(tuple, ours.goal))),
+        "values": ([[*v.values] for v in theirs.variables], [[*n] for n in ours.fact_names]),
+        "preconditions": (
+            [sorted(op.preconditions()) for op in theirs.operators],
+            [sorted(map(tuple, ours.preconditions(op))) for op in count],
+        ),
+    }
+    for what, (left, right) in pairs.items():
+        if left != right:
+            raise DisagreementError(f"{what}: {str(left)[:300]} and {str(right)[:300]}")
+
+
+# -- PDDL -----------------------------------------------------------------------------------------
+
+
+def pddl_seeds() -> list[Files]:
+    choices = {"gripper": {"balls": 2}, "ferry": {"cars": 2}, "spanner": {}, "satellite": {}}
+    return [
+        {name: text.encode() for name, text in generate(domain, **sizes).files.items()}
+        for domain, sizes in choices.items()
+    ]
+
+
+def read_pddl(files: Files, place: Path) -> None:
+    """Without the translator, which takes a tenth of a second a file."""
+    folder = placed(files, place)
+    domain, problem = (read_source(folder / name) for name in _pair(files))
+    check_pair(domain, problem)
+    lift(domain, problem)
+
+
+def read_translated(files: Files, place: Path) -> None:
+    folder = placed(files, place)
+    domain, problem = (folder / name for name in _pair(files))
+    task = load_planning_task(domain, problem, use_cache=False, time_limit=60)
+    task.applicable(task.initial_state)
+
+
+def _pair(files: Files) -> tuple[str, str]:
+    (problem,) = (name for name in files if "domain" not in name)
+    (domain,) = (name for name in files if "domain" in name)
+    return domain, problem
+
+
+# -- JANI -----------------------------------------------------------------------------------------
+
+MODELS = {
+    "one-way-line": {"cells": 3, "packages": 1, "vmax": 2},
+    "two-way-line": {"cells": 3, "packages": 1, "vmax": 2},
+    "blocksworld-cost": {"blocks": 2, "limit": 1, "max_cost": 2},
+    "n-puzzle": {"width": 2, "height": 2, "max_cost": 1, "tile": 1, "cell": 3},
+    "bouncing-ball": {},
+}
+
+
+def jani_seeds() -> list[Files]:
+    found = []
+    for name, choices in MODELS.items():
+        model = generate_model(name, starts=5, **choices)
+        found.append({"model.jani": next(iter(model.files.values())).encode()})
+    return found
+
+
+def read_jani(files: Files, place: Path) -> None:
+    path = placed(files, place) / "model.jani"
+    task = load_jani(path)
+    try:
+        checker = SafetyTask.from_source(task.source)
+    except UnsupportedError:
+        checker = None
+    try:
+        starts = task.initial_states(max_steps=1000)
+    except MisstepError:
+        return
+    if checker is not None:
+        for state in starts[:5]:
+            _compare_jani(task, checker, state)
+
+
+def _compare_jani(task: JaniTask, checker: SafetyTask, state: State) -> None:
+    """An error of the model, such as a value beyond its bounds, has to be one for both."""
+    _same("unsafe", state, lambda: task.is_unsafe(state), lambda: checker.is_unsafe(state))
+    _same(
+        "goal",
+        state,
+        lambda: task.is_goal(state),
+        lambda: checker.is_goal(state) and not checker.is_unsafe(state),
+    )
+    for label in range(len(task.labels)):
+        # By text: 1, 1.0 and True are equal in Python.
+        ours = partial(_texts, partial(task.outcomes, state, label, raw=True))
+        theirs = partial(_texts, partial(checker.model.outcomes_of, state, label))
+        _same(f"outcomes of {label}", state, ours, theirs)
+
+
+def _texts(outcomes: Callable[[], Iterable[object]]) -> list[str]:
+    return sorted(map(repr, outcomes()))
+
+
+def _same(
+    what: str, state: State, ours: Callable[[], object], theirs: Callable[[], object]
+) -> None:
+    answers: list[object] = []
+    for ask in (ours, theirs):
+        try:
+            answers.append(ask())
+        except MisstepError:
+            answers.append("an error")
+    if answers[0] != answers[1]:
+        raise DisagreementError(f"{what} in {state}: {answers[0]} and {answers[1]}")
+
+
+# -- plans ----------------------------------------------------------------------------------------
+
+
+def plan_seeds() -> Sequence[Files]:
+    task = small_task("gripper-4")
+    names = plan(task).operators or ()
+    text = "".join(f"({name})\n" for name in names) + f"; cost = {len(names)} (unit cost)\n"
+    return [{"plan": text.encode()}, {"plan": text.upper().replace("\n", "\r\n").encode()}]
+
+
+def read_plan(files: Files, place: Path) -> None:
+    task = small_task("gripper-4")
+    policy = load_policy(f"plan:{placed(files, place) / 'plan'}", task)
+    policy.decide(np.array([task.initial_state.values], np.int32))
+
+
+READERS = (
+    Reader("sas", sas_seeds, read_sas, cases=3750),
+    Reader("pddl", pddl_seeds, read_pddl, cases=1000),
+    Reader("translated", pddl_seeds, read_translated, codes=CODES | {33}, cases=20),
+    Reader("jani", jani_seeds, read_jani, cases=625),
+    Reader("plan", plan_seeds, read_plan, cases=1250),
+)

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Runs the fuzzers of a folder, one after the other: FOLDER [SECONDS of each] [JOBS]. What is found lies in FOLDER/findings.
+# Needs nothing but this folder and the programs, so that both can be taken to another machine.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$(cd "$1" && pwd) seconds=${2:-60} jobs=${3:-2}
+mkdir -p "$folder/findings"
+bad=0
+for program in "$folder"/fuzz_*; do
+    [ -x "$program" ] && [ -f "$program" ] || continue
+    name=$(basename "$program")
+    corpus=$folder/corpus/$name
+    mkdir -p "$corpus"
+    extra=()
+    [ -f "$here/${name#fuzz_}.dict" ] && extra+=("-dict=$here/${name#fuzz_}.dict")
+    seeds=()
+    [ -d "$here/seeds/${name#fuzz_}" ] && seeds=("$here/seeds/${name#fuzz_}")
+    cd "$folder/findings"
+    "$program" -fork="$jobs" -ignore_crashes=1 -ignore_timeouts=1 -ignore_ooms=1 -timeout=5 -rss_limit_mb=1024 \
+        -max_len=4096 -use_value_profile=1 -max_total_time="$seconds" -artifact_prefix="$folder/findings/$name-" \
+        "${extra[@]}" "$corpus" "${seeds[@]}" >"$folder/findings/$name.log" 2>&1
+    found=$(find "$folder/findings" -name "$name-*" ! -name '*.log' | wc -l)
+    runs=$(grep -aoE '^#[0-9]+' "$folder/findings/$name.log" | tail -1)
+    echo "$name: ${runs:-none} runs, $(find "$corpus" -type f | wc -l) inputs kept, $found findings"
+    [ "$found" -eq 0 ] && [ -n "$runs" ] || bad=1
+done
+exit $bad
