@@ -19,9 +19,8 @@ from misstep.errors import (
     PolicyTimeoutError,
     UnsupportedError,
 )
-from misstep.policies.networks import load_network
+from misstep.policies.networks import load_network, onnx_host
 from misstep.policies.networks import onnx as onnx_module
-from misstep.policies.networks import onnx_host
 from misstep.policies.networks.onnx import OnnxNetwork
 from misstep.policies.networks.onnx_files import names_other_files
 from support.networks import naive_mlp, random_mlp
