@@ -104,7 +104,8 @@ def load_plan(argument: str, task: Task) -> Policy:
             state = task.apply(state, operator)
         except (UsageError, ValueError) as error:
             raise InputFormatError(
-                f"this is no plan for {task.name}: {excerpt(str(error), 160)}", where=f"{path}:{number}"
+                f"this is no plan for {task.name}: {excerpt(str(error), 160)}",
+                where=f"{path}:{number}",
             ) from None
     table = _core.table_policy(
         task,

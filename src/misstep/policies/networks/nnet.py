@@ -44,7 +44,7 @@ def decode_nnet(content: bytes, where: str) -> MlpWeights:
     sizes = numbers.whole(layer_count + 1, "the sizes of the layers")
     if min(sizes) < 1 or sizes[0] != inputs or sizes[-1] != outputs:
         numbers.refuse(
-            f"the layers have the sizes {str(sizes):.80}, and the header says {inputs} to {outputs}"
+            f"the layers have the sizes {sizes!s:.80}, and the header says {inputs} to {outputs}"
         )
     check_sizes(sizes, where, KIND)
     numbers.take(1, "the unused flag")
