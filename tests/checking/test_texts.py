@@ -7,6 +7,7 @@ import json
 import pytest
 
 from misstep.checking.errors import CheckError
+from misstep.checking.jani.documents import MAX_DEPTH as MAX_MODEL_DEPTH
 from misstep.checking.jani.documents import Documents
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.stored import integers, loaded
@@ -62,7 +63,8 @@ def test_long_values_are_not_quoted() -> None:
 
 def test_models() -> None:
     with pytest.raises(UnsupportedModelError, match="nested too deeply"):
-        Documents({"m.jani": nest(MAX_DEPTH + 1).encode()}).read("m.jani")
+        Documents({"m.jani": nest(MAX_MODEL_DEPTH + 1).encode()}).read("m.jani")
     with pytest.raises(ModelError, match="digits"):
         Documents({"m.jani": b"[" + b"9" * 10**6 + b"]"}).read("m.jani")
+    Documents({"m.jani": nest(MAX_MODEL_DEPTH - 100).encode()}).read("m.jani")
     assert Documents({"m.jani": b"\xef\xbb\xbf[1]"}).read("m.jani") == [1]

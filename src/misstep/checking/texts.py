@@ -22,12 +22,16 @@ class TooDeepError(ValueError):
     """More lists and objects in each other than are read."""
 
 
-def parse(text: str | bytes, members: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+def parse(
+    text: str | bytes,
+    members: Callable[[list[tuple[str, Any]]], Any] | None = None,
+    max_depth: int = MAX_DEPTH,
+) -> Any:
     """What a text stands for; ValueError if it is no JSON, or more than is read. `members` makes the objects."""
     if isinstance(text, bytes):
         text = text.decode("utf-8-sig")
-    if _is_deep(text):
-        raise TooDeepError(f"more than {MAX_DEPTH} lists or objects in each other")
+    if _is_deep(text, max_depth):
+        raise TooDeepError(f"more than {max_depth} lists or objects in each other")
     if _LONG_NUMBER.search(text) is None:
         return json.loads(text, parse_constant=_refused, object_pairs_hook=members)
     return json.loads(
@@ -39,13 +43,13 @@ def parse(text: str | bytes, members: Callable[[list[tuple[str, Any]]], Any] | N
     )
 
 
-def _is_deep(text: str) -> bool:
-    if text.count("[") + text.count("{") <= MAX_DEPTH:
+def _is_deep(text: str, max_depth: int) -> bool:
+    if text.count("[") + text.count("{") <= max_depth:
         return False
     depth = 0
     for bracket in _BRACKET.finditer(_STRING.sub("", text)):
         depth += 1 if bracket[0] in "[{" else -1
-        if depth > MAX_DEPTH:
+        if depth > max_depth:
             return True
     return False
 

@@ -14,6 +14,7 @@ from misstep.checking.jani.nodes import Node, items, member, optional
 from misstep.checking.texts import TooDeepError, parse
 
 MAX_INCLUDES = 10_000
+MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that say nothing about the model
 
 
@@ -54,7 +55,7 @@ class Documents:
 
 def _parsed(content: bytes, name: str, members: Callable[[list[tuple[str, Node]]], Node]) -> Node:
     try:
-        return parse(content, members)
+        return parse(content, members, MAX_DEPTH)
     except ModelError:
         raise
     except (RecursionError, TooDeepError):

@@ -8,6 +8,7 @@ after the group was killed: until then its number cannot be given to a stranger.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import resource
 import select
@@ -20,6 +21,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 
 from misstep.errors import ToolError
+from misstep.files import reason
 
 STDERR_KEPT = 4096
 FORGOT_TO_FLUSH = "; does the program flush its output after every line?"
@@ -189,6 +191,7 @@ class Channel:
 def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
     # A Python program that forgets to flush would look as if it hung, and one that goes by the order of a set would
     # decide differently in each process.
+    hint: str | None
     environment = {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONHASHSEED": "0"}
     try:
         return subprocess.Popen(
@@ -212,8 +215,10 @@ def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
         what, hint = "not executable", "chmod +x it, or name its interpreter: exec:python FILE"
     except OSError as error:
         what, hint = (
-            f"cannot be run: {error.strerror}",
-            "a script starts with a line such as #!/bin/sh",
+            f"cannot be run: {reason(error)}",
+            "a script starts with a line such as #!/bin/sh"
+            if error.errno == errno.ENOEXEC
+            else None,
         )
     raise ToolError(what, where=f"policy program {command[0]}", hint=hint) from None
 
