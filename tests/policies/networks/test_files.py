@@ -93,6 +93,10 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         (lambda text: text.replace("2.0,1.0,3.0", "0.0,1.0,3.0"), "not positive"),
         (lambda text: text.replace("2,2,1,\n0", "2,0,1,\n0"), "sizes"),
         (lambda text: text.replace("2,2,1,\n0", "2,99999999,1,\n0"), "99999999 wide"),
+        # The sizes are judged before anything behind them is read.
+        (lambda text: text.replace("2,2,1,\n0", "2,99999999,1,\nx"), "99999999 wide"),
+        (lambda text: text.replace("2,2,1,2", "257,2,1,2") + "x", "257 layers"),
+        (lambda text: text.replace("0.25", "1" * 1001), "small.nnet:11: a word that is no number"),
     ],
 )
 def test_wrong_nnet_files(tmp_path: Path, change: Any, told: str) -> None:
