@@ -6,6 +6,7 @@ import _multiprocessing
 import errno
 import fcntl
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,15 @@ def test_no_file_for_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ToolError, match="this process has too many open files") as caught:
         load_policy("exec:cat", task)
     assert caught.value.hint is None
+
+
+def test_no_file_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(socket, "socketpair", refuse)
+    with pytest.raises(ToolError, match=r"cannot start another process: .* too many open files"):
+        run_campaign(small_task("gripper-4"), "first", pool=4, oracle="ehc", jobs=2)
 
 
 def test_shared_memory_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,5 +47,5 @@ def test_a_stored_oracle_of_others_is_not_loaded(
     file.write_text(json.dumps(settings))
     point = metadata.EntryPoint("mine", "no_such_module:Mine", GROUP)
     monkeypatch.setattr(metadata, "entry_points", lambda **_: [point])
-    with pytest.raises(UsageError, match="would run code of another package.*--oracle again"):
+    with pytest.raises(UsageError, match=r"would run code of another package.*--oracle again"):
         train(task, folder, resume=True, **TINY)
