@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import _multiprocessing
 import errno
 import fcntl
+import multiprocessing
+import multiprocessing.synchronize
 import os
 import socket
 import subprocess
@@ -113,7 +114,9 @@ def test_shared_memory_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> NoReturn:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS))
 
-    monkeypatch.setattr(_multiprocessing, "SemLock", refuse)
+    monkeypatch.setattr("_multiprocessing.SemLock", refuse)
+    with pytest.raises(OSError, match="Read-only"):
+        multiprocessing.Lock()
     task = small_task("gripper-4")
     with run_campaign(task, "first", pool=4, oracle="ehc", jobs=2) as campaign:
         assert campaign.summary.tested == 4
