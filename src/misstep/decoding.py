@@ -129,6 +129,12 @@ def _depth(text: str) -> int:
     return int(np.cumsum(steps).max(initial=0))
 
 
+def excerpt(text: str, letters: int = 60) -> str:
+    """The beginning of what stands in a file, for an error: short, and nothing that a terminal would obey."""
+    shown = text if len(text) <= letters else text[:letters] + "..."
+    return "".join(own if own.isprintable() else repr(own)[1:-1] for own in shown)
+
+
 def _refused(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no number of JSON")
 
@@ -146,4 +152,4 @@ def _finite(text: str) -> float:
     return number
 
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "parse_json", "read_npz", "unpack"]
+__all__ = ["MAX_DEPTH", "MAX_DIGITS", "excerpt", "parse_json", "read_npz", "unpack"]

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import shlex
 import shutil
 import signal
 import sqlite3
@@ -338,8 +339,12 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(gripper: Path, tmp_path
     printed, errors = process.communicate(timeout=30)
     assert (process.returncode, printed) == (23, "")
     assert "stopped by the user; what is done is kept" in errors
-    assert f"misstep test --resume --out {out} goes on" in errors
     assert errors.count("\n") == 1
+    again = errors.partition("; misstep ")[2].removesuffix(" goes on\n")
+    assert again == f"test --resume --out {out} --policy python:{tmp_path}/slow.py:policy"
+    # The command works as it was told, within the time that it gets here.
+    done = misstep(*shlex.split(again), "--time", "2")
+    assert done.returncode in (0, 1, 20), done.stderr
 
 
 def test_progress_appears_on_a_terminal_before_the_first_work_is_done(

@@ -133,6 +133,17 @@ def test_bad_python_files(tmp_path: Path, text: str, name: str, message: str) ->
     assert message in str(caught.value)
 
 
+def test_errors_show_little_of_a_file_that_is_no_plan(tmp_path: Path) -> None:
+    """A folder of a stranger may name any file of the machine as a plan."""
+    file = tmp_path / "plan"
+    file.write_text("key \x1b[31m" + "s" * 10_000)
+    with pytest.raises(InputFormatError) as caught:
+        load_policy(f"plan:{file}", small_task("gripper-4"))
+    assert "key \\x1b[31msss" in caught.value.what
+    assert caught.value.what.isprintable()
+    assert len(caught.value.what) < 250
+
+
 def test_third_party_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     points = [
         metadata.EntryPoint("mine", "misstep.policies.native:load_first", "misstep.policies"),

@@ -273,9 +273,11 @@ class Campaign:
     ) -> Campaign:
         """Add the verdicts of another oracle on the same states and runs."""
         from misstep.campaigns.session import work
+        from misstep.oracles.trust import given_oracle
 
         check_session(jobs, batch_size, limits, progress)
         settings = self.settings
+        given_oracle(oracle)
         check_oracle(settings.world, oracle)
         with self._writing() as content:
             work(

@@ -15,6 +15,7 @@ from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.tables import REMARK, Content, Nature
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.oracles.trust import require_oracle_trust
 from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
@@ -53,6 +54,7 @@ def work(
     for name in names:
         oracles.update(dict.fromkeys(content.findings(name).oracles()))
     for spec in oracles:
+        require_oracle_trust(spec, trust, content.store.where)
         try:
             check_oracle(settings.world, spec)
         except UsageError as error:  # of the files, not of the command

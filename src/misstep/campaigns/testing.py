@@ -22,6 +22,7 @@ from misstep.campaigns.tables import Content
 from misstep.campaigns.toml import from_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
+from misstep.oracles.trust import given_oracle, require_oracle_trust
 from misstep.policies.trust import Trust, require_trust
 from misstep.policies.trust import given as given_by_user
 from misstep.tasks.load import AnyTask, load_task
@@ -57,7 +58,7 @@ def test(
     lender = None if pool_from is None else _campaign(pool_from)
     given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
     world = given[0].world
-    base = None if config is None else read_settings(config, world)
+    base = None if config is None else read_settings(config, world, trust_policy)
     if lender is not None:
         check_lender(given, lender._content)
     check_session(jobs, batch_size, limits, progress)
@@ -70,8 +71,10 @@ def test(
             require_trust(base.policy, trust_policy, str(config), of_model=base.model is not None)
         policy = base.policy
     given_by_user(policy)
+    given_oracle(options.get("oracle"))
     # First of all: a setting or policy that is wrong leaves nothing behind.
     settings = make_settings(world, "", options, base)
+    given_oracle(settings.oracle)  # by an argument, or by a file on which there was a word
     loaded = load_again(policy, given[0], settings)
     settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
     with ExitStack() as ends:
@@ -90,7 +93,8 @@ def test(
             if lender is not None:
                 lend_pool(content, settings, lender._content)
             first = loaded if content.task_names()[0] == given[0].name else None
-            work(content, settings, policy, jobs, batch_size, limits, progress, loaded=first)
+            how = (jobs, batch_size, limits, progress)
+            work(content, settings, policy, *how, trust=trust_policy, loaded=first)
         except BaseException as error:
             is_empty = (
                 is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")
@@ -105,7 +109,9 @@ def test(
     return Campaign(open_store(folder, readonly=True), policy)
 
 
-def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None) -> Settings:
+def read_settings(
+    config: StrPath | Mapping[str, Any], world: str | None = None, trust: Trust = False
+) -> Settings:
     """From a file, or a tree of settings; `world` is meant where it does not say."""
     if isinstance(config, Mapping):
         return _checked(Settings.from_dict(config, "the settings", world), "the settings")
@@ -115,7 +121,9 @@ def read_settings(config: StrPath | Mapping[str, Any], world: str | None = None)
         text = read_bytes(path, MAX_CONFIG_BYTES, "a file of settings").decode()
     except UnicodeDecodeError as error:
         raise InputFormatError("not UTF-8 text", where=where) from error
-    return _checked(Settings.from_dict(from_toml(text, where), where, world), where)
+    settings = Settings.from_dict(from_toml(text, where), where, world)
+    require_oracle_trust(settings.oracle, trust, where, hint="if you trust it, give --trust-policy")
+    return _checked(settings, where)
 
 
 def _checked(settings: Settings, where: str) -> Settings:

@@ -37,6 +37,7 @@ from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
+from misstep.files import reason
 from misstep.kept import end_with_parent
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -244,7 +245,13 @@ class Processes(Workers):
     def _start(self, role: int) -> None:
         start = _start_new if isinstance(self._worker.policy, str) else _fork
         with _without_interrupts():
-            self._processes.append(start(self._worker, self._memory_mb, role))
+            try:
+                self._processes.append(start(self._worker, self._memory_mb, role))
+            except OSError as error:  # such as no room for another process, or too many open files
+                raise ToolError(
+                    f"cannot start another process: {reason(error)}",
+                    hint="use fewer processes (--jobs)",
+                ) from error
 
     def _of_role(self, role: int) -> list[_Process]:
         return [own for own in self._processes if own.role == role]

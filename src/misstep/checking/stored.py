@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 import re
 import sqlite3
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from misstep.checking.errors import CheckError
+from misstep.checking.texts import parse
 
 SCHEMA = "4"
 NATURES = ("function", "set", "plan", "avoid")
@@ -266,20 +266,17 @@ def unpacked(data: object) -> bytes:
 
 
 def loaded(text: object, what: str) -> Json:
-    def refused(constant: str) -> NoReturn:
-        raise ValueError(f"{constant} is no number of JSON")
-
     if not isinstance(text, (str, bytes)):
         raise CheckError(f"{what} is missing or no text")
     try:
-        return json.loads(text, parse_constant=refused)
+        return parse(text)
     except (ValueError, RecursionError) as error:
-        raise CheckError(f"{what} is no JSON: {error}") from None
+        raise CheckError(f"{what} is no JSON: {error!s:.200}") from None
 
 
 def integer(value: object, what: str) -> int:
     if type(value) is not int:
-        raise CheckError(f"{what} is {value!r}", expected="an integer")
+        raise CheckError(f"{what} is {value!r:.80}", expected="an integer")
     return value
 
 

@@ -75,7 +75,8 @@ def user_trusts(trust_policy: bool) -> bool | Callable[[str], bool]:
 
     def ask(spec: str) -> bool:
         if spec not in answers:
-            sys.stderr.write(f"The folder names a policy that runs code: {spec}\n")
+            what = "an oracle" if spec.startswith("--oracle ") else "a policy"
+            sys.stderr.write(f"The folder names {what} that runs code: {spec}\n")
             sys.stderr.write("Run it with your rights? [y/N] ")
             sys.stderr.flush()
             answers[spec] = sys.stdin.readline().strip().lower() in ("y", "yes")

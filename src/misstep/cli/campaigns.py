@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,6 +16,7 @@ from misstep.errors import (
     FlakyPolicyError,
     Interrupted,
     MemoryLimitError,
+    MisstepError,
     PolicyCrashError,
     PolicyTimeoutError,
     TimeLimitError,
@@ -59,8 +61,31 @@ def keeping(folder: Path, again: str) -> Iterator[None]:
         if not (folder / DATABASE_NAME).exists():
             raise
         raise Interrupted(
-            "stopped by the user; what is done is kept", where=str(folder), hint=f"{again} goes on"
+            "stopped by the user; what is done is kept",
+            where=str(folder),
+            hint=f"{again}{_word_on_policy(folder)} goes on",
         ) from None
+
+
+def _word_on_policy(folder: Path) -> str:
+    """What must be typed besides, if going on with the campaign runs code that its folder names."""
+    from misstep.campaigns.settings import Settings
+    from misstep.campaigns.store import open_store
+    from misstep.oracles.trust import foreign_oracles
+    from misstep.policies.identity import IN_MEMORY
+    from misstep.policies.trust import is_plain
+
+    try:
+        with open_store(folder, readonly=True) as store:
+            settings = Settings.from_dict(store.config, store.path)
+    except MisstepError:
+        return ""  # whoever goes on is told what is wrong
+    if foreign_oracles(settings.oracle):
+        return " --trust-policy"
+    spec = settings.policy
+    if spec.startswith(IN_MEMORY) or is_plain(spec, of_model=settings.model is not None):
+        return ""
+    return f" --policy {quote(spec)}"
 
 
 def exit_code(summary: Summary) -> int:

@@ -52,7 +52,7 @@ def judge_command(
     """
     began = monotonic()
     spending.check()
-    again = f"misstep judge {request.folder} --oracle {quote(request.oracle)}"
+    again = f"misstep judge {quote(str(request.folder))} --oracle {quote(request.oracle)}"
     subject = open_folder(request.folder, request.policy, request.trust_policy)
     with subject as campaign, keeping(request.folder, again):
         limits = spending.limits()

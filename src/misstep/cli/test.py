@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -61,7 +62,7 @@ def command(
         if subject.policy is None and subject.config is None:
             raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
         tasks = _read_tasks(context, subject, planning, models)
-    with keeping(output.out, f"misstep test --resume --out {output.out}"):
+    with keeping(output.out, f"misstep test --resume --out {quote(str(output.out))}"):
         if alone:
             campaign = open_folder(output.out, subject.policy, subject.trust_policy)
             limits = spending.limits()

@@ -72,6 +72,11 @@ def register(kind: type[Source]) -> type[Source]:
     return kind
 
 
+def is_registered(name: str) -> bool:
+    """Whether this program itself has added a kind of that name."""
+    return name in _REGISTERED
+
+
 def known_oracles() -> list[str]:
     others = [point.name for point in metadata.entry_points(group=GROUP)]
     return sorted({*BUILTIN, *_REGISTERED, *others})
@@ -121,6 +126,7 @@ __all__ = [
     "GROUP",
     "Kind",
     "Parameter",
+    "is_registered",
     "known_oracles",
     "oracle_kind",
     "parameters",

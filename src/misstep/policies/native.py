@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep import _core
+from misstep.decoding import excerpt
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes
 from misstep.planning import HEURISTICS
@@ -103,7 +104,8 @@ def load_plan(argument: str, task: Task) -> Policy:
             state = task.apply(state, operator)
         except (UsageError, ValueError) as error:
             raise InputFormatError(
-                f"this is no plan for {task.name}: {error}", where=f"{path}:{number}"
+                f"this is no plan for {task.name}: {excerpt(str(error), 160)}",
+                where=f"{path}:{number}",
             ) from None
     table = _core.table_policy(
         task,

@@ -21,6 +21,7 @@ from misstep.errors import (
     UnsupportedError,
     UsageError,
 )
+from misstep.oracles.trust import given_oracle, require_oracle_trust
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.shape import Shape, difference, shape_of
 from misstep.policies.asnet.structure import structure_of
@@ -93,6 +94,17 @@ def train(
         return trainer.run(folder, report)
 
 
+def _require_oracle(stored: dict[str, Any], asked: TrainingSettings | None, where: str) -> None:
+    """A folder may name an oracle that is code of another package; reading the settings would load it."""
+    own: Any = stored.get("settings")
+    test = own.get("test") if isinstance(own, dict) else None
+    if asked is not None:
+        given_oracle(asked.test.oracle)
+    if isinstance(test, dict):
+        hint = "if you trust it, give the same --oracle again"
+        require_oracle_trust(test.get("oracle"), False, where, hint=hint)
+
+
 def resume(
     tasks: Sequence[Task],
     validation: Sequence[Task],
@@ -110,6 +122,7 @@ def resume(
     """
     with TrainingFolder.open_folder(out, keep=keep) as folder:
         where = str(out / "settings.json")
+        _require_oracle(folder.settings, asked, where)
         settings = TrainingSettings.from_dict(folder.settings.get("settings", {}), where)
         if asked is not None:
             settings.require_same(asked, where)

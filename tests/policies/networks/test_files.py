@@ -83,7 +83,7 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         (lambda text: text[:-8], "cut off within the bias of layer 2: 0 of 1"),
         (lambda text: text[:30], "cut off"),
         (lambda text: text[:0], "cut off within the header: 0 of 4"),
-        (lambda text: text + "1.0,\n", "1 numbers too many"),
+        (lambda text: text + "1.0,\n", "numbers too many"),
         (lambda text: text.replace("0.25", "nan"), "small.nnet:11: an infinite or undefined"),
         (lambda text: text.replace("0.25", "1e999"), "an infinite or undefined"),
         (lambda text: text.replace("0.25", "x"), "small.nnet:11: a word that is no number"),
@@ -93,6 +93,10 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         (lambda text: text.replace("2.0,1.0,3.0", "0.0,1.0,3.0"), "not positive"),
         (lambda text: text.replace("2,2,1,\n0", "2,0,1,\n0"), "sizes"),
         (lambda text: text.replace("2,2,1,\n0", "2,99999999,1,\n0"), "99999999 wide"),
+        # The sizes are judged before anything behind them is read.
+        (lambda text: text.replace("2,2,1,\n0", "2,99999999,1,\nx"), "99999999 wide"),
+        (lambda text: text.replace("2,2,1,2", "257,2,1,2") + "x", "257 layers"),
+        (lambda text: text.replace("0.25", "1" * 1001), "small.nnet:11: a word that is no number"),
     ],
 )
 def test_wrong_nnet_files(tmp_path: Path, change: Any, told: str) -> None:

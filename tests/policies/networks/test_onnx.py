@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from misstep.errors import InputFormatError, MissingDependencyError, UnsupportedError
-from misstep.policies.networks import load_network
+from misstep.errors import (
+    InputFormatError,
+    MissingDependencyError,
+    PolicyCrashError,
+    PolicyTimeoutError,
+    UnsupportedError,
+)
+from misstep.policies.networks import load_network, onnx_host
+from misstep.policies.networks import onnx as onnx_module
+from misstep.policies.networks.onnx import OnnxNetwork
+from misstep.policies.networks.onnx_files import names_other_files
 from support.networks import naive_mlp, random_mlp
 
 ROWS = np.random.default_rng(0).normal(size=(20, 4))
@@ -83,3 +95,191 @@ def test_without_onnxruntime(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     (tmp_path / "net.onnx").write_bytes(b"")
     with pytest.raises(MissingDependencyError, match=r"misstep\[onnx\]"):
         load_network(tmp_path / "net.onnx")
+
+
+# -- what a file may ask for ------------------------------------------------------------------------
+
+
+def model(nodes: Any, constants: Any = (), outputs: Any = ("n", 1)) -> bytes:
+    """A network from x to y."""
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper, kind = onnx.helper, onnx.TensorProto.FLOAT
+    given = [helper.make_tensor_value_info("x", kind, ["n", 4])]
+    result = [helper.make_tensor_value_info("y", kind, list(outputs))]
+    graph = helper.make_graph(nodes, "net", given, result, list(constants))
+    opset = helper.make_opsetid("", 17)
+    made: bytes = helper.make_model(graph, ir_version=9, opset_imports=[opset]).SerializeToString()
+    return made
+
+
+def field(number: int, content: bytes | int) -> bytes:
+    """A field of a message of protocol buffers, of fewer than 128 bytes."""
+    if isinstance(content, int):
+        return bytes([number << 3, content])
+    key = (number << 3) | 2
+    coded = bytes([key]) if key < 128 else bytes([key & 127 | 128, key >> 7])
+    return coded + bytes([len(content)]) + content
+
+
+def test_weights_in_other_files_are_found_wherever_they_are_named() -> None:
+    here = field(1, 3) + field(14, 0) + field(9, b"numbers")
+    location = field(14, 1)
+    data = field(13, field(1, b"location") + field(2, b"/etc/passwd"))
+    ways: dict[str, Callable[[bytes], bytes]] = {
+        "initializer": lambda t: field(7, field(5, t)),
+        "sparse": lambda t: field(7, field(15, field(1, t))),
+        "constant": lambda t: field(7, field(1, field(5, field(5, t)))),
+        "constants": lambda t: field(7, field(1, field(5, field(10, t)))),
+        "branch": lambda t: field(7, field(1, field(5, field(6, field(5, t))))),
+        "function": lambda t: field(25, field(7, field(5, field(5, t)))),
+        "training": lambda t: field(20, field(2, field(5, t))),
+    }
+    for way, wrap in ways.items():
+        assert not names_other_files(wrap(here)), way
+        assert names_other_files(wrap(here + location)), way
+        assert names_other_files(wrap(data)), way
+
+
+@pytest.mark.parametrize("content", [b"\xff" * 20, b"\x0b", b"\x3a\x7f", b"\x3a"])
+def test_what_is_no_message(content: bytes) -> None:
+    with pytest.raises(ValueError, match=r"cut off|no message"):
+        names_other_files(content)
+
+
+def test_endless_nests_end() -> None:
+    def nested(depth: int) -> bytes:
+        content = b""
+        for _ in range(depth):
+            for number in (6, 5, 1):
+                size = len(content)
+                coded = bytes([size & 127 | 128, size >> 7 & 127 | 128, size >> 14])
+                content = bytes([number << 3 | 2]) + coded + content
+        return bytes([7 << 3 | 2, len(content) & 127 | 128, len(content) >> 7]) + content
+
+    assert not names_other_files(nested(30))
+    with pytest.raises(ValueError, match="in each other"):
+        names_other_files(nested(40))
+
+
+def test_weights_in_other_files_are_refused(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    path = tmp_path / "net.onnx"
+    write(path)
+    loaded = onnx.load(path)
+    onnx.save(loaded, path, save_as_external_data=True, location="weights", size_threshold=0)
+    assert (tmp_path / "weights").exists()
+    with pytest.raises(UnsupportedError, match="external data"):
+        load_network(path)
+
+
+def test_onnxruntime_cannot_open_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where we have overlooked that it is told to."""
+    onnx = pytest.importorskip("onnx")
+    path = tmp_path / "net.onnx"
+    write(path)
+    onnx.save(
+        onnx.load(path), path, save_as_external_data=True, location="weights", size_threshold=0
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(onnx_module, "names_other_files", lambda _: False)
+    with pytest.raises(InputFormatError, match="onnxruntime cannot read this"):
+        load_network(path)
+
+
+def test_too_much_memory_is_an_error_of_the_network(tmp_path: Path) -> None:
+    onnx = pytest.importorskip("onnx")
+    size = onnx.numpy_helper.from_array(np.array([2**36, 1], np.int64), "size")
+    path = tmp_path / "net.onnx"
+    nodes = [
+        onnx.helper.make_node("ConstantOfShape", ["size"], ["large"]),
+        onnx.helper.make_node("ReduceSum", ["large"], ["sum"]),
+        onnx.helper.make_node("Add", ["x", "sum"], ["y"]),
+    ]
+    path.write_bytes(model(nodes, [size], ("n", 4)))
+    with pytest.raises((InputFormatError, PolicyCrashError), match="onnxruntime"):
+        load_network(path)
+
+
+def endless(path: Path) -> None:
+    """A network that computes for ever where the first input is positive."""
+    onnx = pytest.importorskip("onnx")
+    helper, kinds = onnx.helper, onnx.TensorProto
+    body = helper.make_graph(
+        [
+            helper.make_node("Identity", ["go"], ["on"]),
+            helper.make_node("Identity", ["value"], ["next"]),
+        ],
+        "body",
+        [
+            helper.make_tensor_value_info("i", kinds.INT64, []),
+            helper.make_tensor_value_info("go", kinds.BOOL, []),
+            helper.make_tensor_value_info("value", kinds.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("on", kinds.BOOL, []),
+            helper.make_tensor_value_info("next", kinds.FLOAT, None),
+        ],
+    )
+    constants = [
+        onnx.numpy_helper.from_array(np.array(2**62, np.int64), "often"),
+        onnx.numpy_helper.from_array(np.array(0, np.float32), "zero"),
+    ]
+    nodes = [
+        helper.make_node("ReduceMax", ["x"], ["highest"], keepdims=0),
+        helper.make_node("Greater", ["highest", "zero"], ["positive"]),
+        helper.make_node("Loop", ["often", "positive", "x"], ["y"], body=body),
+    ]
+    path.write_bytes(model(nodes, constants, ("n", 4)))
+
+
+def test_no_answer_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    endless(tmp_path / "net.onnx")
+    network = load_network(tmp_path / "net.onnx")
+    low, high = np.full((1, 4), -1.0), np.full((1, 4), 1.0)
+    assert (network.evaluate(low) == low).all()
+    monkeypatch.setattr(onnx_module, "SECONDS", 0.3)
+    for _ in range(3):
+        with pytest.raises(PolicyTimeoutError, match=r"no answer within 0\.3 s"):
+            network.evaluate(high)
+    with pytest.raises(PolicyTimeoutError, match="onnxruntime was given up"):
+        network.evaluate(low)
+
+
+def test_a_process_that_dies_is_started_again(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    write(path)
+    network = load_network(path)
+    assert isinstance(network, OnnxNetwork)
+    expected = network.evaluate(ROWS)
+    assert network._channel is not None
+    os.kill(network._channel.pid, signal.SIGKILL)
+    assert (network.evaluate(ROWS) == expected).all()
+    network.close()
+    assert (network.evaluate(ROWS) == expected).all()
+
+
+def test_a_process_that_always_dies_is_an_error_of_the_policy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "net.onnx"
+    write(path)
+    network = load_network(path)
+    network.close()
+    monkeypatch.setattr(
+        onnx_host,
+        "command",
+        lambda: [
+            sys.executable,
+            "-c",
+            "import os, sys; n = int(sys.stdin.buffer.readline()[10:-2]); sys.stdin.buffer.read(n);"
+            "print('{}', flush=True); sys.stdin.buffer.readline(); os.abort()",
+        ],
+    )
+    with pytest.raises(PolicyCrashError, match="onnxruntime was ended by SIGABRT"):
+        network.evaluate(ROWS[:1])
+    monkeypatch.setattr(onnx_module, "MAX_FAULTS", 0)
+    with pytest.raises(PolicyTimeoutError, match="failed 1 times in a row and was given up"):
+        network.evaluate(ROWS[:1])

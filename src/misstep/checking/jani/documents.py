@@ -6,15 +6,15 @@ stands in. Only files that were kept with the model are read, never the disk.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
-from typing import NoReturn
 
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
 from misstep.checking.jani.nodes import Node, items, member, optional
+from misstep.checking.texts import TooDeepError, parse
 
 MAX_INCLUDES = 10_000
+MAX_DEPTH = 900  # chains of operators are nested in JANI
 REMARKS = {"comment", "metadata"}  # keys that say nothing about the model
 
 
@@ -54,18 +54,14 @@ class Documents:
 
 
 def _parsed(content: bytes, name: str, members: Callable[[list[tuple[str, Node]]], Node]) -> Node:
-    def refused(text: str) -> NoReturn:
-        raise ModelError(f"{text} is no number of JSON", where=name)
-
     try:
-        text = content.decode("utf-8-sig")
-        return json.loads(text, parse_constant=refused, object_pairs_hook=members)
+        return parse(content, members, MAX_DEPTH)
     except ModelError:
         raise
-    except RecursionError:
+    except (RecursionError, TooDeepError):
         raise UnsupportedModelError("nested too deeply for the checker", where=name) from None
     except ValueError as error:
-        raise ModelError(f"not JSON: {error}", where=name) from None
+        raise ModelError(f"not JSON: {error!s:.200}", where=name) from None
 
 
 def find_property(document: Node, choice: str | None, documents: Documents) -> Node:

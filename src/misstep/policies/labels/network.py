@@ -86,7 +86,7 @@ def network_policy(
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
     native = network.core is not None
-    return setting.bind(policy, digest, inapplicable=inapplicable, native=native)
+    return setting.bind(policy, digest, inapplicable=inapplicable, end=network.close, native=native)
 
 
 def _named_network(interface: JaniInterface, where: Path) -> Path:

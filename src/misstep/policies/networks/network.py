@@ -43,6 +43,9 @@ class Network(ABC):
             )
         return self._evaluate(rows)
 
+    def close(self) -> None:  # noqa: B027 (most have none)
+        """End the process that computes it, where there is one."""
+
     @abstractmethod
     def _evaluate(self, rows: Rows) -> Rows:
         """The outputs of rows of the right shape."""

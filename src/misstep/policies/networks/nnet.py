@@ -3,22 +3,33 @@
 Comments, four numbers (layers, inputs, outputs, widest layer), the sizes of all layers, a number that
 nobody uses any more, the lowest and the highest inputs (which we do not clip to), means and ranges
 of the inputs with those of the outputs at their ends, then for each layer its matrix and its bias.
+The sizes are read and judged before anything else is, and no more is read than they announce.
 """
 
 from __future__ import annotations
 
+import io
+import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NoReturn
 
 import numpy as np
 
 from misstep.errors import InputFormatError
-from misstep.policies.networks.mlp import Array, Layer, MlpWeights, Normalisation, check_sizes
+from misstep.policies.networks.mlp import (
+    MAX_LAYERS,
+    Array,
+    Layer,
+    MlpWeights,
+    Normalisation,
+    check_sizes,
+)
 from misstep.tasks.domains.write import write_generated
 
 KIND = "a network in .nnet format"
+MAX_WORD = 1000  # letters of a number: all that can tell two of them apart
 
 
 def decode_nnet(content: bytes, where: str) -> MlpWeights:
@@ -28,12 +39,12 @@ def decode_nnet(content: bytes, where: str) -> MlpWeights:
         raise InputFormatError("this is no text", where=where, expected=KIND) from None
     numbers = _Numbers(text, where)
     layer_count, inputs, outputs, _ = numbers.whole(4, "the header")
-    if not 1 <= layer_count <= 256:
+    if not 1 <= layer_count <= MAX_LAYERS:
         numbers.refuse(f"a network of {layer_count} layers")
     sizes = numbers.whole(layer_count + 1, "the sizes of the layers")
     if min(sizes) < 1 or sizes[0] != inputs or sizes[-1] != outputs:
         numbers.refuse(
-            f"the layers have the sizes {sizes}, and the header says {inputs} to {outputs}"
+            f"the layers have the sizes {sizes!s:.80}, and the header says {inputs} to {outputs}"
         )
     check_sizes(sizes, where, KIND)
     numbers.take(1, "the unused flag")
@@ -56,39 +67,33 @@ def decode_nnet(content: bytes, where: str) -> MlpWeights:
 
 
 class _Numbers:
-    """All numbers of the file in order, whatever lines they stand on."""
+    """The numbers of the file in order, whatever lines they stand on. No more are read than are asked for."""
 
     def __init__(self, text: str, where: str) -> None:
         self.where = where
-        self.lines: list[int] = []
-        self.values = np.array(list(self._parse(text)), dtype=np.float64)
-        self.position = 0
+        self.line = 1
+        self._rest = self._parse(text)
 
     def _parse(self, text: str) -> Iterator[float]:
-        for number, line in enumerate(text.splitlines(), start=1):
+        for number, line in enumerate(io.StringIO(text), start=1):
+            self.line = number
             if line.lstrip().startswith("//"):
                 continue
             for word in line.replace(",", " ").split():
                 try:
+                    if len(word) > MAX_WORD:
+                        raise ValueError
                     value = float(word)
                 except ValueError:
-                    raise InputFormatError(
-                        "a word that is no number", where=f"{self.where}:{number}", expected=KIND
-                    ) from None
-                if not np.isfinite(value):
-                    raise InputFormatError(
-                        "an infinite or undefined number",
-                        where=f"{self.where}:{number}",
-                        expected="finite numbers",
-                    )
-                self.lines.append(number)
+                    self.refuse("a word that is no number")
+                if not math.isfinite(value):
+                    self.refuse("an infinite or undefined number")
                 yield value
 
     def take(self, count: int, what: str) -> Array:
-        taken = self.values[self.position : self.position + count]
+        taken = np.fromiter(islice(self._rest, count), dtype=np.float64)
         if len(taken) < count:
             self.refuse(f"the file is cut off within {what}: {len(taken)} of {count} numbers")
-        self.position += count
         return taken
 
     def whole(self, count: int, what: str) -> list[int]:
@@ -98,12 +103,11 @@ class _Numbers:
         return [int(value) for value in taken]
 
     def end(self) -> None:
-        if self.position < len(self.values):
-            self.refuse(f"{len(self.values) - self.position} numbers too many")
+        if next(self._rest, None) is not None:
+            self.refuse("numbers too many: this one comes after the last layer")
 
     def refuse(self, what: str) -> NoReturn:
-        line = self.lines[min(self.position, len(self.lines)) - 1] if self.lines else 1
-        raise InputFormatError(what, where=f"{self.where}:{line}", expected=KIND)
+        raise InputFormatError(what, where=f"{self.where}:{self.line}", expected=KIND)
 
 
 def encode_nnet(weights: MlpWeights) -> str:

@@ -2,19 +2,44 @@
 
 It computes on one thread, in the precision that the file asks for. Its results may differ in the last digits between
 machines and versions; export to .nnet or safetensors where that matters.
+
+onnxruntime is a large program that we do not answer for, and a small file can ask it for any amount of memory and
+time. So it runs in a process of its own (onnx_host.py) with limits on both. A file that it cannot load is a malformed
+file. What goes wrong later, a crash, too much memory or no answer in time, is an error of the policy in those states.
 """
 
 from __future__ import annotations
 
+import base64
+import importlib.util
+import json
+import os
 from typing import Any
 
 import numpy as np
 
-from misstep.errors import InputFormatError, MissingDependencyError, ToolError, UnsupportedError
+from misstep.decoding import parse_json
+from misstep.errors import (
+    InputFormatError,
+    MissingDependencyError,
+    PolicyCrashError,
+    PolicyTimeoutError,
+    UnsupportedError,
+)
+from misstep.policies.networks import onnx_host
 from misstep.policies.networks.network import Network, Rows
+from misstep.policies.networks.onnx_files import names_other_files
+from misstep.policies.process.channel import Channel, ProgramError
+from misstep.policies.process.patience import Patience
 
 KIND = "an ONNX network from one matrix to one matrix"
-PRECISIONS = {"tensor(float)": np.float32, "tensor(double)": np.float64}
+PRECISIONS = {"tensor(float)": "float32", "tensor(double)": "float64"}
+MEMORY_MB = 4096  # of address space, beside a multiple of the size of the file
+COPIES = 6  # of the file that reading it may take: the file, its message, the weights, what is made of them
+START_SECONDS = 60.0
+SECONDS = 60.0  # for one batch
+MAX_FAULTS = 25  # in a row, after which the network is given up
+MAX_NUMBERS = 2**24  # of one question: an answer is one line
 
 
 class OnnxNetwork(Network):
@@ -22,74 +47,165 @@ class OnnxNetwork(Network):
 
     def __init__(self, content: bytes, where: str, digest: str = "") -> None:
         self.digest = digest
-        self._session = _session(content, where)
+        self._content = content
         self._where = where
-        given, results = self._session.get_inputs(), self._session.get_outputs()
-        if len(given) != 1 or len(results) != 1:
+        self._channel: Channel | None = None
+        self._owner = 0
+        self._answered = 0  # by the process that runs now
+        self._faults = 0  # since the last answer
+        self._patience = Patience()
+        _check_file(content, where)
+        found = self._start()
+        given = found["inputs"]
+        if len(given) != 1 or found["outputs"] != 1:
             raise UnsupportedError(
-                f"a network of {len(given)} inputs and {len(results)} outputs",
+                f"a network of {len(given)} inputs and {found['outputs']} outputs",
                 where=where,
                 expected=KIND,
             )
-        if given[0].type not in PRECISIONS:
-            raise UnsupportedError(f"inputs of type {given[0].type}", where=where, expected=KIND)
-        shape = given[0].shape
+        precision, shape = given[0]["type"], given[0]["shape"]
+        if precision not in PRECISIONS:
+            raise UnsupportedError(f"inputs of type {precision}", where=where, expected=KIND)
         if len(shape) != 2 or not isinstance(shape[1], int) or shape[1] < 1:
             raise UnsupportedError(f"inputs of shape {shape}", where=where, expected=KIND)
         if isinstance(shape[0], int) and shape[0] != 1:
             raise UnsupportedError(
                 f"batches of exactly {shape[0]} rows", where=where, expected="any number of rows"
             )
-        self._name = given[0].name
-        self._precision = PRECISIONS[given[0].type]
+        self._precision = PRECISIONS[precision]
         self._one_by_one = shape[0] == 1
         self.inputs = shape[1]
+        self.outputs = 0
         # Whatever the file says about its output: this is what comes out.
-        result = self._run(np.zeros((1, self.inputs)))
+        result = self._ask(np.zeros((1, self.inputs)))
         if result.ndim != 2 or result.shape[0] != 1 or result.shape[1] < 1:
             raise UnsupportedError(f"outputs of shape {result.shape}", where=where, expected=KIND)
         self.outputs = result.shape[1]
 
+    def close(self) -> None:
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
+            self._answered = 0
+
     def _evaluate(self, rows: Rows) -> Rows:
         if not len(rows):
             return np.empty((0, self.outputs))
-        if self._one_by_one:
-            return np.concatenate([self._run(row[None, :]) for row in rows])
-        return self._run(rows)
+        count = 1 if self._one_by_one else max(1, MAX_NUMBERS // max(self.inputs, self.outputs))
+        parts = [self._part(rows[at : at + count]) for at in range(0, len(rows), count)]
+        return np.concatenate(parts)
 
-    def _run(self, rows: Rows) -> Rows:
+    def _part(self, rows: Rows) -> Rows:
         try:
-            (result,) = self._session.run(None, {self._name: rows.astype(self._precision)})
-        except Exception as error:  # onnxruntime has a class of its own for each failure
-            raise ToolError(
-                f"onnxruntime failed: {_first_line(error)}", where=self._where
-            ) from error
-        return np.ascontiguousarray(result, dtype=np.float64)
+            result = self._ask_twice(rows)
+        except (PolicyCrashError, PolicyTimeoutError):
+            if len(rows) > 1:  # one state may be the culprit, or the batch was too large
+                return np.concatenate([self._part(row[None, :]) for row in rows])
+            raise
+        if result.shape != (len(rows), self.outputs):
+            raise PolicyCrashError(
+                f"the network answers {len(rows)} rows with numbers of the shape {result.shape}",
+                where=self._where,
+            )
+        return result
+
+    def _ask_twice(self, rows: Rows) -> Rows:
+        """What a process that has answered before breaks down at is asked once more of a new one."""
+        fresh = self._answered == 0
+        try:
+            return self._ask(rows)
+        except PolicyCrashError:
+            if fresh or self._channel is not None:
+                raise
+        return self._ask(rows)
+
+    def _ask(self, rows: Rows) -> Rows:
+        """The outputs of some rows; the process is started again if it has ended."""
+        if self._faults > MAX_FAULTS or self._patience.lost:
+            # It was not asked, so that nobody may say that it crashed in this state.
+            what = f"onnxruntime failed {self._faults} times in a row and was given up"
+            late = self._patience.why(SECONDS).replace("the program", "onnxruntime")
+            raise PolicyTimeoutError(late if self._patience.lost else what, where=self._where)
+        if self._channel is None or self._owner != os.getpid():
+            self._start()
+        data = np.ascontiguousarray(rows, dtype=self._precision)
+        header = {"bytes": data.nbytes, "type": self._precision, "shape": data.shape}
+        try:
+            reply = self._exchange(json.dumps(header).encode() + b"\n" + data.tobytes(), SECONDS)
+        except PolicyTimeoutError:
+            self._patience.timed_out(len(rows))
+            raise
+        if "error" in reply:
+            self._faults += 1
+            raise PolicyCrashError(f"onnxruntime failed: {reply['error']}", where=self._where)
+        self._faults = 0
+        self._answered += 1
+        self._patience.answered()
+        numbers = np.frombuffer(base64.b64decode(reply["numbers"]), dtype=np.float64)
+        result: Rows = numbers.reshape(reply["shape"])
+        return result
+
+    def _start(self) -> dict[str, Any]:
+        """What the process says of the network."""
+        limit = MEMORY_MB + COPIES * (len(self._content) >> 20)
+        self._channel = Channel(onnx_host.command(), memory_limit_mb=limit, why_late="")
+        self._owner = os.getpid()
+        self._answered = 0
+        header = json.dumps({"bytes": len(self._content)}).encode() + b"\n"
+        found: dict[str, Any] = self._exchange(header + self._content, START_SECONDS, starting=True)
+        if "missing" in found:
+            raise _missing(self._where, found["missing"])
+        if "error" in found:
+            raise InputFormatError(
+                f"onnxruntime cannot read this: {found['error']}", where=self._where, expected=KIND
+            )
+        return found
+
+    def _exchange(self, question: bytes, seconds: float, *, starting: bool = False) -> Any:
+        assert self._channel is not None
+        try:
+            return parse_json(self._channel.exchange(question, seconds))
+        except ProgramError as fault:
+            self._channel = None
+            self._faults += 1
+            what = str(fault).replace("the program", "onnxruntime")
+            if starting and self._faults == 1:
+                raise InputFormatError(
+                    f"onnxruntime cannot read this: {what}", where=self._where, expected=KIND
+                ) from None
+            kind = PolicyTimeoutError if fault.timed_out else PolicyCrashError
+            raise kind(what, where=self._where) from None
+        except BaseException:
+            self._channel = None
+            raise
 
 
-def _session(content: bytes, where: str) -> Any:
+def _check_file(content: bytes, where: str) -> None:
+    """What can be said before anything of the file is handed to onnxruntime."""
+    if importlib.util.find_spec("onnxruntime") is None:
+        raise _missing(where)
     try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingDependencyError(
-            "ONNX networks need onnxruntime, which is not installed",
-            where=where,
-            hint="pip install 'misstep[onnx]'",
-        ) from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 4
-    try:
-        return onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the same
+        elsewhere = names_other_files(content)
+    except ValueError as error:
         raise InputFormatError(
-            f"onnxruntime cannot read this: {_first_line(error)}", where=where, expected=KIND
-        ) from error
+            f"this is no ONNX file: {error}", where=where, expected=KIND
+        ) from None
+    if elsewhere:
+        raise UnsupportedError(
+            "the network has weights in another file (external data), which is not opened",
+            where=where,
+            expected="one file with all weights",
+            hint="onnx.save(onnx.load('net.onnx'), 'all.onnx') puts them into one",
+        )
 
 
-def _first_line(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
+def _missing(where: str, why: str = "") -> MissingDependencyError:
+    return MissingDependencyError(
+        "ONNX networks need onnxruntime, which "
+        + (f"cannot be loaded: {why}" if why else "is not installed"),
+        where=where,
+        hint="pip install 'misstep[onnx]'",
+    )
 
 
 __all__ = ["OnnxNetwork"]

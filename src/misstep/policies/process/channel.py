@@ -7,6 +7,7 @@ it ends, with all that it started, when we end it or end ourselves.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import select
 import shutil
@@ -17,6 +18,7 @@ from collections.abc import Callable, Sequence
 from time import monotonic, sleep
 
 from misstep.errors import ToolError
+from misstep.files import reason
 from misstep.kept import Kept, start
 
 STDERR_KEPT = 4096
@@ -181,6 +183,7 @@ def _spawn(command: Sequence[str], memory_limit_mb: int | None) -> Kept:
     # decide differently in each process.
     # Workers, and the processes that ask again, each have a seed of their own, which is handed on.
     environment = {"PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0", **os.environ}
+    hint: str | None
     try:
         return start(
             command,
@@ -203,8 +206,10 @@ def _spawn(command: Sequence[str], memory_limit_mb: int | None) -> Kept:
         what, hint = "not executable", "chmod +x it, or name its interpreter: exec:python FILE"
     except OSError as error:
         what, hint = (
-            f"cannot be run: {error.strerror}",
-            "a script starts with a line such as #!/bin/sh",
+            f"cannot be run: {reason(error)}",
+            "a script starts with a line such as #!/bin/sh"
+            if error.errno == errno.ENOEXEC
+            else None,
         )
     raise ToolError(what, where=f"policy program {command[0]}", hint=hint) from None
 

@@ -1,0 +1,124 @@
+"""The system refuses: no locks, too many open files, names that are too long, no shared memory. Each gets its words."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import multiprocessing
+import multiprocessing.synchronize
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from misstep.campaigns.testing import test as run_campaign
+from misstep.errors import ToolError
+from misstep.policies.load import load_policy
+from support.commands import misstep
+from support.tasks import small_task
+
+LONG = "x" * 300
+
+
+@pytest.fixture
+def task(tmp_path: Path) -> Path:
+    path = tmp_path / "task.sas"
+    path.write_bytes(small_task("gripper-4").sas)
+    return path
+
+
+def test_no_locks(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    done = misstep("test", task, "--policy", "first", "--pool", "3", "--out", tmp_path / "out")
+    assert done.returncode == 30
+    assert "this file system has no locks to give" in done.stderr
+    assert "choose a folder on a local disk" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("test", "{task}", "--policy", "first", "--pool", "3", "--out", LONG),
+        ("test", LONG, "--policy", "first", "--out", "out"),
+        ("test", "{task}", "--policy", f"asnet:{LONG}", "--out", "out"),
+        ("test", "{task}", "--policy", f"plan:{LONG}", "--out", "out"),
+        ("test", "{task}", "--policy", "first", "--config", LONG, "--out", "out"),
+        ("test", "--resume", "--out", LONG),
+        ("records", LONG),
+        ("replay", LONG),
+        ("explain", LONG, "task:1"),
+        ("judge", LONG, "--oracle", "exact"),
+        ("run", LONG, "--policy", "first"),
+    ],
+)
+def test_long_names(task: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = misstep(*(word.format(task=task) for word in command), cwd=tmp_path)
+    assert done.returncode == 30, done.stderr
+    assert "the name is too long for this file system" in done.stderr
+
+
+@pytest.mark.parametrize("files", [3, 5, 8, 12, 20])
+def test_few_open_files(task: Path, tmp_path: Path, files: int) -> None:
+    """Wherever it happens, it is no bug of ours, and no message about something else."""
+    code = (
+        "import resource, sys, misstep.campaigns.testing, misstep.campaigns.campaign, "
+        "misstep.policies.load, misstep.cli.main, misstep.cli.test, misstep.cli.campaigns\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}))\n"
+        "misstep.cli.main.main(sys.argv[1:])"
+    )
+    command = ["test", str(task), "--policy", "first", "--pool", "3", "--jobs", "4", "--oracle"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *command, "ehc", "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        check=False,
+    )
+    if done.returncode in (0, 1) and files == 20:
+        return
+    assert done.returncode in (30, 33), done.stderr
+    assert "too many open files" in done.stderr
+
+
+def test_no_file_for_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = small_task("gripper-4")
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    with pytest.raises(ToolError, match="this process has too many open files") as caught:
+        load_policy("exec:cat", task)
+    assert caught.value.hint is None
+
+
+def test_no_file_for_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+    monkeypatch.setattr(socket, "socketpair", refuse)
+    with pytest.raises(ToolError, match=r"cannot start another process: .* too many open files"):
+        run_campaign(small_task("gripper-4"), "first", pool=4, oracle="ehc", jobs=2)
+
+
+def test_shared_memory_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where /dev/shm is read-only no semaphore can be made; processes talk by pipes alone."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr("_multiprocessing.SemLock", refuse)
+    with pytest.raises(OSError, match="Read-only"):
+        multiprocessing.Lock()
+    task = small_task("gripper-4")
+    with run_campaign(task, "first", pool=4, oracle="ehc", jobs=2) as campaign:
+        assert campaign.summary.tested == 4
+    with run_campaign(task, lambda state: state.operators[0], pool=4, oracle="ehc", jobs=2) as own:
+        assert own.summary.tested == 4
