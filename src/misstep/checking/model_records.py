@@ -81,6 +81,7 @@ class ModelRecords:
         )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
         self.one_answer = store.one_policy()
+        self.left_open = store.left_open(task.id)
         self.safe = SafeStates(self.task, FULL_LIMIT if report.full else LIMIT)
         self.bugs: set[State] = set()  # with a witness
         self.better: dict[State, set[int]] = defaultdict(set)  # what strategies do there
@@ -376,17 +377,19 @@ class ModelRecords:
         return None
 
     def _missing_fault(self, number: int, run: Followed) -> tuple[int, str] | None:
-        """The last decision of an unsafe run, made where unsafe states can be avoided, is a fault."""
-        step = len(run.labels) - 1
+        """A decision that leads from a bug to where unsafe states cannot be avoided is a fault.
+
+        Where the budget left something open, it may have left open whether a decision is a fault."""
+        if self.contradictions.first or self.left_open:
+            return None
         known = {fault.step for fault in self.faults[number]}
-        if step < 0 or self.contradictions.first or step in known:
-            return None
-        if run.states[step] not in self.bugs:
-            return None
-        return (
-            step,
-            f"the decision at step {step} leads from a bug into an unsafe state, and no fault says so",
-        )
+        for step in reversed(range(len(run.labels))):
+            after = run.states[step + 1]
+            lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
+            if lost and step not in known and run.states[step] in self.bugs:
+                text = "leads from a bug to where nothing helps, and no fault says so"
+                return step, f"the decision at step {step} {text}"
+        return None
 
     def _outcome_problem(self, outcome: State) -> str | None:
         """The outcome that makes a decision a fault is not safe within the radius."""

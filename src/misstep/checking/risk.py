@@ -25,17 +25,19 @@ def risk_problem(
     start: State,
     claimed: tuple[float, float],
 ) -> str | None:
-    """What is wrong about a risk that is said to lie between two numbers; an error if it takes too long to tell."""
+    """What is wrong about a risk that is said to lie between two numbers.
+
+    It is an error if that cannot be told: the sets of all states are kept only where a verdict rests on them."""
     states = sets.closure(start)
     if isinstance(states, str):
-        return states
+        raise CheckError(states)
     chain: Chain = {}
     for state in states:
         if sets.is_goal(state):
             continue
         own, steps = probabilities.get(state, ()), sets.steps(state)
         if len(own) != len(steps) or any(not 0 <= p <= 1 for p in own):
-            return "it is not recorded how probable each permitted operator is"
+            raise CheckError("it is not recorded how probable each permitted operator is")
         total = sum(own)
         if steps and abs(total - 1) > 1e-6:
             return f"the probabilities of permitted operators add up to {total}"

@@ -171,6 +171,15 @@ class Store:
         """Whether it is said which policy made all runs."""
         return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
 
+    def left_open(self, task: int) -> bool:
+        """Whether something was left open on a model: verdicts, or whether a decision is a fault."""
+        found = [own.verdict for own in self.verdicts(task)]
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'units'"
+        if "UNKNOWN" in found or not self.connection.execute(query).fetchone():
+            return "UNKNOWN" in found
+        query = "SELECT 1 FROM units WHERE task = ? AND stage LIKE 'unsure %' LIMIT 1"
+        return self.connection.execute(query, (task,)).fetchone() is not None
+
     def tasks(self) -> list[StoredTask]:
         rows = self._rows("tasks", "id, name, world, source", "ORDER BY id")
         return [StoredTask(_key(id), str(name), str(world), src) for id, name, world, src in rows]
