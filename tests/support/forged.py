@@ -1,7 +1,8 @@
 """Forged folders: honest campaigns of every kind, what a stranger changes in them, and what a replay is to say.
 
 `plain` and `full` are said where the digest was computed again by the forger, by a replay and by a replay in full; None
-stands for nothing: that lie cannot be seen in the files.
+stands for nothing: that lie cannot be seen in the files. `counted` is what the plain replay then says that it has not
+checked.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Forgery(NamedTuple):
     how: Forge
     plain: str | None
     full: str | None
+    counted: str | None = None  # what the plain replay counts as not checked
 
     def forge(self, folder: Path) -> None:
         with closing(sqlite3.connect(folder / "run.db", isolation_level=None)) as connection:
@@ -51,6 +53,7 @@ class Forgery(NamedTuple):
 
 class Said(NamedTuple):
     problems: tuple[str, ...]
+    not_checked: frozenset[str] = frozenset()
 
     @property
     def changed(self) -> bool:
@@ -98,7 +101,8 @@ def said_of(folder: Path, *, full: bool) -> Said:
     try:
         with open_campaign(folder) as campaign:
             report = campaign.replay(full=full).report
-        return Said(tuple(str(problem) for _, problem in report.problems))
+        problems = tuple(str(problem) for _, problem in report.problems)
+        return Said(problems, frozenset(report.not_checked))
     except MisstepError as error:
         return Said((f"refused: {error}",))
 
@@ -327,6 +331,7 @@ FORGERIES: tuple[Forgery, ...] = (
         lambda connection: shortened(connection, elsewhere=False),
         None,
         None,
+        "ends of runs",
     ),
     Forgery(
         "outcome of a run changed",
@@ -364,7 +369,12 @@ FORGERIES: tuple[Forgery, ...] = (
         "the run is in another state there",
     ),
     Forgery(
-        "better decision changed", "task", other_better, None, "the better operator is no better"
+        "better decision changed",
+        "task",
+        other_better,
+        None,
+        "the better operator is no better",
+        "losses",
     ),
     Forgery(
         "loss of a fault changed",
@@ -374,6 +384,7 @@ FORGERIES: tuple[Forgery, ...] = (
         ),
         None,
         "the decision loses",
+        "losses",
     ),
     Forgery(
         "lower bound raised to what the policy spends, so that it is OPTIMAL",
@@ -381,6 +392,7 @@ FORGERIES: tuple[Forgery, ...] = (
         invented_optimal,
         None,
         "and a cheapest plan costs",
+        "verdicts OPTIMAL",
     ),
     Forgery("both bounds raised", "task", raised_lower, "the plan:", "the plan:"),
     Forgery(
@@ -393,14 +405,22 @@ FORGERIES: tuple[Forgery, ...] = (
         ),
         None,
         "and a cheapest plan costs",
+        "verdicts OPTIMAL",
     ),
-    Forgery("dominance table changed", "task", changed_table, None, "dominance function"),
+    Forgery(
+        "dominance table changed",
+        "task",
+        changed_table,
+        None,
+        "dominance function",
+        "dominance functions",
+    ),
     Forgery(
         "verdicts deleted",
         "task",
         sql("DELETE FROM faults", "DELETE FROM verdicts WHERE verdict = 'BUG'"),
-        None,
-        None,
+        "there is no verdict of oracle",
+        "there is no verdict of oracle",
     ),
     Forgery(
         "last state deleted, with all of it",
@@ -446,6 +466,7 @@ FORGERIES: tuple[Forgery, ...] = (
         lost_bugs,
         None,
         "unsafe states can be avoided from here",
+        "verdicts NOT A BUG",
     ),
     Forgery(
         "verdict flipped: NOT A BUG to BUG, no strategy",
@@ -501,6 +522,7 @@ FORGERIES: tuple[Forgery, ...] = (
         sql("UPDATE verdicts SET low = 1, high = 1 WHERE verdict = 'BUG' AND low > 1"),
         None,
         None,
+        "radii",
     ),
     Forgery(
         "faults deleted",
@@ -509,7 +531,9 @@ FORGERIES: tuple[Forgery, ...] = (
         "and no fault says so",
         "and no fault says so",
     ),
-    Forgery("better label changed", "model", other_better_label, None, "is not safe"),
+    Forgery(
+        "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
+    ),
     Forgery(
         "fault moved to another step",
         "model",
@@ -540,8 +564,16 @@ FORGERIES: tuple[Forgery, ...] = (
         sql("UPDATE runs SET permitted = json_set(permitted, '$.risk', json('[0.123,0.124]'))"),
         None,
         "the goal is missed with probability",
+        "risks",
     ),
-    Forgery("contradictions removed", "flaky", sql("DELETE FROM contradictions"), None, None),
+    Forgery(
+        "contradictions removed",
+        "flaky",
+        sql("DELETE FROM contradictions"),
+        None,
+        None,
+        "flaky verdicts",
+    ),
     Forgery(
         "contradictions removed, and bugs made of it",
         "flaky",

@@ -32,6 +32,7 @@ def compute_again(content: Content, report: CampaignReport, tell: Progress) -> N
     for done, bound in enumerate(report.open_bounds):
         tell("computing lower bounds", done, len(report.open_bounds))
         _confirm_bound(content, bound, report)
+    report.not_checked = +report.not_checked
 
 
 def _compare_dominance(content: Content, task: Task, report: CampaignReport) -> None:
@@ -47,6 +48,7 @@ def _compare_dominance(content: Content, task: Task, report: CampaignReport) -> 
         report.findings.append(Finding(task.name, problem))
     else:
         report.confirmed_by_engine["dominance functions"] += 1
+        report.not_checked["dominance functions"] -= 1
 
 
 def _confirm_bound(content: Content, bound: OpenBound, report: CampaignReport) -> None:

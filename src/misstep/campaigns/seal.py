@@ -24,7 +24,7 @@ from misstep.errors import InputFormatError
 
 KEY = "seal"
 MODULUS = 1 << 256
-UNSEALED_KEYS = (KEY, "writing", "finished")
+UNSEALED_KEYS = (KEY, "writing")
 UNSEALED_TABLES = ("units",)
 UNSEALED_COLUMNS = ("seconds", "at", "time")
 # Large values, of which a row holds a digest instead.

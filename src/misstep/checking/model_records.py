@@ -24,7 +24,7 @@ from misstep.checking.errors import CheckError
 from misstep.checking.flaky import Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.planning_records import shares_problem
-from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.report import CampaignReport, Finding, unjudged
 from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
 from misstep.checking.stored import (
     Store,
@@ -81,6 +81,8 @@ class ModelRecords:
         )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
         self.one_answer = store.one_policy()
+        judged = (own.oracle for rows in self.verdicts.values() for own in rows)
+        self.oracles = set(judged) if store.finished() else set()
         self.left_open = store.left_open(task.id)
         self.safe = SafeStates(self.task, FULL_LIMIT if report.full else LIMIT)
         self.bugs: set[State] = set()  # with a witness
@@ -151,7 +153,7 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
-        return None
+        return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 
     def _outcomes(self, state: State, label: int) -> list[State]:
         """Kept, as runs and strategies pass the same states often."""

@@ -20,7 +20,7 @@ from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.gaps import Claim, Cost, concluded
 from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
-from misstep.checking.report import CampaignReport, Finding, OpenBound
+from misstep.checking.report import CampaignReport, Finding, OpenBound, unjudged
 from misstep.checking.risk import risk_problem
 from misstep.checking.run import OUTCOMES, validate_run
 from misstep.checking.sas import State, parse_sas
@@ -99,6 +99,9 @@ class PlanningRecords:
         )
         self.decisions: list[Decisions] = []  # of all runs
         # What a policy answers in a state it answers in every run, unless it has memory or draws at random.
+        # Of a finished campaign: the oracles that every state has a verdict of.
+        judged = (own.oracle for rows in self.verdicts.values() for own in rows)
+        self.oracles = set(judged) if store.finished() else set()
         self.one_answer = self.nature == "function" and store.one_policy()
         self.answers: dict[Hashable, tuple[object, int]] = {}
         self.distances: Distances | None = None
@@ -107,6 +110,7 @@ class PlanningRecords:
             self.tables = None if packed is None else DominanceTables(packed)
         except ValueError as error:
             raise CheckError(f"the dominance function is damaged: {error}") from None
+        report.not_checked["dominance functions"] += self.tables is not None
 
     def findings(self) -> Iterator[Finding]:
         problems: dict[int, str] = {}
@@ -168,7 +172,7 @@ class PlanningRecords:
         for fault in self.faults[number]:
             if problem := self._fault_problem(fault, followed):
                 return f"the fault at step {fault.step}: {problem}"
-        return None
+        return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
 
     def _answer_problem(self, number: int, decisions: Decisions) -> str | None:
         """Another answer than in the run of a record before; of verdicts FLAKY, nothing is said."""

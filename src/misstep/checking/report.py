@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ NOT_CHECKED = {
     "better decisions": "that they are safe is not shown by a strategy that is kept",
     "radii": "that fewer deviations do not suffice has no proof, and not all decisions of the policy are kept",
     "verdicts NOT A BUG": "no proof of them is kept",
+    "dominance functions": "they are taken as they are stored, and derivations rest on them",
     "losses": "how much a decision loses rests on bounds without proofs",
     "permitted graphs": "not all permitted runs are known, and the verdict is UNKNOWN",
     "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
@@ -115,4 +117,12 @@ def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
-__all__ = ["NOT_CHECKED", "CampaignReport", "Finding", "OpenBound"]
+def unjudged(oracles: Iterable[object], verdicts: Iterable[object]) -> str | None:
+    """Of a finished campaign: that an oracle has not judged a state."""
+    missing = set(oracles) - set(verdicts)
+    if not missing:
+        return None
+    return f"the campaign is finished, and there is no verdict of oracle {min(map(str, missing))}"
+
+
+__all__ = ["NOT_CHECKED", "CampaignReport", "Finding", "OpenBound", "unjudged"]

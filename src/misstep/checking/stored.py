@@ -167,6 +167,10 @@ class Store:
         """States, what is permitted there, and how probable it is."""
         yield from self._of("permitted", "state, operators, probabilities", task)
 
+    def finished(self) -> bool:
+        """Whether nothing is left to be done: then every oracle has judged every state."""
+        return self._meta("finished") == "1"
+
     def one_policy(self) -> bool:
         """Whether it is said which policy made all runs."""
         return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
