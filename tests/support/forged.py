@@ -183,7 +183,7 @@ def swapped_states(connection: sqlite3.Connection) -> None:
     connection.execute("UPDATE states SET state = ? WHERE rowid = ?", (other, first))
 
 
-def invented_optimal(connection: sqlite3.Connection) -> None:
+def raised_to_optimal(connection: sqlite3.Connection) -> None:
     """The policy's own cost as a lower bound."""
     connection.execute(
         "UPDATE verdicts SET verdict = 'OPTIMAL', kind = NULL, low = 0, high = 0, plan = NULL, derivation = NULL, "
@@ -389,7 +389,7 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery(
         "lower bound raised to what the policy spends, so that it is OPTIMAL",
         "task",
-        invented_optimal,
+        raised_to_optimal,
         None,
         "and a cheapest plan costs",
         "verdicts OPTIMAL",
