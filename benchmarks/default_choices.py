@@ -38,6 +38,14 @@ TASKS: dict[str, tuple[str, dict[str, int]]] = {
     "spanner-5": ("spanner", {"spanners": 5, "nuts": 3, "locations": 4}),
     "transport-4": ("transport", {"vehicles": 2, "packages": 3, "locations": 6}),
     "visitall-4x4": ("visitall", {"width": 4, "height": 4}),
+    # Too large for a census.
+    "blocksworld-12": ("blocksworld", {"blocks": 12}),
+    "ferry-9": ("ferry", {"cars": 9, "locations": 6}),
+    "gripper-16": ("gripper", {"balls": 16}),
+    "miconic-10": ("miconic", {"passengers": 10, "floors": 8}),
+    "satellite-3": ("satellite", {"satellites": 3, "directions": 7, "observations": 6}),
+    "transport-6": ("transport", {"vehicles": 3, "packages": 6, "locations": 8}),
+    "visitall-5x5": ("visitall", {"width": 5, "height": 5}),
 }
 SHIPPED = {
     "blocksworld-6": "shipped:blocksworld",
@@ -46,6 +54,11 @@ SHIPPED = {
     "gripper-8": "shipped:gripper",
     "transport-4": "shipped:transport",
     "visitall-4x4": "shipped:visitall",
+    "blocksworld-12": "shipped:blocksworld",
+    "ferry-9": "shipped:ferry",
+    "gripper-16": "shipped:gripper",
+    "transport-6": "shipped:transport",
+    "visitall-5x5": "shipped:visitall",
 }
 # Bugs are rare here: a bias has to find the few bad decisions. Only where the state space is small.
 NEARLY_OPTIMAL = "noisy:0.02:1+optimal"
@@ -57,6 +70,7 @@ PAIRS = [
 ]
 BIASES: dict[str, dict[str, Any]] = {
     "detour": {"fuzz": "detour"},
+    "mixed 0.1": {"fuzz": "detour", "unbiased_share": 0.1},
     "mixed 0.25": {"fuzz": "detour", "unbiased_share": 0.25},
     "mixed 0.5": {"fuzz": "detour", "unbiased_share": 0.5},
     "none": {"fuzz": "none"},
@@ -95,6 +109,7 @@ def work(job: Job) -> dict[str, float]:
     ) as found:
         summary = found.summary
     bugs, decided = summary.bugs["total"], summary.bugs["total"] + summary.optimal
+    decided += summary.unsolvable
     return {
         "bugs": bugs,
         "decided": decided,

@@ -58,6 +58,7 @@ IN_CAMPAIGNS = [
     ["planning", "models"],
     ["workers"],
     ["engine"],
+    ["left_open"],
     ["explain", "words", "deeper", "again", "replay", "summary", "grow", "metrics", "arguments"],
     ["session"],
     ["campaign"],

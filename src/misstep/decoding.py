@@ -85,8 +85,12 @@ def parse_json(
     *,
     members: Callable[[list[tuple[str, Any]]], Any] | None = None,
     max_depth: int = MAX_DEPTH,
+    constants: bool = False,
 ) -> Any:
-    """JSON of limited depth and of finite numbers; `members` makes an object of its keys and values."""
+    """JSON of limited depth and of finite numbers; `members` makes an object of its keys and values.
+
+    With `constants`, NaN and Infinity are read as well: other programs write them where they mean nothing.
+    """
     if isinstance(text, (bytes, bytearray, memoryview)):
         text = bytes(text).decode("utf-8-sig")
     if not isinstance(text, str):
@@ -95,10 +99,12 @@ def parse_json(
         raise ValueError(f"nested too deeply: more than {max_depth} lists or objects in each other")
     # Looking at each number takes time, so that is done only where one could be too long.
     if _SUSPECT.search(text) is None:
-        return json.loads(text, parse_constant=_refused, object_pairs_hook=members)
+        return json.loads(
+            text, parse_constant=float if constants else _refused, object_pairs_hook=members
+        )
     return json.loads(
         text,
-        parse_constant=_refused,
+        parse_constant=float if constants else _refused,
         parse_int=_integer,
         parse_float=_finite,
         object_pairs_hook=members,

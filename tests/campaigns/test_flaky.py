@@ -257,6 +257,7 @@ def test_flaky_stays_flaky(folder: Path, task: Task) -> None:
     assert campaign.summary.flaky == 80
 
 
+@pytest.mark.skipif("torch" in sys.modules, reason="a fork could hang after PyTorch was loaded")
 def test_a_policy_in_memory_is_asked_in_a_fork(task: Task) -> None:
     def by_process(state: Any) -> str | None:
         draw = CounterRandom(hash((os.getpid(), state.values)) % 2**64)

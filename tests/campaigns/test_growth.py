@@ -126,7 +126,8 @@ class Counting:
 def test_a_second_oracle_adds_its_verdicts() -> None:
     task, policy = small_task("blocksworld-4"), Counting()
     found = run_campaign(task, policy, pool=20, oracle="gbfs(3)", config=SHARING)
-    assert max(policy.asked.values()) == 1  # once each, however many rounds
+    again = found.summary.asked_again  # in a fork, or here where a fork could hang
+    assert sum(policy.asked.values()) - len(policy.asked) <= 10 * again
     policy.asked.clear()
     first = told(found)
     assert "UNKNOWN" in {row["verdict"] for row in first}

@@ -84,6 +84,7 @@ def record(
         source=None,
         verdicts=opinions,
         faults=None,
+        contradictions=(),
         effort=effort,
         times=Times(0.0, 0.0, 1.0),
         at=at,

@@ -182,6 +182,7 @@ def test_records(campaign: Path) -> None:
             "oracle": "undo",
             "source": None,
             "faults": None,
+            "contradictions": [],
             "effort": {"expansions": 7, "evaluations": 0},
             "fuzzing_bug": False,
             "chooser": None,

@@ -15,6 +15,7 @@ from support.commands import misstep, result_of
 KEYS = [
     "id", "world", "task", "number", "state", "facts", "found", "run", "verdict", "kind", "gap", "radius", "bounds",
     "witness", "oracle", "source", "verdicts", "faults", "contradictions", "effort", "times", "at", "fuzzing_bug",
+    "chooser",
 ]  # fmt: skip
 
 
@@ -24,7 +25,16 @@ def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("records")
     for domain, size in (("blocksworld", ["--blocks", "4"]), ("ferry", [])):
         assert misstep("generate", domain, *size, "-o", folder / "suite" / domain).returncode == 0
-    options = ["--policy", "heuristic:ff", "--pool", "8", "--oracle", "exact"]
+    options = [
+        "--policy",
+        "heuristic:ff",
+        "--pool",
+        "8",
+        "--oracle",
+        "exact",
+        "--unbiased-share",
+        "0",
+    ]
     result_of("test", "--suite", folder / "suite", *options, "-o", folder / "c", code=1)
     return folder / "c"
 

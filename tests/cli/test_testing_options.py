@@ -150,4 +150,4 @@ def test_a_policy_that_never_answers_is_not_praised(gripper: list[Path], tmp_pat
     command: list[str | Path] = ["test", *gripper, "--pool", "4", "--fuzz", "none"]
     policy = f"python:{tmp_path / 'bad.py'}:policy"
     done = result_of(*command, "--policy", policy, "-o", tmp_path / "out", code=10)
-    assert (done["tested"], done["crashes"], done["bugs"]["total"]) == (4, 4, 0)
+    assert (done["tested"], done["crashes"], done["bugs"]["crash"]) == (4, 4, 4)

@@ -34,7 +34,7 @@ SHAPES = {
     "lmcut,aras/ehc|gbfs(9),exact": "[lmcut , [[aras / ehc] | gbfs] , exact]",
     "(lmcut, aras) / (ehc | gbfs)": "[[lmcut , aras] / [ehc | gbfs]]",
     "((lmcut))": "lmcut",
-    DEFAULT_ORACLE: "[lmcut , [bmo , [aras / ehc]]]",
+    DEFAULT_ORACLE: "[census , lmcut , [bmo , [aras / ehc]] , astar]",
     "p22": "[[undo | lookahead | aras] / [undo | lookahead]]",
     "p23": "[bmo , [aras / ehc]]",
     "p24": "[bmo , [aras / ehc]]",

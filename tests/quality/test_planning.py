@@ -126,7 +126,7 @@ def crashes_with_two_aboard(view: StateView, truth: PlanningTruth) -> Any:  # no
 
 FOUR, SIX = {"balls": 4}, {"balls": 6}
 PLANTS = [
-    Plant("leaves the last ball", "gripper", FOUR, leaves_the_last_ball),
+    Plant("leaves the last ball", "gripper", FOUR, leaves_the_last_ball, pool=30),
     Plant("drops and picks for ever", "gripper", SIX, drops_and_picks_for_ever),
     Plant("names what does not apply", "gripper", FOUR, names_what_does_not_apply),
     Plant("errs in one state of 256", "gripper", FOUR, errs_in_one_state, pool=50),
@@ -145,7 +145,7 @@ MISSED = [
     # take four steps along which the policy's runs look no worse than before: nothing leads the fuzzer there.
     (Plant("leaves the last of six balls", "gripper", SIX, leaves_the_last_ball, pool=50), 400),
     # No run but those through the one state shows anything; the pool has to come near it by chance.
-    (Plant("errs in one state of 1856", "gripper", SIX, errs_in_one_state, pool=50), 200),
+    (Plant("errs in one state of 1856", "gripper", SIX, errs_in_one_state, pool=50), 400),
 ]
 
 

@@ -19,7 +19,7 @@ from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
-from misstep.policies.trust import Trust, digest_of_files, require_trust
+from misstep.policies.trust import Trust, changed_file, fingerprints, require_trust, runs_file
 from misstep.runs.make import nature_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -102,14 +102,16 @@ def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -
         if not settings.policy:
             raise UsageError("no policy to test", where=where)
         require_trust(settings.policy, trust, where, of_model=of_model)
-    if known is not None and isinstance(source, str):
-        found = digest_of_files(source, of_model=of_model)
-        if found is not None and found != known.digest:
-            raise InputFormatError(
-                f"the policy {source} has changed since the campaign began",
-                where=where,
-                hint="it was not loaded; start a new campaign for it, or replay with --policy to compare",
-            )
+    files = content.policy_files
+    changed = None if known is None else changed_file(files)
+    if changed is None and known is not None and not files and runs_file(settings.policy):
+        changed = "its file"  # every campaign on such a policy has noted its files
+    if changed is not None:
+        raise InputFormatError(
+            f"the policy {settings.policy} has changed since the campaign began: {changed} is not what it was",
+            where=where,
+            hint="it was not loaded; start a new campaign for it, or replay with --policy to compare",
+        )
     return source
 
 
@@ -122,6 +124,8 @@ def check_identity(
     policy = load_again(source, content.task(names[0]), settings)
     try:
         content.set_policy(settings.policy, policy.digest)
+        if not content.policy_files:
+            content.set_policy_files(fingerprints(policy.files))
         if isinstance(policy, Policy):
             kind = nature_of(policy, settings.of_planning.revisit)
             _note_nature(content, Nature(kind, policy.chooser))

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from misstep.campaigns import left_open
 from misstep.campaigns.batches import distribution, text_of
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
 from misstep.campaigns.rows import RunRow, VerdictRow
@@ -48,6 +49,7 @@ class Summary:
     optimal: int = 0  # proven to be no bug
     unsolvable: int = 0  # states proven to have no plan
     unknown: int = 0
+    left_open: dict[str, int] = field(default_factory=dict)  # why they are unknown; planning
     flaky: int = 0  # states of which nothing is said, as the policy contradicts itself
     crashes: int = 0  # runs in which the policy crashed or answered nonsense
     timeouts: int = 0  # runs in which it did not answer in time
@@ -83,7 +85,8 @@ class Summary:
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
         if self.unsolvable:
             shown.append(("unsolvable", f"{self.unsolvable} (states without a plan)"))
-        shown.append(("unknown", str(self.unknown)))
+        why = f" ({left_open.text_of(self.left_open, self.campaign)})" if self.left_open else ""
+        shown.append(("unknown", f"{self.unknown}{why}"))
         if self.flaky:
             shown.append(("flaky", f"{self.flaky} ({self._why_flaky()})"))
         if self.faults:
@@ -174,6 +177,7 @@ class _Counter:
         self.kinds = dict.fromkeys(("total", *KINDS), 0)
         self.outcomes: Counter[str] = Counter()
         self.radii: Counter[str] = Counter()
+        self.left_open: Counter[str] = Counter()
         self.runs = 0
         self.example: str | None = None
         self.remarks: list[str] = []
@@ -203,6 +207,7 @@ class _Counter:
                     self.radii[interval_text((verdict.low, verdict.high))] += 1
         if self.world == PLANNING:
             self._count_runs(findings.name, runs, own)
+            self.left_open += left_open.reasons(best.values(), {run.number: run for run in runs})
         else:
             self._count_fuzzed(findings, own)
         self.by_task[findings.name] = own
@@ -244,6 +249,7 @@ class _Counter:
             "outcomes": {name: number for name, number in self.outcomes.items() if number},
             "bugs": self.kinds,
             "flaky_example": self.example,
+            "left_open": dict(self.left_open.most_common()),
             "radii": dict(sorted(self.radii.items())),
             "by_task": self.by_task,
             "by_oracle": self.by_oracle,

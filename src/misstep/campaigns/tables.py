@@ -142,6 +142,15 @@ class Content:
             )
         return PolicyIdentity(*found[0])
 
+    @property
+    def policy_files(self) -> dict[str, str]:
+        """The files that the policy depends on, as far as they are known, with their digests."""
+        found = self.store.rows("SELECT value FROM meta WHERE key = 'files'")
+        return decoded(_files, found[0], self.store.path) if found else {}
+
+    def set_policy_files(self, files: dict[str, str]) -> None:
+        self.store.set_meta("files", json.dumps(files))
+
     def set_policy(self, spec: str, digest: str) -> None:
         """Keep which policy is tested. A policy that has changed since is refused."""
         known = self.policy
@@ -449,6 +458,13 @@ def read_nature(store: Store) -> Nature:
         if found
         else Nature()
     )
+
+
+def _files(row: Sequence[Any]) -> dict[str, str]:
+    files = parse_json(row[0])
+    if not isinstance(files, dict) or not all(isinstance(v, str) for v in files.values()):
+        raise ValueError("the files of the policy are not named")
+    return {str(name): digest for name, digest in files.items()}
 
 
 def _permitted(row: Sequence[Any]) -> tuple[Values, Ids]:

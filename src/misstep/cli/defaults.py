@@ -7,7 +7,7 @@ compares every value with that of its owner.
 from __future__ import annotations
 
 MAX_STEPS = 1000
-ORACLE = "lmcut, bmo(100)+aras/ehc"
+ORACLE = "census, lmcut, bmo(100)+aras/ehc, astar(evaluations=1000)"
 REVISIT = ("stop", "avoid")
 PERMITTED_LIMIT = 5_000
 CENSUS_STATES = 10_000_000

@@ -122,7 +122,8 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
     unbiased_share: Annotated[
         float | None,
         typer.Option(
-            metavar="P", help="Probability that a walk ignores the bias of the fuzzer. Default: 0."
+            metavar="P",
+            help=f"Probability that a walk ignores the bias of the fuzzer. {OF_PRESET} (0.1).",
         ),
     ] = None
     estimate: Annotated[

@@ -112,7 +112,8 @@ class FunctionPolicy(Policy):
         if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in "iu":
             return self._rows(batch, lambda row: self._number(given[row], batch, row))
         known = (given >= 0) & (given < self.task.operator_count)
-        operators: Operators = np.where(known, given, FAILED).astype(np.int32)
+        operators: Operators = np.full(len(given), FAILED, dtype=np.int32)
+        operators[known] = given[known]
         wrong = np.flatnonzero(~known).tolist()
         return Answers(
             operators, {row: f"ValueError: the task has no operator {given[row]}" for row in wrong}

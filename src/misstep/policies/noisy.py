@@ -6,6 +6,7 @@ Whether it errs in a state, and how, is drawn from a hash of the state: asked tw
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 
@@ -25,9 +26,15 @@ class NoisyPolicy(Policy):
         self.chooses = inner.chooses
         self.deterministic = inner.deterministic
         self.batch_size = inner.batch_size
+        self.files = inner.files
         self._noise = _core.noisy_policy(inner.task, probability, seed, None)
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        return self._decide(states, candidates, self.inner.decide)
+
+    def _decide(
+        self, states: States, candidates: Candidates | None, ask: Callable[..., Answers]
+    ) -> Answers:
         states = checked_states(states, self.task)
         if candidates is None:
             operators, _ = self._noise.decide_batch(states)
@@ -37,7 +44,8 @@ class NoisyPolicy(Policy):
         if len(calm) == 0:
             return Answers(operators)
         own = None if candidates is None else candidates.of(calm)
-        answers = self.inner.decide(np.ascontiguousarray(states[calm]), own)
+        calm_states = np.ascontiguousarray(states[calm])
+        answers = ask(calm_states) if own is None else ask(calm_states, own)
         problem = answers.problem(len(calm), self.task)
         if problem is not None:
             raise ValueError(problem)
@@ -47,6 +55,9 @@ class NoisyPolicy(Policy):
             messages={int(calm[row]): text for row, text in answers.messages.items()},
             evaluations=answers.evaluations,
         )
+
+    def ask_again(self, states: States) -> Answers:
+        return self._decide(states, None, self.inner.ask_again)
 
     def close(self) -> None:
         self.inner.close()
@@ -71,6 +82,13 @@ def load(argument: str, task: Task) -> Policy:
         )
     inner = load_policy(spec, task)
     number = parse_seed(seed or "0", where)
+    if inner.set_valued or inner.stochastic or inner.plans:
+        inner.close()
+        raise UsageError(
+            f"the policy {spec} is no function of the state",
+            where=where,
+            expected="a policy that names one operator in each state",
+        )
     if isinstance(inner, NativePolicy):
         native = _core.noisy_policy(task, probability, number, inner.native)
         noisy: Policy = NativePolicy(task, native, chooses=inner.chooses)

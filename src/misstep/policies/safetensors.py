@@ -21,6 +21,7 @@ from misstep.errors import InputFormatError, UnsupportedError
 METADATA = "__metadata__"
 MAX_HEADER_BYTES = 16 * 2**20
 MAX_DIMENSIONS = 8
+MAX_SIZE = 2**40  # of one dimension
 TYPES = {"F32": "<f4", "F64": "<f8", "F16": "<f2"}
 Header = dict[str, Any]
 
@@ -88,11 +89,7 @@ def read_tensor(
     shape, offsets = entry.get("shape"), entry.get("data_offsets")
     if size is not None and shape != list(size):
         _refuse(f"the tensor {name} has the shape {shape!r:.60}, not {list(size)}", where, kind)
-    if (
-        not _whole_numbers(shape)
-        or len(shape) > MAX_DIMENSIONS
-        or max(shape, default=0) > len(data)
-    ):
+    if not _whole_numbers(shape) or len(shape) > MAX_DIMENSIONS or max(shape, default=0) > MAX_SIZE:
         _refuse(f"the tensor {name} has the shape {shape!r:.60}", where, kind)
     stored = np.dtype(TYPES[entry["dtype"]])
     if not (

@@ -16,19 +16,16 @@ of that format, and what is wrong with it is told without its content; nothing o
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from misstep.errors import MisstepError, UsageError
-from misstep.files import read_bytes
+from misstep.errors import InputFileError, MisstepError, UsageError
 from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.load import BUILTIN as OF_MODELS
 from misstep.policies.labels.load import FILES
-from misstep.policies.labels.policy import digest_of
 from misstep.policies.load import BUILTIN as OF_TASKS
 from misstep.policies.options import split_options, word
-from misstep.policies.user_code import MAX_SOURCE_BYTES
+from misstep.policies.user_code import file_digest
 from misstep.tasks.jani.interface import load_interface
 
 # Kinds whose loaders run nothing but our own code on bounded data.
@@ -105,39 +102,26 @@ def require_trust(spec: str, trust: Trust, where: str, *, of_model: bool) -> Non
     )
 
 
-def digest_of_files(spec: str, *, of_model: bool) -> str | None:
-    """The digest that a foreign policy will have, from its files alone; None where only running it can tell."""
+def runs_file(spec: str) -> bool:
+    """Whether a policy is Python code, or made of one."""
     kind, _, argument = spec.partition(":")
-    if kind == "python":
-        file, _, name = argument.rpartition(":")
-        if not file:
-            return None
-        source = read_bytes(Path(file), MAX_SOURCE_BYTES, "a Python file")
-        if of_model:
-            return digest_of("python", hashlib.sha256(source).hexdigest(), name)
-        return hashlib.sha256(source + name.encode()).hexdigest()
-    if kind == "noisy" and not of_model:
-        return _noisy_digest(argument)
-    if kind == "shield" and of_model:
-        file, _, inner = argument.partition("+")
-        # With two pluses it is not sure where the name of the file ends.
-        known = None if "+" in inner else digest_of_files(inner, of_model=True)
-        if known is None:
-            return None
-        content = read_bytes(Path(file), _MAX_SHIELD_BYTES, "a shield")
-        return digest_of("shield", hashlib.sha256(content).hexdigest(), known)
+    return kind == "python" or (kind in PARTS and runs_file(argument.partition("+")[2]))
+
+
+def fingerprints(files: Iterable[str]) -> dict[str, str]:
+    """The digests of the files that a policy depends on, by name."""
+    return {file: file_digest(Path(file)) for file in files}
+
+
+def changed_file(known: Mapping[str, str]) -> str | None:
+    """The first of these files that is not what it was; nothing is loaded to find out."""
+    for file, digest in known.items():
+        try:
+            if file_digest(Path(file)) != digest:
+                return file
+        except InputFileError:
+            return file
     return None
-
-
-def _noisy_digest(argument: str) -> str | None:
-    head, _, inner = argument.partition("+")
-    chance, _, seed = head.partition(":")
-    known = digest_of_files(inner, of_model=False)
-    try:
-        number = int(seed or "0")
-        return known and hashlib.sha256(f"{float(chance)}:{number}+{known}".encode()).hexdigest()
-    except ValueError:
-        return None  # loading it says what is wrong
 
 
 __all__ = [
@@ -145,8 +129,10 @@ __all__ = [
     "PARTS",
     "PLAIN",
     "Trust",
-    "digest_of_files",
+    "changed_file",
+    "fingerprints",
     "given",
     "is_plain",
     "require_trust",
+    "runs_file",
 ]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Generic
 
 from misstep import _core
-from misstep.errors import PolicyTimeoutError, ToolError, UsageError
+from misstep.errors import PolicyCrashError, PolicyTimeoutError, UsageError
 from misstep.safety.decider import Answer, Budget
 from misstep.safety.system import LabelT, StateT, System
 from misstep.verdicts import Effort
@@ -138,7 +138,7 @@ def fuzz(
             break
         try:
             (run,) = fuzzer.runs(seed, number, 1, ids)
-        except ToolError as error:  # of the policy: nothing else is called here
+        except (PolicyCrashError, PolicyTimeoutError) as error:
             timed_out = isinstance(error, PolicyTimeoutError)
             ends[TIMEOUT if timed_out else ERROR] += 1
             silent = silent + 1 if timed_out else 0

@@ -36,7 +36,7 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         ) from None
     assert shielded is not None
     digest = digest_of("shield", hashlib.sha256(content).hexdigest(), inner.digest)
-    return setting.bind(
+    bound = setting.bind(
         shielded,
         digest,
         inapplicable=inner.inapplicable,
@@ -44,6 +44,8 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         native=inner.native,
         deterministic=inner.deterministic,
     )
+    bound.files = (file, *inner.files)
+    return bound
 
 
 def _split(argument: str) -> tuple[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -190,13 +191,15 @@ def test_a_campaign_is_resumed_after_the_budget_and_after_the_server_was_away(
         with pytest.raises(BudgetLimitError) as caught:
             misstep.test(task, spec, out=folder, **settings)
         assert caught.value.exit_code == 22
-        for _ in range(20):
+        for _ in range(40):
             try:
                 found = misstep.test(task, spec, out=folder, resume=True, **settings)
                 break
             except BudgetLimitError:
                 continue
-        assert len(server.requests) == len({json.dumps(request) for request in server.requests})
+        times = Counter(json.dumps(request) for request in server.requests)
+        # Once to decide, and what was reported at least once more to confirm it; a few are asked up to ten times.
+        assert 2 * len(times) <= times.total() <= 4 * len(times)
     # The cache knows everything: the same campaign without a server.
     again = misstep.test(task, spec.replace("--budget-calls=4 ", ""), **settings)
     assert [(r.id, r.verdict) for r in again.records] == [(r.id, r.verdict) for r in found.records]

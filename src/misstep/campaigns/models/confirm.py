@@ -13,7 +13,7 @@ from misstep.campaigns.confirm import (
     weigh,
 )
 from misstep.campaigns.rows import ContradictionRow, RunRow, Values
-from misstep.errors import PolicyTimeoutError, ToolError
+from misstep.errors import PolicyCrashError, PolicyTimeoutError
 from misstep.policies.policy import FAILED, NO_ACTION, TIMED_OUT
 from misstep.safety.system import System
 
@@ -40,7 +40,7 @@ def answer(system: System[Values, str], state: Values) -> int:
         label = system.native.decision(system.id(state))
     except PolicyTimeoutError:
         return TIMED_OUT
-    except ToolError:
+    except PolicyCrashError:
         return FAILED
     return NO_ACTION if label is None else label
 

@@ -12,7 +12,7 @@ from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
-from misstep.errors import MisstepError, ToolError
+from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
 from misstep.safety.decider import Answer, Decider
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
@@ -176,7 +176,7 @@ class ModelWork(Work):
                     at = perf_counter() - began
                     try:
                         judged, instead = self._judged(decider, payload, row.number, step, at)
-                    except ToolError as error:
+                    except (PolicyCrashError, PolicyTimeoutError) as error:
                         limits.append(f"a state was left open, as the policy failed: {error.what}")
                         step = replace(step, safety=Answer.UNKNOWN, is_fault=None, fault=None)
                         judged, instead = self._judged(decider, payload, row.number, step, at)
@@ -221,7 +221,7 @@ class ModelWork(Work):
         for largest in (self.own.largest, None):  # how severe a bug is takes asking the policy
             try:
                 return analyse(decider, run, self.own.within, largest=largest, known=known)
-            except ToolError as error:
+            except (PolicyCrashError, PolicyTimeoutError) as error:
                 what = "a radius was" if largest is not None else "states were"
                 limits.append(f"{what} left open, as the policy failed: {error.what}")
         return None

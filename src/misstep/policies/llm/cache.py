@@ -23,10 +23,7 @@ CREATE TABLE IF NOT EXISTS answers (
     PRIMARY KEY (question, number)
 ) WITHOUT ROWID
 """
-_INSERT = "INSERT OR IGNORE INTO answers VALUES (?, 0, ?, ?, ?, ?, ?)"
-_INSERT_AGAIN = """
-INSERT INTO answers SELECT ?, coalesce(max(number), 0) + 1, ?, ?, ?, ?, ? FROM answers WHERE question = ?
-"""
+_INSERT = "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
 def default_file() -> Path:
@@ -65,30 +62,26 @@ class AnswerCache:
         except OSError as error:
             raise InputFileError(f"cannot write: {error.strerror}", where=str(self.file)) from None
 
-    def get(self, question: str) -> str | None:
-        """The answer that decides."""
-        query = "SELECT text FROM answers WHERE question = ? AND number = 0"
+    def get(self, question: str, number: int = 0) -> str | None:
+        """The answer that decides, or the one to the question asked again for that time."""
+        query = "SELECT text FROM answers WHERE question = ? AND number = ?"
         try:
-            row = self._connection().execute(query, (question,)).fetchone()
+            row = self._connection().execute(query, (question, number)).fetchone()
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None
         return None if row is None else str(row[0])
 
-    def add(self, question: str, model: str, reply: Reply, *, again: bool = False) -> str:
-        """Keeps an answer and returns the one that counts: the first, or to a question asked again, this one."""
+    def add(self, question: str, model: str, reply: Reply, number: int = 0) -> str:
+        """Keeps an answer and returns the one that counts: the first that was stored under this number."""
         text = reply.text.encode(
             errors="replace"
         ).decode()  # half a surrogate pair cannot be stored
         counts = (reply.prompt_tokens, reply.completion_tokens, reply.requests)
         try:
-            if again:
-                values = (question, model, text, *counts, question)
-                self._connection().execute(_INSERT_AGAIN, values)
-                return text
-            self._connection().execute(_INSERT, (question, model, text, *counts))
+            self._connection().execute(_INSERT, (question, number, model, text, *counts))
         except sqlite3.DatabaseError as error:
             raise self._unusable(error) from None
-        return self.get(question) or text
+        return self.get(question, number) or text
 
     def close(self) -> None:
         if self._owner == os.getpid():

@@ -2,8 +2,8 @@
 
 A language model need not give the same answer twice, not even at temperature 0. The cache makes it a function of the
 state: the first answer counts, in this campaign and when it is repeated. Whether the model would say it again is asked
-by `ask_again`, which goes past the cache. What the server does is no answer of the policy: where there is no answer the
-state counts as TIMED_OUT, never as a crash, and where the server is away the work ends and can be resumed.
+by `ask_again`, whose answers are kept apart. What the server does is no answer of the policy: where there is no answer
+the state counts as TIMED_OUT, never as a crash, and where the server is away the work ends and can be resumed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,6 +108,7 @@ class LanguageModelPolicy(Policy):
         self._settings = {"temperature": temperature, "max_tokens": max_tokens}
         self._parallel = parallel
         self._lock = threading.Lock()
+        self._times: Counter[str] = Counter()  # how often each question was asked again
         self._cache = AnswerCache(cache)
         self.name = f"llm:{model}@{url}"
         what = json.dumps([1, model, url, self._prompt.template, self._settings])
@@ -118,7 +120,8 @@ class LanguageModelPolicy(Policy):
         return self._answers(states, again=False)
 
     def ask_again(self, states: States) -> Answers:
-        """Asks the server, whatever the cache has."""
+        """Asks the server another time. These answers are kept as well, each under the number of its time, so that a
+        campaign that was stopped goes on, and one that is repeated comes to the same end."""
         return self._answers(states, again=True)
 
     @property
@@ -130,10 +133,13 @@ class LanguageModelPolicy(Policy):
         rows = [State(values) for values in checked_states(states, self.task).tolist()]
         requests = [self._request(state) for state in rows]
         questions = [self._question(request) for request in requests]
-        texts = {} if again else self._known(questions)
+        times = {question: self._times[question] + 1 if again else 0 for question in questions}
+        texts = self._known(times)
         open_questions = {q: r for q, r in zip(questions, requests, strict=True) if q not in texts}
         before = self.usage.requests
-        faults = self._ask(open_questions, texts, again)
+        faults = self._ask(open_questions, texts, times)
+        if again:
+            self._times.update(times.keys())
         answers = Answers(np.full(len(rows), FAILED, dtype=np.int32))
         answers.evaluations = self.usage.requests - before
         for row, (state, question) in enumerate(zip(rows, questions, strict=True)):
@@ -155,14 +161,17 @@ class LanguageModelPolicy(Policy):
         """The address in the cache. Two servers may give one name to two models, so the URL counts."""
         return hashlib.sha256(json.dumps([self._url, request]).encode()).hexdigest()
 
-    def _known(self, questions: Iterable[str]) -> dict[str, str]:
-        found = {question: self._cache.get(question) for question in questions}
+    def _known(self, times: Mapping[str, int]) -> dict[str, str]:
+        found = {question: self._cache.get(question, number) for question, number in times.items()}
         known = {question: text for question, text in found.items() if text is not None}
         self.usage.cached += len(known)
         return known
 
     def _ask(
-        self, requests: Mapping[str, Mapping[str, object]], texts: dict[str, str], again: bool
+        self,
+        requests: Mapping[str, Mapping[str, object]],
+        texts: dict[str, str],
+        times: Mapping[str, int],
     ) -> dict[str, str]:
         """Asks the server and completes the texts; returns why there is none for the other questions.
 
@@ -178,7 +187,7 @@ class LanguageModelPolicy(Policy):
                 for done in as_completed(asked):
                     try:
                         reply = done.result()
-                        texts[asked[done]] = self._keep(asked[done], reply, again)
+                        texts[asked[done]] = self._keep(asked[done], reply, times[asked[done]])
                     except NoAnswerError as fault:
                         faults[asked[done]] = " ".join(str(fault).split())
                     except Exception as error:
@@ -192,8 +201,8 @@ class LanguageModelPolicy(Policy):
             raise self._over_budget() if isinstance(ended, _SpentError) else ended
         return faults
 
-    def _keep(self, question: str, reply: Reply, again: bool) -> str:
-        return self._cache.add(question, self.model, reply, again=again)
+    def _keep(self, question: str, reply: Reply, number: int) -> str:
+        return self._cache.add(question, self.model, reply, number)
 
     def _spend(self, request: Mapping[str, object]) -> Reply:
         with self._lock:

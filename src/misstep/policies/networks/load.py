@@ -30,7 +30,7 @@ def _mlp(decode: Callable[[bytes, str], MlpWeights]) -> Reader:
 
 def _json(content: bytes, where: str, digest: str) -> Network:
     try:
-        document = parse_json(content)
+        document = parse_json(content, constants=True)
     except (ValueError, RecursionError) as error:
         raise InputFormatError(
             f"this is no JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND

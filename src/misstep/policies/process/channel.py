@@ -189,7 +189,8 @@ class Channel:
 def _spawn(command: Sequence[str]) -> subprocess.Popen[bytes]:
     # A Python program that forgets to flush would look as if it hung, and one that goes by the order of a set would
     # decide differently in each process.
-    environment = {"PYTHONUNBUFFERED": "1", **os.environ, "PYTHONHASHSEED": "0"}
+    # Workers, and the processes that ask again, each have a seed of their own, which is handed on.
+    environment = {"PYTHONUNBUFFERED": "1", "PYTHONHASHSEED": "0", **os.environ}
     try:
         return subprocess.Popen(
             list(command),

@@ -103,6 +103,7 @@ class ProcessPolicy(Policy):
             raise
         self.program_name = greeting.name
         self.digest = greeting.digest or command_digest(self._command)
+        self.files = self.files or command_files(self._command)
         self.deterministic = greeting.deterministic
         self.batch_size = greeting.batch_size or Policy.batch_size
         self._chunk = self.batch_size
@@ -267,6 +268,19 @@ def split_command(command: str | Sequence[str]) -> list[str]:
     if not words or not words[0]:
         raise UsageError("no command", where="policy exec:", expected="exec:COMMAND")
     return words
+
+
+def command_files(command: Sequence[str]) -> tuple[str, ...]:
+    """The files among the words of a command."""
+    found = (Path(shutil.which(word) or word) for word in command)
+    return tuple(str(path) for path in found if _is_file(path))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def command_digest(command: Sequence[str]) -> str:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,9 +81,7 @@ class ProgramPolicy(Policy):
             "goal": [_words(atom) for atom in goal],
         }
         self._hello = json.dumps(content).encode() + b"\n"
-        # Sets of names have another order in every process unless the seed of hashing is fixed.
-        self._command = [shutil.which("env") or "/usr/bin/env", "PYTHONHASHSEED=0"]
-        self._command += [sys.executable, str(_CHILD), str(file.absolute()), function]
+        self._command = [sys.executable, str(_CHILD), str(file.absolute()), function]
         self._channel: Channel | None = None
         self.plans = not closed
         self.batch_size = 16  # each answer may take seconds

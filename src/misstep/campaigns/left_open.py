@@ -1,0 +1,55 @@
+"""Why states of a planning task are UNKNOWN, and what would decide them.
+
+"Unknown" alone reads like "fine". A user wants to know whether more time would help, and how to ask for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from misstep.campaigns.rows import RunRow, VerdictRow
+
+CUT = "cut at the step limit"
+LATE = "without an answer in time"
+NOT_CLOSED = "with more permitted runs than were looked at"
+NO_PLAN = "without a plan or a proof that there is none"
+NOT_PROVEN = "neither bettered nor proven optimal"
+
+SEARCH = "misstep judge DIR --oracle 'astar(evaluations=100000)' searches further"
+HELPS = {
+    CUT: "--max-steps N follows runs further",
+    LATE: "--timeout S waits longer",
+    NOT_CLOSED: "--permitted-limit N looks at more",
+    NO_PLAN: SEARCH,
+    NOT_PROVEN: SEARCH,
+}
+
+
+def reason_of(run: RunRow) -> str:
+    """Why the verdict on a run is UNKNOWN, if it is."""
+    if run.outcome == "cut":
+        return CUT
+    if run.outcome == "timeout":
+        return LATE
+    if run.outcome != "goal":
+        return NO_PLAN  # it fails, so any plan would prove a bug
+    if run.permitted is not None and not run.permitted.closed:
+        return NOT_CLOSED
+    return NOT_PROVEN
+
+
+def reasons(verdicts: Iterable[VerdictRow], runs: Mapping[int, RunRow]) -> Counter[str]:
+    open_ones = (row for row in verdicts if row.verdict == "UNKNOWN" and row.number in runs)
+    return Counter(reason_of(runs[row.number]) for row in open_ones)
+
+
+def text_of(left_open: Mapping[str, int], folder: str | None) -> str:
+    """For people: how many for which reason, and what would help."""
+    counts = ", ".join(f"{count} {reason}" for reason, count in left_open.items())
+    helps = dict.fromkeys(HELPS[reason] for reason in left_open)
+    advice = "; ".join(helps).replace("DIR", folder or "DIR")
+    return f"{counts}; {advice}"
+
+
+__all__ = ["HELPS", "reasons", "text_of"]
