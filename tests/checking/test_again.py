@@ -56,7 +56,7 @@ def test_what_is_too_large_for_the_checker_is_left_to_the_engine(
         assert not report.confirmed_by_engine
         assert "verdicts OPTIMAL" not in report.not_checked
 
-        own = planning_records.Distances
+        own = Distances
         monkeypatch.setattr(planning_records, "Distances", lambda sas, starts: own(sas, starts, 1))
         by_engine = found.replay(full=True).report
         assert by_engine.valid
