@@ -15,6 +15,7 @@ from misstep.checking.distances import Distances
 from misstep.checking.jani import SafetyTask
 from misstep.checking.safe_states import SafeStates
 from misstep.checking.sas import parse_sas
+from misstep.planning import make_heuristic
 from support.campaigns import ModelTruth, small_model
 from support.forged import raised_to_optimal
 from support.tasks import generated_task
@@ -64,6 +65,7 @@ def test_what_is_too_large_for_the_checker_is_left_to_the_engine(
             what: report.confirmed[what] for what in ("lower bounds", "verdicts OPTIMAL")
         }
         monkeypatch.setattr(again, "EVALUATIONS", 1)
+        monkeypatch.setattr(again, "make_heuristic", lambda _, own: make_heuristic("max", own))
         left = found.replay(full=True).report
         assert left.left_open["lower bounds"] > 0
         assert left.not_checked["lower bounds"] == left.left_open["lower bounds"]
