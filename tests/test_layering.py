@@ -48,7 +48,7 @@ RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 APART = {"checking"}
 # The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
 IN_CAMPAIGNS = [
-    ["rows", "settings", "limits", "toml", "schema", "lock", "database", "batches"],
+    ["rows", "settings", "limits", "toml", "schema", "seal", "lock", "database", "batches"],
     ["records", "options", "create", "states"],
     ["store"],
     ["damage"],
@@ -59,7 +59,7 @@ IN_CAMPAIGNS = [
     ["workers"],
     ["engine"],
     ["left_open"],
-    ["explain", "words", "deeper", "replay", "summary", "grow", "metrics", "arguments"],
+    ["explain", "words", "deeper", "again", "replay", "summary", "grow", "metrics", "arguments"],
     ["session"],
     ["campaign"],
     ["testing"],

@@ -49,7 +49,7 @@ def test_a_stale_page_is_noticed() -> None:
         assert pages.made(wrong) != wrong
 
 
-@pytest.mark.parametrize("name", ["records.md", "settings.md", "python.md"])
+@pytest.mark.parametrize("name", ["records.md", "settings.md", "python.md", "replay.md"])
 def test_lines_can_be_read(name: str) -> None:
     for line in (pages.DOCS / name).read_text().splitlines():
         assert len(line) < 120 or re.match(r"\|", line), line

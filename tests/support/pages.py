@@ -19,6 +19,7 @@ from misstep.campaigns import records, schema
 from misstep.campaigns.testing import test as run_test
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
+from support.forged import FORGERIES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIDTH = 118
@@ -41,8 +42,8 @@ KINDS: dict[str, type] = {
     "`times`": records.Times,
 }
 TABLES = {
-    "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), whether the campaign is "
-    "finished.",
+    "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), the digest "
+    "of the records (`seal`, see `replay.md`), whether the campaign is finished.",
     "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
     "policy": "which policy was tested.",
     "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and "
@@ -141,7 +142,21 @@ def tables() -> str:
     return f"This is schema {schema.VERSION}.\n\n" + "\n".join(items(iter(pairs))) + "\n"
 
 
+def forged() -> str:
+    """Forged folders, and what a replay says of each."""
+    lines = ["| world | forged | `replay` | `replay --full` |", "|---|---|---|---|"]
+    for own in FORGERIES:
+        plain, full = (
+            f"*{text.strip(' :')}*" if text else "nothing" for text in (own.plain, own.full)
+        )
+        if own.counted is not None:
+            plain = f"nothing; {own.counted} are counted as not checked"
+        lines.append(f"| {own.world} | {own.what} | {plain} | {full} |")
+    return "\n".join(lines) + "\n"
+
+
 MAKERS: dict[str, Callable[[], str]] = {
+    "forged": forged,
     "fields": fields,
     "planning-example": planning_example,
     "model-example": model_example,

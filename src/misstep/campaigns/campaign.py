@@ -158,9 +158,12 @@ class Campaign:
         policy: Any = None,
         *,
         rerun: bool = False,
+        full: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Replay:
         """Check every run and witness again with the independent checker, from what is stored alone.
+
+        In full, what has no witness is computed again: lower bounds, dominance functions, risks, losses.
 
         With a policy, or with `rerun`, which means that of the campaign, it is also run again and compared.
         `progress` is told what is done, how much of it, and of how much.
@@ -169,12 +172,13 @@ class Campaign:
         from misstep.policies.load import load_policy
 
         check_truth("rerun", rerun)
+        check_truth("full", full)
         if rerun and policy is None:
             self._require_trust()
         again = self._ask_again if policy is None else (lambda task: load_policy(policy, task))
         asked = again if rerun or policy is not None else None
         with noticing_damage(self._store):
-            return replay(self._content, self.settings, asked, progress)
+            return replay(self._content, self.settings, asked, progress, full=full)
 
     def _require_trust(self) -> None:
         """Ask for the user's word before any work is done that would be in vain without it."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from misstep.campaigns.database import connect
 from misstep.campaigns.lock import LOCK_NAME, WriterLock
 from misstep.campaigns.schema import create_tables
+from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
 from misstep.files import open_inside, read_bytes, reason, refuse_link, write_inside
@@ -97,6 +98,7 @@ def _build(folder: Path, config: str) -> None:
             connection.executemany(
                 "INSERT INTO meta VALUES (?, ?)", [("config", config), ("writing", "0")]
             )
+            seal_from_scratch(connection)
             # Here and not first: until now the database is one file, and so is safe to rename after closing.
             connection.execute("PRAGMA journal_mode = WAL")
         unfinished.rename(folder / DATABASE_NAME)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from misstep.campaigns.again import Progress, compute_again
 from misstep.campaigns.planning.rows import trace_of
 from misstep.campaigns.rows import RunRow
 from misstep.campaigns.settings import Settings
@@ -23,8 +24,6 @@ from misstep.tasks.load import AnyTask
 from misstep.tasks.task import Task
 
 PolicyOf = Callable[[AnyTask], Policy | LabelPolicy]
-# what is done, how much of it, of how much
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -60,11 +59,22 @@ def replay(
     settings: Settings,
     policy_of: PolicyOf | None,
     progress: Progress | None = None,
+    *,
+    full: bool = False,
 ) -> Replay:
-    tell = progress or (lambda *_: None)
+    """Everything is read at one moment, also while somebody writes."""
+    with content.store.snapshot():
+        return _replayed(content, settings, policy_of, progress or (lambda *_: None), full)
+
+
+def _replayed(
+    content: Content, settings: Settings, policy_of: PolicyOf | None, tell: Progress, full: bool
+) -> Replay:
     report = check_database(
-        content.store.connection, lambda done, total: tell("checking", done, total)
+        content.store.connection, lambda done, total: tell("checking", done, total), full=full
     )
+    if full:
+        compute_again(content, report, tell)
     if policy_of is None:
         return Replay(report)
     changed: list[tuple[str, str]] = []

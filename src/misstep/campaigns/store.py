@@ -59,6 +59,7 @@ from misstep.campaigns.database import (
 )
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.schema import check_schema, create_tables
+from misstep.campaigns.seal import Seal, read_sums, seal_from_scratch
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
@@ -94,10 +95,13 @@ class Store:
         self._pid = os.getpid()
         self._temporary = None
         self._connection: sqlite3.Connection | None = None
+        self._seal: Seal | None = None  # of a writer
         if folder is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
             self._connection.execute("PRAGMA foreign_keys = ON")
             create_tables(self._connection)
+            seal_from_scratch(self._connection)
+            self._seal = Seal(self._connection)
             return
         try:
             check_file(self._file)
@@ -139,6 +143,13 @@ class Store:
         with translated(self._file):
             check_schema(self.connection, self.path)
             check_content(self.connection, self._file, thorough=not self.readonly)
+            try:
+                read_sums(self.connection)
+            except InputFormatError as error:
+                error.where = self.path
+                raise
+            if not self.readonly:
+                self._seal = Seal(self.connection)
         for task, count, last in self.rows(
             "SELECT name, count(number), max(number) FROM tasks JOIN states ON task = id GROUP BY id"
         ):
@@ -265,9 +276,13 @@ class Store:
             return
         with self._translated():
             self.connection.execute("BEGIN IMMEDIATE")
+            assert self._seal is not None
+            self._seal.begin()
             try:
                 yield
+                self._seal.end()
                 self.connection.execute("COMMIT")
+                self._seal.stored()
             except BaseException:
                 # SQLite may have rolled back by itself, as it does on a full disk.
                 if self.connection.in_transaction:

@@ -42,6 +42,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("plan", metavar="PLAN", nargs="?", help="one (operator arguments) a line")
     parser.add_argument("--state", metavar="VALUES", help='start here, such as "0 2 1"')
     parser.add_argument("--cost", metavar="N", type=int, help="the cost the plan should have")
+    parser.add_argument(
+        "--full",
+        action="store_true",
+        help="also compute again what has no proof, where it is small",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     options = parser.parse_args(arguments)
     try:
@@ -67,7 +72,7 @@ def _campaign(options: argparse.Namespace) -> CampaignReport | PlanReport:
         )
     if options.state is not None or options.cost is not None:
         raise UsageError("--state and --cost are for plans")
-    return check_campaign(folder)
+    return check_campaign(folder, full=options.full)
 
 
 def _plain(report: CampaignReport | PlanReport) -> dict[str, Any]:

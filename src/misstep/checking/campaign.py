@@ -19,6 +19,7 @@ from misstep.checking.errors import CheckError
 from misstep.checking.model_records import ModelRecords
 from misstep.checking.planning_records import PlanningRecords
 from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.seal import Sealed
 from misstep.checking.stored import Store, StoredTask
 from misstep.errors import InputFileError, MisstepError, UnsupportedError
 
@@ -26,8 +27,12 @@ Progress = Callable[[int, int], None]
 DATABASE = "run.db"
 
 
-def check_campaign(folder: Path, progress: Progress | None = None) -> CampaignReport:
-    """Check all records of the campaign in a folder. `progress` is told how many of how many are done."""
+def check_campaign(
+    folder: Path, progress: Progress | None = None, *, full: bool = False
+) -> CampaignReport:
+    """Check all records of the campaign in a folder. `progress` is told how many of how many are done.
+
+    In full, also what has no proof is computed again, as far as that can be done here."""
     path = Path(folder) / DATABASE
     for end in ("", "-wal", "-shm", "-journal"):
         if Path(f"{path}{end}").is_symlink():
@@ -40,7 +45,7 @@ def check_campaign(folder: Path, progress: Progress | None = None) -> CampaignRe
         raise InputFileError(f"there is no {DATABASE}", where=str(folder), expected="a campaign")
     try:
         with _opened(path) as connection:
-            return check_database(connection, progress)
+            return check_database(connection, progress, full=full)
     except CheckError as error:
         error.where = error.where or str(folder)
         raise
@@ -49,7 +54,7 @@ def check_campaign(folder: Path, progress: Progress | None = None) -> CampaignRe
 
 
 def check_database(
-    connection: sqlite3.Connection, progress: Progress | None = None
+    connection: sqlite3.Connection, progress: Progress | None = None, *, full: bool = False
 ) -> CampaignReport:
     """The same for an open database, such as one in memory."""
     within = connection.in_transaction
@@ -57,7 +62,7 @@ def check_database(
         if not within:
             connection.execute("BEGIN")
         try:
-            return _checked(Store(connection), progress)
+            return _checked(Store(connection), progress, CampaignReport(full=full))
         finally:
             if not within:
                 connection.execute("ROLLBACK")
@@ -65,8 +70,7 @@ def check_database(
         raise CheckError(f"the database is damaged: {error}") from None
 
 
-def _checked(store: Store, progress: Progress | None) -> CampaignReport:
-    report = CampaignReport()
+def _checked(store: Store, progress: Progress | None, report: CampaignReport) -> CampaignReport:
     total, done = store.count_states(), 0
     for task in store.tasks():
         for finding in _findings(store, task, report):
@@ -75,6 +79,11 @@ def _checked(store: Store, progress: Progress | None) -> CampaignReport:
                 done = min(done + 1, total)
                 if progress is not None:
                     progress(done, total)
+    sealed = Sealed(store.connection)
+    report.digest = sealed.digest
+    report.checked["rows against the digest"] = 0 if sealed.problems else sealed.rows
+    report.not_checked["digests"] = int(sealed.digest is None and not sealed.problems)
+    report.findings += [Finding("run.db", problem) for problem in sealed.problems]
     report.checked = +report.checked
     report.not_checked = +report.not_checked
     for table, id in store.orphans():

@@ -6,7 +6,10 @@ can get to.
 
 How many deviations from the policy a strategy has can be counted only where the policy's decisions are known, that
 is on the stored runs. Elsewhere it is taken to agree, so that the count is a lower bound, which a campaign with a
-radius is held to.
+radius is held to; taken to deviate, it is an upper bound, which the smallest radius is held to.
+
+A bug whose strategy was too large to be kept has no witness in the files. It is refused, unless the states from where
+unsafe ones can be avoided are few enough to be listed (`safe_states`).
 """
 
 from __future__ import annotations
@@ -14,13 +17,15 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.planning_records import shares_problem
-from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.report import CampaignReport, Finding, unjudged
+from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
 from misstep.checking.stored import (
     Store,
     StoredFault,
@@ -75,17 +80,30 @@ class ModelRecords:
             lambda text: self.task.read_state(loaded(text, "the state")),
         )
         self.decisions: dict[State, int] = {}  # of the policy, where its runs show them
+        self.one_answer = store.one_policy()
+        judged = (own.oracle for rows in self.verdicts.values() for own in rows)
+        self.oracles = set(judged) if store.finished() else set()
+        self.left_open = store.left_open(task.id)
+        self.safe = SafeStates(self.task, FULL_LIMIT if report.full else LIMIT)
+        self.bugs: set[State] = set()  # with a witness
+        self.better: dict[State, set[int]] = defaultdict(set)  # what strategies do there
+        self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
         self._successors: dict[tuple[State, int], list[State]] = {}
 
     def findings(self) -> Iterator[Finding]:
         """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
         runs = {number: self._followed(run) for number, run in self.runs.items()}
+        for entry in self.entries:
+            self._take_claims(entry)
+        problems = [self._checked(entry, runs) for entry in self.entries]
+        # What strategies have proven is known now.
         wrong = {
-            number: list(self._wrong_faults(number, runs.get(number))) for number in self.faults
+            number: list(self._wrong_faults(number, runs.get(number)))
+            for number in self.faults.keys() | runs.keys()
         }
         first: dict[int, int] = {}  # of a run: the smallest step that a record tests
-        for entry in self.entries:
-            problem = self._checked(entry, runs)
+        for entry, found in zip(self.entries, problems, strict=True):
+            problem = found
             if isinstance(entry.run, int) and isinstance(entry.step, int):
                 first[entry.run] = min(entry.step, first.get(entry.run, entry.step))
                 later = [text for step, text in wrong.get(entry.run, ()) if step >= entry.step]
@@ -103,6 +121,14 @@ class ModelRecords:
                     yield Finding(f"{self.name} run {number}", text)
         for number in sorted(self.verdicts.keys() - {entry.number for entry in self.entries}):
             yield Finding(f"{self.name}:{number}", "a verdict without a state")
+
+    def _take_claims(self, entry: StoredState) -> None:
+        """What is said of a state, whether it holds or not: faults are held to it."""
+        try:
+            state = self.task.read_state(loaded(entry.state, "the state"))
+        except (MisstepError, RecursionError):
+            return  # told with the record
+        self.claimed[state] |= {str(verdict.verdict) for verdict in self.verdicts[entry.number]}
 
     def _checked(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
         try:
@@ -127,7 +153,7 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
-        return None
+        return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 
     def _outcomes(self, state: State, label: int) -> list[State]:
         """Kept, as runs and strategies pass the same states often."""
@@ -161,8 +187,10 @@ class ModelRecords:
             return NESTED
         if problem is not None:
             return problem
-        for state, label in zip(states, labels, strict=False):
-            self.decisions.setdefault(state, label)
+        for step, (state, label) in enumerate(zip(states, labels, strict=False)):
+            known = self.decisions.setdefault(state, label)
+            if known != label and self.one_answer and not self.contradictions.first:
+                return f"at step {step} the policy answers otherwise than in another run"
         self.report.checked["runs"] += 1
         return Followed(states, labels)
 
@@ -201,8 +229,9 @@ class ModelRecords:
         if not is_bug:
             if verdict.strategy is not None:
                 return f"there is a strategy, and the verdict is {verdict.verdict}"
+            if verdict.verdict == "NOT A BUG" and (problem := self._lost_problem(state)):
+                return problem
             self.report.checked["verdicts"] += 1
-            self.report.not_checked["verdicts NOT A BUG"] += verdict.verdict == "NOT A BUG"
             return None
         if high == 0:
             return "a radius of 0 would mean that the policy is safe here"
@@ -213,13 +242,34 @@ class ModelRecords:
         self.report.checked["verdicts"] += 1
         return None
 
+    def _lost_problem(self, state: State) -> str | None:
+        """Of a state from where unsafe ones are said not to be avoidable, within the radius of the campaign."""
+        safe = self.safe.is_safe(state) if self.report.full else None
+        if safe and math.isinf(self.radius):
+            return "unsafe states can be avoided from here, and the verdict is NOT A BUG"
+        if safe is False:
+            self.report.confirmed["verdicts NOT A BUG"] += 1
+        else:
+            self.report.unproven("verdicts NOT A BUG")
+        return None
+
+    def _without_strategy(self, state: State, size: int | None) -> str | None:
+        if size is None or size <= LARGEST_STRATEGY or not math.isinf(self.radius):
+            return "a bug without a strategy"
+        safe = self.safe.is_safe(state)
+        if safe is None:
+            more = "" if self.report.full else "; --full lists more states"
+            return f"a bug without a strategy, and too many states to find one{more}"
+        if not safe:
+            return "a bug without a strategy, and there is none: unsafe states cannot be avoided"
+        self.bugs.add(state)
+        self.report.checked["strategies found again"] += 1
+        return None
+
     def _strategy_problem(self, verdict: StoredVerdict, state: State) -> str | None:
         size = None if verdict.size is None else integer(verdict.size, "the size of the strategy")
         if verdict.strategy is None:
-            if size is None or size <= LARGEST_STRATEGY:
-                return "a bug without a strategy"
-            self.report.not_checked["strategies"] += 1
-            return None
+            return self._without_strategy(state, size)
         strategy = self._strategy(verdict.strategy)
         if size is not None and size != len(strategy):
             return f"the strategy has {len(strategy)} states, not {size}"
@@ -228,12 +278,21 @@ class ModelRecords:
         if not report.valid:
             return f"the strategy: {report.reason}"
         self.report.checked["strategies"] += 1
-        counted = all(s in self.decisions for s in fragment if s in strategy)
-        if counted and report.deviations < cost(verdict.low, "low"):
-            return f"the strategy has {report.deviations} deviations, below the smallest radius"
+        self.bugs.add(state)
+        self.better[state].add(strategy[state])
+        most = validate_strategy(self._doubted(fragment), state, strategy).deviations
+        if most < cost(verdict.low, "low"):
+            return f"the strategy has {int(most)} deviations at most, below the smallest radius"
         if cost(verdict.low, "low") > 1 or verdict.high is not None:
-            self.report.not_checked["radii"] += 1
+            self.report.unproven("radii")
         return None
+
+    def _doubted(self, fragment: dict[State, Situation]) -> dict[State, Situation]:
+        """The fragment with every unknown decision of the policy taken for a deviation."""
+        return {
+            state: own if state in self.decisions else replace(own, policy=None)
+            for state, own in fragment.items()
+        }
 
     def _strategy(self, text: object) -> dict[State, int]:
         found = loaded(text, "the strategy")
@@ -276,6 +335,8 @@ class ModelRecords:
 
     def _wrong_faults(self, number: int, run: Followed | str | None) -> Iterator[tuple[int, str]]:
         """Steps of a run with wrong faults, and what is wrong; those of a wrong run are not looked at."""
+        if isinstance(run, Followed) and (missing := self._missing_fault(number, run)):
+            yield missing
         for fault in self.faults[number]:
             try:
                 problem = "there is no such run" if run is None else None
@@ -310,10 +371,65 @@ class ModelRecords:
             outcome = self.task.read_state(loaded(fault.outcome, "the outcome"))
             if outcome not in self._outcomes(here, label):
                 return f"the outcome is none of {self._label(label)}"
-            if not self.task.is_unsafe(outcome) and self.task.is_goal(outcome):
-                return "the outcome is a goal, which is safe"
+            if problem := self._outcome_problem(outcome):
+                return problem
+        if problem := self._safety_problem(here, fault.better):
+            return problem
         self.report.checked["faults"] += 1
-        self.report.not_checked["losses"] += 1
+        return None
+
+    def _missing_fault(self, number: int, run: Followed) -> tuple[int, str] | None:
+        """A decision that leads from a bug to where unsafe states cannot be avoided is a fault.
+
+        Where the budget left something open, it may have left open whether a decision is a fault."""
+        if self.contradictions.first or self.left_open:
+            return None
+        known = {fault.step for fault in self.faults[number]}
+        for step in reversed(range(len(run.labels))):
+            after = run.states[step + 1]
+            lost = self.task.is_unsafe(after) or self.claimed[after] == {"NOT A BUG"}
+            if lost and step not in known and run.states[step] in self.bugs:
+                text = "leads from a bug to where nothing helps, and no fault says so"
+                return step, f"the decision at step {step} {text}"
+        return None
+
+    def _outcome_problem(self, outcome: State) -> str | None:
+        """The outcome that makes a decision a fault is not safe within the radius."""
+        if self.task.is_unsafe(outcome):
+            self.report.checked["losses"] += 1
+            return None
+        if self.task.is_goal(outcome):
+            return "the outcome is a goal, which is safe"
+        if outcome in self.bugs:
+            return "the outcome is safe, as a strategy shows"
+        safe = self.safe.is_safe(outcome) if self.report.full else None
+        if safe and math.isinf(self.radius):
+            return "unsafe states can be avoided from the outcome"
+        if safe is False:
+            self.report.confirmed["losses"] += 1
+        else:
+            self.report.unproven("losses")
+        return None
+
+    def _safety_problem(self, here: State, better: object) -> str | None:
+        """A fault is made where unsafe states can be avoided, and the better label avoids them."""
+        claimed = self.claimed[here]
+        if not claimed & {"BUG", "FLAKY"}:
+            return "no bug is recorded of its state"
+        if better is None or better in self.better[here]:
+            return None
+        if not self.report.full or not math.isinf(self.radius):
+            self.report.unproven("better decisions")
+            return None
+        answers = [
+            self.safe.is_safe(own) for own in self._outcomes(here, integer(better, "better"))
+        ]
+        if False in answers:
+            return f"the better label ({self._label(integer(better, 'better'))}) is not safe"
+        if None in answers:
+            self.report.unproven("better decisions")
+        else:
+            self.report.confirmed["better decisions"] += 1
         return None
 
 

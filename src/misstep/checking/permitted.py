@@ -99,7 +99,7 @@ class PermittedSets:
             if least < claim.least:
                 return f"a permitted run may cost {least}, less than {claim.least}"
             return None
-        closure = self._closure(state)
+        closure = self.closure(state)
         if isinstance(closure, str):
             return closure
         if least != claim.least:
@@ -115,7 +115,7 @@ class PermittedSets:
 
     def no_goal_problem(self, state: State) -> str | None:
         """That no permitted run reaches the goal."""
-        closure = self._closure(state)
+        closure = self.closure(state)
         if isinstance(closure, str):
             return closure
         if any(self.is_goal(other) for other in closure):
@@ -124,7 +124,7 @@ class PermittedSets:
 
     # Graphs
 
-    def _closure(self, start: State) -> list[State] | str:
+    def closure(self, start: State) -> list[State] | str:
         """All states that permitted runs come to, or that it is not known."""
         found = {start: None}
         queue = [start]

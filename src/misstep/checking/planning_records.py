@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
+from misstep.checking.distances import Distances
 from misstep.checking.dominance import DominanceTables, validate_derivation
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.gaps import Claim, Cost, concluded
 from misstep.checking.permitted import PermittedSets
 from misstep.checking.plan import validate_plan
-from misstep.checking.report import CampaignReport, Finding
+from misstep.checking.report import CampaignReport, Finding, OpenBound, unjudged
+from misstep.checking.risk import risk_problem
 from misstep.checking.run import OUTCOMES, validate_run
 from misstep.checking.sas import State, parse_sas
 from misstep.checking.semantics import apply, check_state, is_applicable, refuse_axioms
@@ -34,6 +36,7 @@ from misstep.checking.stored import (
     integer,
     integers,
     loaded,
+    numbers,
     source_of,
 )
 from misstep.errors import MisstepError
@@ -74,9 +77,12 @@ class PlanningRecords:
         self.costly_some = store.truth("planning", "costly_some")
         self.nature = store.nature()
         self.sets = PermittedSets(self.sas)
-        for given, permitted in store.permitted(task.id):
+        self.probabilities: dict[State, list[float]] = {}
+        for given, permitted, chances in store.permitted(task.id):
             values = check_state(self.sas, integers(given, "a state of the permitted sets"))
             self.sets.add(values, integers(permitted, "a permitted set"))
+            if chances is not None:
+                self.probabilities[values] = numbers(chances, "the probabilities")
         self.entries = store.states(task.id)
         self.states: dict[int, State] = {}
         self.references: dict[int, object] = {}
@@ -92,11 +98,19 @@ class PlanningRecords:
             lambda text: check_state(self.sas, integers(text, "the state")),
         )
         self.decisions: list[Decisions] = []  # of all runs
+        # What a policy answers in a state it answers in every run, unless it has memory or draws at random.
+        # Of a finished campaign: the oracles that every state has a verdict of.
+        judged = (own.oracle for rows in self.verdicts.values() for own in rows)
+        self.oracles = set(judged) if store.finished() else set()
+        self.one_answer = self.nature == "function" and store.one_policy()
+        self.answers: dict[Hashable, tuple[object, int]] = {}
+        self.distances: Distances | None = None
         packed = store.dominance(task.id)
         try:
             self.tables = None if packed is None else DominanceTables(packed)
         except ValueError as error:
             raise CheckError(f"the dominance function is damaged: {error}") from None
+        report.not_checked["dominance functions"] += self.tables is not None
 
     def findings(self) -> Iterator[Finding]:
         problems: dict[int, str] = {}
@@ -107,18 +121,20 @@ class PlanningRecords:
             except MisstepError as error:
                 problems[entry.number] = str(error)
             self.references[entry.number] = entry.reference
+        if self.report.full:
+            self.distances = Distances(self.sas, self.states.values())
         for entry in self.entries:
             problem = problems.get(entry.number) or self._checked(entry)
             yield Finding(f"{self.name}:{entry.number}", problem)
         for problem in self.contradictions.left_over(iter(self.decisions)):
             yield Finding(self.name, problem)
         known = self.references.keys()
-        for what, numbers in (
+        for what, owners in (
             ("run", self.runs),
             ("verdict", self.verdicts),
             ("fault", self.faults),
         ):
-            for number in sorted(numbers.keys() - known):
+            for number in sorted(owners.keys() - known):
                 yield Finding(f"{self.name}:{number}", f"a {what} without a state")
 
     def _checked(self, entry: StoredState) -> str | None:
@@ -145,6 +161,8 @@ class PlanningRecords:
             self.report.not_checked["ends of runs"] += 1
         decisions = _decisions(run, followed)
         self.decisions.append(decisions)
+        if problem := self._answer_problem(number, decisions):
+            return f"the run: {problem}"
         for verdict in self.verdicts[number]:
             problem = self.contradictions.problem(verdict, decisions, self.report)
             if problem is None and verdict.verdict != "FLAKY":
@@ -154,6 +172,18 @@ class PlanningRecords:
         for fault in self.faults[number]:
             if problem := self._fault_problem(fault, followed):
                 return f"the fault at step {fault.step}: {problem}"
+        return unjudged(self.oracles, (own.oracle for own in self.verdicts[number]))
+
+    def _answer_problem(self, number: int, decisions: Decisions) -> str | None:
+        """Another answer than in the run of a record before; of verdicts FLAKY, nothing is said."""
+        if not self.one_answer or any(own.verdict == "FLAKY" for own in self.verdicts[number]):
+            return None
+        for step, (state, answer) in enumerate(decisions):
+            if answer is None or state in self.contradictions.first:
+                continue
+            known, other = self.answers.setdefault(state, (answer, number))
+            if known != answer:
+                return f"at step {step} the policy answers otherwise than in the run of {self.name}:{other}"
         return None
 
     # The walk
@@ -233,7 +263,30 @@ class PlanningRecords:
         if problem := self.sets.run_problem(states, operators, outcome, named):
             return problem
         claim = claim_of(run.permitted, self.costly_some)
+        if problem := self._risk_problem(run.permitted, state):
+            return f"the risk: {problem}"
         return Followed(states, operators, outcome, spent, claim)
+
+    def _risk_problem(self, text: object, state: State) -> str | None:
+        claimed = loaded(text, "what is known of the permitted runs").get("risk")
+        if claimed is None:
+            return None
+        low, high = claimed if isinstance(claimed, list) and len(claimed) == 2 else (1, 0)
+        if (
+            not all(isinstance(own, (int, float)) for own in (low, high))
+            or not 0 <= low <= high <= 1
+        ):
+            return f"no interval of probabilities: {claimed}"
+        if not self.report.full:
+            self.report.not_checked["risks"] += 1
+            return None
+        try:
+            problem = risk_problem(self.sets, self.probabilities, state, (low, high))
+        except CheckError:
+            self.report.unproven("risks")
+            return None
+        self.report.confirmed["risks"] += problem is None
+        return problem
 
     # Verdicts
 
@@ -264,7 +317,26 @@ class PlanningRecords:
         self.report.checked["verdicts"] += 1
         # A failing run is a bug, with an infinite gap, whatever the lower bound is.
         if expected.verdict == "OPTIMAL" or (lower > 0 and not math.isinf(expected.low)):
+            return self._lower_problem(verdict, state, lower)
+        return None
+
+    def _lower_problem(self, verdict: StoredVerdict, state: State, lower: Cost) -> str | None:
+        """No proof of a lower bound is kept: it is computed again, or said not to be checked."""
+        optimal = verdict.verdict == "OPTIMAL"
+        truth = None if self.distances is None else self.distances.of(state)
+        if truth is None:
             self.report.not_checked["lower bounds"] += 1
+            self.report.not_checked["verdicts OPTIMAL"] += optimal
+            if self.report.full:
+                bound = None if math.isinf(lower) else int(lower)
+                self.report.open_bounds.append(
+                    OpenBound(self.name, verdict.number, state, bound, optimal)
+                )
+            return None
+        if lower > truth:
+            return f"the lower bound is {lower}, and a cheapest plan costs {truth}"
+        self.report.confirmed["lower bounds"] += 1
+        self.report.confirmed["verdicts OPTIMAL"] += optimal
         return None
 
     def _permitted_problem(
@@ -351,8 +423,33 @@ class PlanningRecords:
         loop = run.outcome == "loop" and fault.step >= run.states.index(run.states[-1])
         if fault.recurring is not None and bool(fault.recurring) != loop:
             return "it is said to come again" if fault.recurring else "it comes again in the loop"
+        if problem := self._loss_problem(fault, here):
+            return problem
         self.report.checked["faults"] += 1
-        self.report.not_checked["losses"] += 1
+        return None
+
+    def _loss_problem(self, fault: StoredFault, here: State) -> str | None:
+        """How much a decision loses, and that another one loses less, where the cheapest plans are known."""
+
+        def through(decision: object) -> Cost | None:
+            if decision is None or self.distances is None:
+                return math.inf
+            operator = self.sas.operators[integer(decision, "a decision")]
+            rest = self.distances.of(apply(here, operator))
+            return None if rest is None else operator.cost + rest
+
+        best = None if self.distances is None else self.distances.of(here)
+        own = through(fault.decision)
+        if best is None or own is None:
+            self.report.unproven("losses")
+            return None
+        loss = 0 if math.isinf(best) else own - best
+        if not cost(fault.low, "low") <= loss <= cost(fault.high, "high"):
+            return f"the decision loses {loss}, not {fault.low} to {fault.high}"
+        other = None if fault.better is None else through(fault.better)
+        if other is not None and other >= own and loss > 0:
+            return "the better operator is no better"
+        self.report.confirmed["losses"] += 1
         return None
 
 

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 # What the files alone cannot prove, and why.
 NOT_CHECKED = {
-    "lower bounds": "no proof of them is kept; what is OPTIMAL rests on one",
+    "verdicts OPTIMAL": "they rest on lower bounds, of which no proof is kept",
+    "lower bounds": "no proof of them is kept; what is OPTIMAL, and how large a gap can be, rests on them",
+    "digests": "the records carry none, so that missing rows cannot be noticed",
     "upper bounds": "neither a plan nor a derivation is kept, and nothing rests on them",
     "ends of runs": "that the policy stopped, crashed or was cut takes asking it again",
     "walks": "the state was brought from elsewhere",
-    "strategies": "they were too large to be kept",
+    "risks": "they are probabilities, which --full computes again",
+    "better decisions": "that they are safe is not shown by a strategy that is kept",
     "radii": "that fewer deviations do not suffice has no proof, and not all decisions of the policy are kept",
     "verdicts NOT A BUG": "no proof of them is kept",
+    "dominance functions": "they are taken as they are stored, and derivations rest on them",
     "losses": "how much a decision loses rests on bounds without proofs",
     "permitted graphs": "not all permitted runs are known, and the verdict is UNKNOWN",
     "flaky verdicts": "that the policy answers differently takes asking it again; they claim nothing",
@@ -29,12 +34,28 @@ class Finding(NamedTuple):
     problem: str | None
 
 
+class OpenBound(NamedTuple):
+    """A lower bound that the checker could not compute again; None is infinite."""
+
+    task: str
+    number: int
+    state: tuple[int, ...]
+    lower: int | None
+    optimal: bool
+
+
 @dataclass
 class CampaignReport:
     findings: list[Finding] = field(default_factory=list)
     checked: Counter[str] = field(default_factory=Counter)
     not_checked: Counter[str] = field(default_factory=Counter)  # keys of NOT_CHECKED
     remarks: list[str] = field(default_factory=list)  # tasks that could not be checked, and why
+    digest: str | None = None  # of all records, to be noted elsewhere
+    full: bool = False  # whether what has no proof was computed again
+    confirmed: Counter[str] = field(default_factory=Counter)  # by the checker's own code
+    confirmed_by_engine: Counter[str] = field(default_factory=Counter)  # which is not independent
+    left_open: Counter[str] = field(default_factory=Counter)  # what was too large to be computed
+    open_bounds: list[OpenBound] = field(default_factory=list)  # for whoever has an engine
 
     @property
     def problems(self) -> list[Finding]:
@@ -43,6 +64,12 @@ class CampaignReport:
     @property
     def valid(self) -> bool:
         return not self.problems
+
+    def unproven(self, what: str, count: int = 1) -> None:
+        """Something has no proof in the files: it was computed again but too large, or never tried."""
+        self.not_checked[what] += count
+        if self.full:
+            self.left_open[what] += count
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -56,6 +83,14 @@ class CampaignReport:
                 for what, count in self.not_checked.items()
             },
             "remarks": self.remarks,
+            "digest": self.digest,
+            "full": None
+            if not self.full
+            else {
+                "confirmed": dict(self.confirmed),
+                "confirmed by the engine": dict(self.confirmed_by_engine),
+                "left open": dict(self.left_open),
+            },
         }
 
     def __str__(self) -> str:
@@ -64,6 +99,13 @@ class CampaignReport:
         lines.append("checked: " + (_listed(self.checked) or "nothing"))
         for what, count in self.not_checked.items():
             lines.append(f"not checked: {count} {what} ({NOT_CHECKED[what]})")
+        if self.full:
+            lines.append("computed again by the checker: " + (_listed(self.confirmed) or "nothing"))
+            engine = _listed(self.confirmed_by_engine) or "nothing"
+            lines.append(f"computed again by the engine, which is not independent: {engine}")
+            lines.append("too large to compute again: " + (_listed(self.left_open) or "nothing"))
+        if self.digest is not None:
+            lines.append(f"digest of the records: {self.digest}")
         wrong = len(self.problems)
         lines.append(
             "VALID" if not wrong else f"INVALID: {wrong} of {len(self.findings)} are wrong"
@@ -75,4 +117,12 @@ def _listed(counts: Counter[str]) -> str:
     return ", ".join(f"{count} {what}" for what, count in counts.items())
 
 
-__all__ = ["NOT_CHECKED", "CampaignReport", "Finding"]
+def unjudged(oracles: Iterable[object], verdicts: Iterable[object]) -> str | None:
+    """Of a finished campaign: that an oracle has not judged a state."""
+    missing = set(oracles) - set(verdicts)
+    if not missing:
+        return None
+    return f"the campaign is finished, and there is no verdict of oracle {min(map(str, missing))}"
+
+
+__all__ = ["NOT_CHECKED", "CampaignReport", "Finding", "OpenBound", "unjudged"]

@@ -114,7 +114,7 @@ class Store:
     """Reads the tables of one campaign."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self.connection = connection
         try:
             _refuse_strange(connection)
             schema = self._meta("schema")
@@ -125,7 +125,7 @@ class Store:
         self._config = self._meta("config") or ""
 
     def _meta(self, key: str) -> str | None:
-        row = self._connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        row = self.connection.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return None if row is None else str(row[0])
 
     def setting(self, table: str, key: str) -> str | None:
@@ -163,16 +163,33 @@ class Store:
             raise CheckError(f"no nature of a policy: {kind!r}", expected=", ".join(NATURES))
         return str(kind)
 
-    def permitted(self, task: int) -> Iterator[tuple[object, object]]:
-        """States, and what is permitted there."""
-        yield from self._of("permitted", "state, operators", task)
+    def permitted(self, task: int) -> Iterator[tuple[object, object, object]]:
+        """States, what is permitted there, and how probable it is."""
+        yield from self._of("permitted", "state, operators, probabilities", task)
+
+    def finished(self) -> bool:
+        """Whether nothing is left to be done: then every oracle has judged every state."""
+        return self._meta("finished") == "1"
+
+    def one_policy(self) -> bool:
+        """Whether it is said which policy made all runs."""
+        return int(self.connection.execute("SELECT count(*) FROM policy").fetchone()[0]) == 1
+
+    def left_open(self, task: int) -> bool:
+        """Whether something was left open on a model: verdicts, or whether a decision is a fault."""
+        found = [own.verdict for own in self.verdicts(task)]
+        query = "SELECT 1 FROM sqlite_master WHERE name = 'units'"
+        if "UNKNOWN" in found or not self.connection.execute(query).fetchone():
+            return "UNKNOWN" in found
+        query = "SELECT 1 FROM units WHERE task = ? AND stage LIKE 'unsure %' LIMIT 1"
+        return self.connection.execute(query, (task,)).fetchone() is not None
 
     def tasks(self) -> list[StoredTask]:
         rows = self._rows("tasks", "id, name, world, source", "ORDER BY id")
         return [StoredTask(_key(id), str(name), str(world), src) for id, name, world, src in rows]
 
     def count_states(self) -> int:
-        return int(self._connection.execute("SELECT count(*) FROM states").fetchone()[0])
+        return int(self.connection.execute("SELECT count(*) FROM states").fetchone()[0])
 
     def states(self, task: int) -> list[StoredState]:
         columns = "number, state, reference, walk, run, step"
@@ -213,7 +230,7 @@ class Store:
         return self._rows(table, columns, "WHERE task = ? ORDER BY 1", task)
 
     def _rows(self, table: str, columns: str, rest: str, *values: int) -> Iterator[tuple[Any, ...]]:
-        yield from self._connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
+        yield from self.connection.execute(f"SELECT {columns} FROM {table} {rest}", values)
 
 
 def _refuse_strange(connection: sqlite3.Connection) -> None:
@@ -288,6 +305,17 @@ def integers(text: object, what: str) -> list[int]:
     return [integer(value, what) for value in found]
 
 
+def numbers(text: object, what: str) -> list[float]:
+    """A JSON list of numbers."""
+    found = loaded(text, what)
+    if not isinstance(found, list) or not all(type(own) in (int, float) for own in found):
+        raise CheckError(f"{what} are no list of numbers")
+    try:
+        return [float(own) for own in found]
+    except OverflowError:
+        raise CheckError(f"{what} are no list of numbers") from None
+
+
 def cost(value: object, what: str) -> float | int:
     """A cost or a number of deviations: NULL stands for infinity."""
     if value is None:
@@ -315,6 +343,7 @@ __all__ = [
     "integer",
     "integers",
     "loaded",
+    "numbers",
     "source_of",
     "unpacked",
 ]

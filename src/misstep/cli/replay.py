@@ -29,6 +29,13 @@ def replay_command(
             show_default=False,
         ),
     ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Also compute again what has no witness: lower bounds, dominance functions, risks, losses.",
+        ),
+    ] = False,
     trust_policy: TrustPolicy = False,
     as_json: AsJson = False,
 ) -> int:
@@ -39,7 +46,7 @@ def replay_command(
     Example: misstep replay found --rerun
     """
     with open_folder(folder, trust_policy=trust_policy) as campaign, phase_progress() as progress:
-        found = campaign.replay(policy, rerun=rerun, progress=progress)
+        found = campaign.replay(policy, rerun=rerun, full=full, progress=progress)
     if as_json:
         print_json(found.as_dict())
     else:

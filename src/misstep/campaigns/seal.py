@@ -1,0 +1,160 @@
+"""The digest of the records of a campaign, kept up to date by whoever writes them.
+
+A row has a digest, the SHA-256 of its table and its values. A table has the number of its rows and the sum of their
+digests modulo 2^256. A sum needs no order, and a row that is deleted or replaced is subtracted. The sums stand in
+`meta` under the key `seal` and are written in the transaction that changes the rows. So a reader sees rows and sums of
+one moment, and a killed writer leaves none that do not fit.
+
+The rows are collected by triggers of the writer's own connection, which are no part of the file: rows that are written
+in another way than before cannot be forgotten. A row that somebody else has changed is never made up for by what is
+written later. Times are left out, and so is the table of units: they claim nothing.
+
+The checker has its own code for the same sums (`misstep.checking.seal`). There is no secret in them: whoever changes
+rows can also compute new sums. `docs/replay.md` says what that proves.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from hashlib import sha256
+
+from misstep.errors import InputFormatError
+
+KEY = "seal"
+MODULUS = 1 << 256
+UNSEALED_KEYS = (KEY, "writing")
+UNSEALED_TABLES = ("units",)
+UNSEALED_COLUMNS = ("seconds", "at", "time")
+# Large values, of which a row holds a digest instead.
+PACKED_TABLES = ("tasks", "dominance", "knowledge")
+Value = int | float | str | bytes | None
+Sums = dict[str, tuple[int, int]]
+"""Of each table: how many rows, and the sum of their digests."""
+
+
+def row_digest(row: tuple[Value, ...]) -> int:
+    """Of a table's name and a row; `ascii` writes no two of them alike, on every Python."""
+    packed = row[0] in PACKED_TABLES
+    text = ascii(tuple(_short(value) for value in row) if packed else row)
+    return int.from_bytes(sha256(text.encode()).digest(), "big")
+
+
+def _short(value: Value) -> Value | tuple[str, str]:
+    return ("sha256", sha256(value).hexdigest()) if isinstance(value, bytes) else value
+
+
+class Seal:
+    """Keeps the sums of the one connection that writes. Between `begin` and `end` lies a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sums = read_sums(connection)
+        self._next = self._sums
+        self._added: list[tuple[Value, ...]] = []
+        self._removed: list[tuple[Value, ...]] = []
+        added, removed = self._added.append, self._removed.append
+        connection.create_function("misstep_added", -1, lambda *row: added(row))
+        connection.create_function("misstep_removed", -1, lambda *row: removed(row))
+        # A replaced row is deleted, which SQLite tells triggers only if it is asked to.
+        connection.execute("PRAGMA recursive_triggers = ON")
+        connection.execute("PRAGMA temp_store = MEMORY")
+        connection.executescript("".join(_triggers(connection)))
+
+    def begin(self) -> None:
+        """A transaction has begun. One that failed has changed nothing."""
+        self._added.clear()
+        self._removed.clear()
+
+    def end(self) -> None:
+        """Write what the transaction has changed, as its last statement."""
+        self._next = self._sums
+        if not self._added and not self._removed:
+            return
+        sums = dict(self._sums)
+        for rows, sign in ((self._added, 1), (self._removed, -1)):
+            for table, digests in _by_table(rows).items():
+                count, total = sums.get(table, (0, 0))
+                sums[table] = count + sign * len(digests), (total + sign * sum(digests)) % MODULUS
+        write_sums(self._connection, sums)
+        self._next = sums
+
+    def stored(self) -> None:
+        """The transaction is stored."""
+        self._sums = self._next
+
+
+def _by_table(rows: list[tuple[Value, ...]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        found.setdefault(str(row[0]), []).append(row_digest(row))
+    return found
+
+
+def _triggers(connection: sqlite3.Connection) -> Iterator[str]:
+    keys = ", ".join(f"'{key}'" for key in UNSEALED_KEYS)
+    for table, columns in sealed_columns(connection).items():
+        added, removed = (
+            f"misstep_{what}('{table}', {', '.join(f'{row}.{column}' for column in columns)})"
+            for what, row in (("added", "NEW"), ("removed", "OLD"))
+        )
+        for event, row, calls in (
+            ("INSERT", "NEW", added),
+            ("DELETE", "OLD", removed),
+            ("UPDATE", "NEW", f"{removed}, {added}"),
+        ):
+            when = f"WHEN {row}.key NOT IN ({keys})" if table == "meta" else ""
+            yield (
+                f"CREATE TEMP TRIGGER {event}_{table} AFTER {event} ON main.{table} {when} "
+                f"BEGIN SELECT {calls}; END;\n"
+            )
+
+
+def sealed_columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
+    """The tables of the database, with those of their columns that have a part in the digest."""
+    tables = connection.execute("SELECT name FROM main.sqlite_master WHERE type = 'table'")
+    found: dict[str, list[str]] = {}
+    for (name,) in tables.fetchall():
+        if name not in UNSEALED_TABLES:
+            columns = [row[1] for row in connection.execute(f"PRAGMA main.table_info({name})")]
+            found[name] = [column for column in columns if column not in UNSEALED_COLUMNS]
+    return found
+
+
+def read_sums(connection: sqlite3.Connection) -> Sums:
+    found = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+    try:
+        known = json.loads(found[0])
+        return {table: (int(n), int(total, 16)) for table, (n, total) in known.items()}
+    except (TypeError, ValueError, AttributeError, RecursionError):
+        raise InputFormatError(
+            "the database is damaged: it has no digest of its records",
+            expected="the number and the digest of the rows of each table",
+        ) from None
+
+
+def write_sums(connection: sqlite3.Connection, sums: Sums) -> None:
+    text = json.dumps({table: [n, f"{total:064x}"] for table, (n, total) in sums.items()})
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (KEY, text))
+
+
+def computed_sums(connection: sqlite3.Connection) -> Sums:
+    """From all rows."""
+    sums: Sums = {}
+    for table, columns in sealed_columns(connection).items():
+        count = total = 0
+        for row in connection.execute(f"SELECT {', '.join(columns)} FROM {table}"):
+            if table != "meta" or row[0] not in UNSEALED_KEYS:
+                count, total = count + 1, (total + row_digest((table, *row))) % MODULUS
+        if count:
+            sums[table] = count, total
+    return sums
+
+
+def seal_from_scratch(connection: sqlite3.Connection) -> None:
+    """Of a database that is being made."""
+    write_sums(connection, computed_sums(connection))
+
+
+__all__ = ["KEY", "Seal", "computed_sums", "read_sums", "row_digest", "seal_from_scratch"]

@@ -1,0 +1,112 @@
+"""The digest of the records: whatever is written, it is that of the rows, and the checker agrees."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from misstep.campaigns.rows import FaultRow
+from misstep.campaigns.seal import computed_sums, read_sums, row_digest
+from misstep.campaigns.store import RowsDoNotFitError, Store, memory_store
+from misstep.campaigns.tables import Findings
+from misstep.checking.seal import Sealed
+from support.campaigns import CONFIG, add_tested, fill, run_row, state_row, verdict_row
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with memory_store(CONFIG) as store:
+        yield store
+
+
+def check(store: Store) -> None:
+    sums = read_sums(store.connection)
+    assert {table: own for table, own in sums.items() if own != (0, 0)} == computed_sums(
+        store.connection
+    )
+    sealed = Sealed(store.connection)
+    assert sealed.problems == []
+    assert sealed.digest is not None
+
+
+WRITES: dict[str, Callable[[Findings], object]] = {
+    "states": lambda f: f.add_states([state_row(f.state_count())]),
+    "run again": lambda f: f.add_runs([run_row(0), run_row(1)]),
+    "verdict replaced": lambda f: f.add_verdicts([verdict_row(0)._replace(round=1)]),
+    "faults": lambda f: f.add_faults([FaultRow(0, 0, (0, 0), 0, 1, 1, 2, 1.0, True)]),
+    "unit": lambda f: f.mark_done("pool", "key", 1.5, 3),
+    "dominance": lambda f: f.set_dominance(b"\x00tables\xff"),
+    "event": lambda f: f.store.insert("events", [(None, 1.5, "remark", None, "é\x00\u2028'")]),
+    "fuzzed": lambda f: f.add_fuzzed(0, 5, {"safe": 5}),
+    "meta": lambda f: f.store.set_meta("nature", "x"),
+    "finished": lambda f: f.store.set_meta("finished", "1"),
+    "update": lambda f: f.store.execute("UPDATE verdicts SET low = 7"),
+    "delete": lambda f: f.store.execute("DELETE FROM verdicts WHERE number < 5"),
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_every_way_of_writing(name: str, store: Store) -> None:
+    findings = fill(store, 12, 8)
+    check(store)
+    for _ in range(1 if name in ("dominance", "fuzzed", "unit") else 2):
+        WRITES[name](findings)
+        check(store)
+
+
+def test_what_fails_leaves_the_digest_as_it_was(store: Store) -> None:
+    findings = fill(store, 12, 8)
+    before = read_sums(store.connection)
+
+    def work() -> None:
+        with store.unit():
+            add_tested(findings, 9)
+            store.insert("states", [(1, 0, "[]", None, "[]", 0, 0, 0, 0.0)])
+
+    with pytest.raises(RowsDoNotFitError):
+        work()
+    assert read_sums(store.connection) == before
+    check(store)
+    add_tested(findings, 9)
+    check(store)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("DELETE FROM verdicts WHERE number = 3", "verdicts has 7 rows, and 8 were written"),
+        ("UPDATE runs SET cost = cost + 1 WHERE number = 3", "rows of runs were changed"),
+        ("UPDATE meta SET value = value || ' ' WHERE key = 'config'", "rows of meta were changed"),
+        ("DELETE FROM policy", "policy has 0 rows, and 1 were written"),
+        ("INSERT INTO policy VALUES ('x', 'y')", "policy has 2 rows, and 1 were written"),
+        ("UPDATE meta SET value = '[]' WHERE key = 'seal'", "the digest of the records is damaged"),
+        ("UPDATE meta SET value = '{\"runs\": 7}' WHERE key = 'seal'", "runs has 8 rows, and 0"),
+    ],
+)
+def test_changes_by_others_show_and_stay(store: Store, statement: str, expected: str) -> None:
+    findings = fill(store, 12, 8)
+    other = sqlite3.connect(":memory:", isolation_level=None)
+    store.connection.backup(other)
+    other.execute(statement)
+    assert any(expected in problem for problem in Sealed(other).problems)
+    assert Sealed(store.connection).problems == []
+    add_tested(findings, 8)
+    check(store)
+
+
+def test_no_two_rows_are_written_alike() -> None:
+    rows: list[tuple[str | int | float | bytes | None, ...]] = [
+        ("t", 1, None),
+        ("t", "1", None),
+        ("t", 1.0, None),
+        ("t", b"1", None),
+        ("t", 1, "None"),
+        ("t", "1, None", None),
+        ("t", None, 1),
+        ("tasks", b"1", None),
+        ("tasks", "1", None),
+        ("u", 1, None),
+    ]
+    assert len({row_digest(row) for row in rows}) == len(rows)

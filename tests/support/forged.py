@@ -1,0 +1,587 @@
+"""Forged folders: honest campaigns of every kind, what a stranger changes in them, and what a replay is to say.
+
+`plain` and `full` are said where the digest was computed again by the forger, by a replay and by a replay in full; None
+stands for nothing: that lie cannot be seen in the files. `counted` is what the plain replay then says that it has not
+checked.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import zlib
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from misstep.campaigns.campaign import open_campaign
+from misstep.campaigns.seal import seal_from_scratch
+from misstep.campaigns.testing import test as run_campaign
+from misstep.checking.jani import SafetyTask
+from misstep.checking.sas import SasTask, State, parse_sas
+from misstep.checking.seal import CHANGED
+from misstep.checking.semantics import apply, is_applicable
+from misstep.checking.stored import Store, source_of
+from misstep.errors import MisstepError
+from support.campaigns import BATCHES, SHARING, small_model
+from support.dominance import logistics
+from support.permitted import DrawingPolicy, improving, mostly, true_distance
+from support.tasks import generated_task
+from support.unsteady import PLANNING
+
+Forge = Callable[[sqlite3.Connection], None]
+
+
+class Forgery(NamedTuple):
+    what: str
+    world: str  # which honest folder
+    how: Forge
+    plain: str | None
+    full: str | None
+    counted: str | None = None  # what the plain replay counts as not checked
+
+    def forge(self, folder: Path) -> None:
+        with closing(sqlite3.connect(folder / "run.db", isolation_level=None)) as connection:
+            before = list(connection.iterdump())
+            connection.execute("BEGIN")
+            self.how(connection)
+            connection.execute("COMMIT")
+            assert list(connection.iterdump()) != before, f"{self.what}: nothing was changed"
+
+
+class Said(NamedTuple):
+    problems: tuple[str, ...]
+    not_checked: frozenset[str] = frozenset()
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is noticed that rows are not those that were written, at the latest by the digest."""
+        return any(CHANGED in problem or problem.startswith("refused") for problem in self.problems)
+
+
+def made(place: Path) -> dict[str, Path]:
+    """Honest campaigns."""
+    tasks = [generated_task("visitall", width=3, height=2), logistics(2, 2)]
+    with run_campaign(
+        tasks,
+        "noisy:0.2:5+heuristic:ff",
+        out=place / "task",
+        pool=25,
+        oracle="bmo(0)",
+        config=SHARING,
+    ) as own:
+        own.judge("exact")
+    run_campaign(
+        small_model("one-way-line"), "random:1", out=place / "model", runs=30, config=BATCHES
+    ).close()
+    task = generated_task("gripper", balls=3)
+    drawing = DrawingPolicy(task, mostly(improving(true_distance), 4, 1))
+    run_campaign(task, drawing, out=place / "set", pool=14, oracle="exact", risk=True).close()
+    (place / "planning.py").write_text(PLANNING)
+    counter = f"python:{place / 'planning.py'}:Counter"
+    run_campaign(task, counter, out=place / "flaky", pool=14, oracle="exact").close()
+    return {world: place / world for world in ("task", "model", "set", "flaky")}
+
+
+def forged(own: Forgery, honest: dict[str, Path], place: Path) -> Path:
+    folder = Path(shutil.copytree(honest[own.world], place / "forged"))
+    own.forge(folder)
+    return folder
+
+
+def sealed_again(folder: Path) -> None:
+    """As somebody does who has read the source."""
+    with closing(sqlite3.connect(folder / "run.db", isolation_level=None)) as connection:
+        seal_from_scratch(connection)
+
+
+def said_of(folder: Path, *, full: bool) -> Said:
+    try:
+        with open_campaign(folder) as campaign:
+            report = campaign.replay(full=full).report
+        problems = tuple(str(problem) for _, problem in report.problems)
+        return Said(problems, frozenset(report.not_checked))
+    except MisstepError as error:
+        return Said((f"refused: {error}",))
+
+
+# -- ways to change rows --------------------------------------------------------------------------
+
+
+def sql(*statements: str) -> Forge:
+    def how(connection: sqlite3.Connection) -> None:
+        for statement in statements:
+            connection.execute(statement)
+
+    return how
+
+
+def column(table: str, name: str, change: Callable[[Any], Any], where: str = "1") -> Forge:
+    """Change a column of the first row of which something is true and which the change changes."""
+
+    def how(connection: sqlite3.Connection) -> None:
+        key = "key" if table == "meta" else "rowid"
+        rows = connection.execute(f"SELECT {key}, {name} FROM {table} WHERE {where}").fetchall()
+        for id, old in rows:
+            new = change(old)
+            if new != old:
+                connection.execute(f"UPDATE {table} SET {name} = ? WHERE {key} = ?", (new, id))
+                return
+
+    return how
+
+
+def listed(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def how(text: Any) -> Any:
+        return json.dumps(change(json.loads(text)), separators=(",", ":"))
+
+    return how
+
+
+def sas_of(connection: sqlite3.Connection) -> SasTask:
+    """The first task."""
+    return parse_sas(source_of(Store(connection).tasks()[0])["files"]["task.sas"].decode())
+
+
+def shortened(connection: sqlite3.Connection, *, elsewhere: bool) -> None:
+    """A run that reaches the goal is said to get stuck where it starts, on another run or not."""
+    sas = sas_of(connection)
+    passed: dict[State, set[int]] = {}
+    rows = connection.execute(
+        "SELECT number, state, operators, outcome FROM runs JOIN states USING (task, number) WHERE task = 1"
+    ).fetchall()
+    for number, state, operators, _ in rows:
+        here = tuple(json.loads(state))
+        for operator in json.loads(operators):
+            passed.setdefault(here, set()).add(number)
+            here = apply(here, sas.operators[operator])
+    number, plan = next(
+        (number, operators)
+        for number, state, operators, outcome in rows
+        if outcome == "goal" and (passed[tuple(json.loads(state))] != {number}) == elsewhere
+    )
+    cost = len(json.loads(plan))
+    connection.execute(
+        "UPDATE runs SET operators = '[]', outcome = 'stuck', cost = 0 WHERE task = 1 AND number = ?",
+        (number,),
+    )
+    connection.execute("DELETE FROM faults WHERE task = 1 AND run = ?", (number,))
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'BUG', kind = 'fails', low = NULL, high = NULL, lower = 0, upper = ?, "
+        "plan = ?, derivation = NULL WHERE task = 1 AND number = ?",
+        (cost, plan, number),
+    )
+
+
+def swapped_states(connection: sqlite3.Connection) -> None:
+    rows = connection.execute("SELECT rowid, state FROM states WHERE task = 1 LIMIT 3").fetchall()
+    (first, one), (second, other) = rows[1:]
+    connection.execute("UPDATE states SET state = 'x' WHERE rowid = ?", (first,))
+    connection.execute("UPDATE states SET state = ? WHERE rowid = ?", (one, second))
+    connection.execute("UPDATE states SET state = ? WHERE rowid = ?", (other, first))
+
+
+def raised_to_optimal(connection: sqlite3.Connection) -> None:
+    """The policy's own cost as a lower bound."""
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'OPTIMAL', kind = NULL, low = 0, high = 0, plan = NULL, derivation = NULL, "
+        "lower = (SELECT cost FROM runs r WHERE r.task = verdicts.task AND r.number = verdicts.number), "
+        "upper = (SELECT cost FROM runs r WHERE r.task = verdicts.task AND r.number = verdicts.number) "
+        "WHERE kind = 'costly'"
+    )
+    connection.execute(
+        "DELETE FROM faults WHERE task = 1 AND run IN (SELECT number FROM verdicts "
+        "WHERE task = 1 AND verdict = 'OPTIMAL')"
+    )
+
+
+def raised_lower(connection: sqlite3.Connection) -> None:
+    """The bound is raised, and the largest gap with it, so that the arithmetic is right."""
+    task, number = connection.execute(
+        "SELECT task, number FROM verdicts WHERE kind = 'costly' AND low = high AND low > 1 "
+        "AND oracle = 'exact'"
+    ).fetchone()
+    where = f"WHERE task = {task} AND number = {number} AND oracle = 'exact'"
+    connection.execute(
+        f"UPDATE verdicts SET low = low - 1, high = high - 1, lower = lower + 1 {where}"
+    )
+    connection.execute(f"UPDATE verdicts SET upper = upper + 1 {where}")
+
+
+def changed_table(connection: sqlite3.Connection) -> None:
+    """One summand of a dominance function."""
+    task, packed = connection.execute(
+        "SELECT task, tables FROM dominance WHERE tables NOT NULL ORDER BY task DESC"
+    ).fetchone()
+    tables = bytearray(zlib.decompress(packed))
+    tables[-1] ^= 1
+    connection.execute(
+        "UPDATE dominance SET tables = ? WHERE task = ?", (zlib.compress(bytes(tables)), task)
+    )
+
+
+def removed_task(connection: sqlite3.Connection) -> None:
+    for table in ("faults", "verdicts", "states", "runs", "dominance", "knowledge", "units"):
+        connection.execute(f"DELETE FROM {table} WHERE task = 2")
+    connection.execute("DELETE FROM tasks WHERE id = 2")
+
+
+def other_better(connection: sqlite3.Connection) -> None:
+    """Any other operator that applies."""
+    sas = sas_of(connection)
+    for rowid, state, decision, better in connection.execute(
+        "SELECT rowid, state, decision, better FROM faults WHERE task = 1 AND better NOT NULL"
+    ).fetchall():
+        values = tuple(json.loads(state))
+        for number, operator in enumerate(sas.operators):
+            if number not in (decision, better) and is_applicable(values, operator):
+                connection.execute("UPDATE faults SET better = ? WHERE rowid = ?", (number, rowid))
+
+
+def other_better_label(connection: sqlite3.Connection) -> None:
+    """Any other label that applies."""
+    task = SafetyTask.from_source(source_of(Store(connection).tasks()[0]))
+    for rowid, state, decision, better in connection.execute(
+        "SELECT rowid, state, decision, better FROM faults WHERE better NOT NULL"
+    ).fetchall():
+        values = task.read_state(json.loads(state))
+        for label in range(len(task.labels)):
+            if label not in (decision, better) and task.model.is_applicable(values, label):
+                connection.execute("UPDATE faults SET better = ? WHERE rowid = ?", (label, rowid))
+
+
+def truncated_unsafe_run(connection: sqlite3.Connection) -> None:
+    connection.execute(
+        "UPDATE runs SET operators = json_remove(operators, '$[#-1]'), states = json_remove(states, '$[#-1]')"
+    )
+
+
+def missing_strategies(connection: sqlite3.Connection) -> None:
+    """Said to have been too large, of states that are lost."""
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, high = NULL, size = 5000 "
+        "WHERE verdict = 'NOT A BUG'"
+    )
+
+
+def lost_bugs(connection: sqlite3.Connection) -> None:
+    """Bugs as states that were lost anyway."""
+    connection.execute("DELETE FROM faults")
+    connection.execute(
+        "UPDATE verdicts SET verdict = 'NOT A BUG', kind = NULL, low = NULL, high = NULL, strategy = NULL, "
+        "size = NULL WHERE verdict = 'BUG'"
+    )
+
+
+FORGERIES: tuple[Forgery, ...] = (
+    Forgery(
+        "verdict flipped: BUG to UNKNOWN",
+        "task",
+        sql("UPDATE verdicts SET verdict = 'UNKNOWN', kind = NULL WHERE verdict = 'BUG'"),
+        "the verdict is BUG, not UNKNOWN",
+        "the verdict is BUG, not UNKNOWN",
+    ),
+    Forgery(
+        "verdict flipped: OPTIMAL to BUG",
+        "task",
+        sql("UPDATE verdicts SET verdict = 'BUG', kind = 'costly' WHERE verdict = 'OPTIMAL'"),
+        "the verdict is OPTIMAL, not BUG",
+        "the verdict is OPTIMAL, not BUG",
+    ),
+    Forgery(
+        "kind changed",
+        "task",
+        sql("UPDATE verdicts SET kind = 'fails' WHERE kind = 'costly'"),
+        "the kind is costly, not fails",
+        "the kind is costly, not fails",
+    ),
+    Forgery(
+        "gap changed",
+        "task",
+        sql("UPDATE verdicts SET low = low + 1, high = high + 1 WHERE kind = 'costly'"),
+        "the gap is",
+        "the gap is",
+    ),
+    Forgery(
+        "plan removed",
+        "task",
+        sql("UPDATE verdicts SET plan = NULL, derivation = NULL WHERE verdict = 'BUG'"),
+        "a bug without a plan or a derivation",
+        "a bug without a plan or a derivation",
+    ),
+    Forgery(
+        "plan changed",
+        "task",
+        column("verdicts", "plan", listed(lambda x: x[1:]), "plan NOT NULL"),
+        "the plan:",
+        "the plan:",
+    ),
+    Forgery(
+        "run shortened where another run goes on, and a bug made of it",
+        "task",
+        lambda connection: shortened(connection, elsewhere=True),
+        "the policy answers otherwise",
+        "the policy answers otherwise",
+    ),
+    Forgery(
+        "run shortened where no other run passes, and a bug made of it",
+        "task",
+        lambda connection: shortened(connection, elsewhere=False),
+        None,
+        None,
+        "ends of runs",
+    ),
+    Forgery(
+        "outcome of a run changed",
+        "task",
+        sql("UPDATE runs SET outcome = 'goal' WHERE outcome = 'loop'"),
+        "the run:",
+        "the run:",
+    ),
+    Forgery(
+        "operator of a run changed",
+        "task",
+        column("runs", "operators", listed(lambda x: [x[0], *x])),
+        "the run:",
+        "the run:",
+    ),
+    Forgery("states swapped", "task", swapped_states, "the walk:", "the walk:"),
+    Forgery(
+        "fault moved to another step",
+        "task",
+        column(
+            "faults",
+            "step",
+            lambda x: x + 1,
+            "step = 0 AND NOT EXISTS (SELECT 1 FROM faults f "
+            "WHERE f.task = faults.task AND f.run = faults.run AND f.step = 1)",
+        ),
+        "the fault at step 1",
+        "the fault at step 1",
+    ),
+    Forgery(
+        "fault on another state",
+        "task",
+        column("faults", "state", listed(lambda x: [*x[:-1], 1 - x[-1] if x[-1] < 2 else 0])),
+        "the run is in another state there",
+        "the run is in another state there",
+    ),
+    Forgery(
+        "better decision changed",
+        "task",
+        other_better,
+        None,
+        "the better operator is no better",
+        "losses",
+    ),
+    Forgery(
+        "loss of a fault changed",
+        "task",
+        sql(
+            "UPDATE faults SET low = low + 1, high = high + 1 WHERE low NOT NULL AND high NOT NULL"
+        ),
+        None,
+        "the decision loses",
+        "losses",
+    ),
+    Forgery(
+        "lower bound raised to what the policy spends, so that it is OPTIMAL",
+        "task",
+        raised_to_optimal,
+        None,
+        "and a cheapest plan costs",
+        "verdicts OPTIMAL",
+    ),
+    Forgery("both bounds raised", "task", raised_lower, "the plan:", "the plan:"),
+    Forgery(
+        "unsolvability invented",
+        "task",
+        sql(
+            "UPDATE verdicts SET verdict = 'OPTIMAL', kind = NULL, lower = NULL, upper = NULL, low = 0, high = 0, "
+            "plan = NULL, derivation = NULL WHERE kind = 'fails'",
+            "DELETE FROM faults",
+        ),
+        None,
+        "and a cheapest plan costs",
+        "verdicts OPTIMAL",
+    ),
+    Forgery(
+        "dominance table changed",
+        "task",
+        changed_table,
+        None,
+        "dominance function",
+        "dominance functions",
+    ),
+    Forgery(
+        "verdicts deleted",
+        "task",
+        sql("DELETE FROM faults", "DELETE FROM verdicts WHERE verdict = 'BUG'"),
+        "there is no verdict of oracle",
+        "there is no verdict of oracle",
+    ),
+    Forgery(
+        "last state deleted, with all of it",
+        "task",
+        sql(
+            "DELETE FROM faults WHERE task = 2 AND run = (SELECT max(number) FROM states WHERE task = 2)",
+            "DELETE FROM verdicts WHERE task = 2 AND number = (SELECT max(number) FROM states WHERE task = 2)",
+            "DELETE FROM runs WHERE task = 2 AND number = (SELECT max(number) FROM states WHERE task = 2)",
+            "DELETE FROM states WHERE task = 2 AND number = (SELECT max(number) FROM states WHERE task = 2)",
+        ),
+        None,
+        None,
+    ),
+    Forgery("whole task removed", "task", removed_task, None, None),
+    Forgery(
+        "digest of the policy changed", "task", sql("UPDATE policy SET digest = 'f00'"), None, None
+    ),
+    Forgery(
+        "settings changed",
+        "task",
+        column("meta", "value", lambda x: x.replace("seed = 0", "seed = 1"), "key = 'config'"),
+        None,
+        None,
+    ),
+    Forgery(
+        "objective changed",
+        "task",
+        column(
+            "meta",
+            "value",
+            lambda x: x.replace('objective = "cost"', 'objective = "goal"'),
+            "key = 'config'",
+        ),
+        "the gap is",
+        "the gap is",
+    ),
+    Forgery(
+        "effort changed", "task", sql("UPDATE verdicts SET expansions = expansions + 1"), None, None
+    ),
+    Forgery(
+        "verdict flipped: BUG to NOT A BUG",
+        "model",
+        lost_bugs,
+        None,
+        "unsafe states can be avoided from here",
+        "verdicts NOT A BUG",
+    ),
+    Forgery(
+        "verdict flipped: NOT A BUG to BUG, no strategy",
+        "model",
+        missing_strategies,
+        "a bug without a strategy",
+        "a bug without a strategy",
+    ),
+    Forgery(
+        "strategy removed",
+        "model",
+        sql("UPDATE verdicts SET strategy = NULL WHERE verdict = 'BUG'"),
+        "a bug without a strategy",
+        "a bug without a strategy",
+    ),
+    Forgery(
+        "strategy with holes",
+        "model",
+        sql(
+            "UPDATE verdicts SET strategy = json_remove(strategy, '$[#-1]'), size = size - 1 "
+            "WHERE json_array_length(strategy) > 1"
+        ),
+        "no label is given",
+        "no label is given",
+    ),
+    Forgery(
+        "run shortened", "model", truncated_unsafe_run, "the last state is not unsafe", "not unsafe"
+    ),
+    Forgery(
+        "labels of a run removed",
+        "model",
+        sql("UPDATE runs SET operators = '[]'"),
+        "one state more than labels",
+        "one state more than labels",
+    ),
+    Forgery(
+        "label of a run changed",
+        "model",
+        column("runs", "operators", listed(lambda x: [1 - min(x[0], 1), *x[1:]])),
+        "run ",
+        "run ",
+    ),
+    Forgery(
+        "radius raised",
+        "model",
+        sql("UPDATE verdicts SET low = 9, high = 9 WHERE verdict = 'BUG'"),
+        "below the smallest radius",
+        "below the smallest radius",
+    ),
+    Forgery(
+        "radius lowered",
+        "model",
+        sql("UPDATE verdicts SET low = 1, high = 1 WHERE verdict = 'BUG' AND low > 1"),
+        None,
+        None,
+        "radii",
+    ),
+    Forgery(
+        "faults deleted",
+        "model",
+        sql("DELETE FROM faults"),
+        "and no fault says so",
+        "and no fault says so",
+    ),
+    Forgery(
+        "better label changed", "model", other_better_label, None, "is not safe", "better decisions"
+    ),
+    Forgery(
+        "fault moved to another step",
+        "model",
+        sql("UPDATE faults SET step = step - 1 WHERE step > 0"),
+        "no fault says so",
+        "no fault says so",
+    ),
+    Forgery(
+        "permitted sets changed",
+        "set",
+        sql(
+            "UPDATE permitted SET operators = json_remove(operators, '$[0]'), "
+            "probabilities = json_remove(probabilities, '$[0]') WHERE json_array_length(operators) > 1"
+        ),
+        "permitted",
+        "permitted",
+    ),
+    Forgery(
+        "permitted sets removed",
+        "set",
+        sql("DELETE FROM permitted"),
+        "not recorded",
+        "not recorded",
+    ),
+    Forgery(
+        "risk changed",
+        "set",
+        sql("UPDATE runs SET permitted = json_set(permitted, '$.risk', json('[0.123,0.124]'))"),
+        None,
+        "the goal is missed with probability",
+        "risks",
+    ),
+    Forgery(
+        "contradictions removed",
+        "flaky",
+        sql("DELETE FROM contradictions"),
+        None,
+        None,
+        "flaky verdicts",
+    ),
+    Forgery(
+        "contradictions removed, and bugs made of it",
+        "flaky",
+        sql(
+            "DELETE FROM contradictions",
+            "UPDATE verdicts SET verdict = 'BUG', kind = 'fails', low = NULL",
+        ),
+        "oracle exact:",
+        "oracle exact:",
+    ),
+)
