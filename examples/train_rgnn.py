@@ -1,9 +1,9 @@
 """Train a small relational network on ferry and write it for `rgnn:`, as `ferry-rgnn` of the zoo was made.
 
-    python examples/train_rgnn.py OUT [EPOCHS]
+    python examples/train_rgnn.py OUT [EPOCHS [SEED]]
 
-It needs PyTorch. The network learns the distance to the goal in all states of three small tasks. The forward pass is the
-one of docs/policies/rgnn.md, written so that gradients flow; Misstep's own is faster and has none.
+It needs PyTorch and a minute. The network learns the distance to the goal in all states of three small tasks. The
+forward pass is the one of docs/policies/rgnn.md, written so that gradients flow; Misstep's own is faster and has none.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> None:
         for name, shape in shapes.items()
     }
     lessons = [lesson(*sizes) for sizes in TASKS]
-    epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 3000
+    epochs = int(sys.argv[2]) if len(sys.argv) > 2 else 600
     optimiser = torch.optim.Adam(weights.values(), lr=RATE)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, epochs)
     for epoch in range(epochs):

@@ -143,7 +143,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert command(*own.command.split()[1:], "-o", tmp_path).returncode == 0
     files: list[Any] = [tmp_path / "domain.pddl", tmp_path / "problem.pddl"]
     tested = command(
-        "test", *files, "--policy", "zoo:ferry-rules", "--pool", 20, "-o", tmp_path / "f"
+        "test", *files, "--policy", "zoo:ferry-rules", "--pool", "20", "-o", tmp_path / "f"
     )
     assert tested.returncode == 1, tested.stderr
     assert command("replay", tmp_path / "f", "--rerun").returncode in (0, 1)
