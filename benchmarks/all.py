@@ -20,6 +20,7 @@ NAMES = (
     "gnn",
     "networks",
     "sketches",
+    "families",
     "processes",
     "python_policies",
     "jani",

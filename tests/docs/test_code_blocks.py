@@ -31,6 +31,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/wl.md": "",
     "policies/sb3.md": "",
     "policies/sets.md": "",
+    "policies/zoo.md": "",
 }
 
 

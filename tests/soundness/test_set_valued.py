@@ -1,5 +1,7 @@
 """Set-valued policies: every verdict on every state of small tasks, against the truth by definition.
 
+The policies are made-up rules, and the sketches and rules of the zoo as their families read them.
+
 With room to explore everything, verdicts, kinds and gaps are what the definitions say. With little room, what is said
 is true. In both cases the independent checker comes to the same verdicts from what the policy permits.
 """
@@ -17,6 +19,9 @@ from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.campaign import check_database
 from misstep.oracles import Workbench
 from misstep.oracles.verdict import Status, Verdict
+from misstep.policies.load import load_policy
+from misstep.policies.policy import Policy
+from misstep.policies.zoo.index import ZOO
 from misstep.runs.make import make_runner
 from misstep.tasks.task import State, Task
 from support.permitted import (
@@ -24,6 +29,7 @@ from support.permitted import (
     Rule,
     SetPolicy,
     Truth,
+    as_family,
     by_hash,
     careless,
     crashing,
@@ -86,7 +92,32 @@ def pairs() -> list[object]:
     return [*(pytest.param(*pair) for pair in QUICK), *slow]
 
 
-def bench_of(truth: Truth, policy: SetPolicy, limit: int, costly_some: bool) -> Workbench:
+# Policies of real families: the domain, the sizes of its tasks, and the spec.
+SPANNERS = [{"spanners": 2, "nuts": 1, "locations": 3}, {"spanners": 3, "nuts": 2, "locations": 3}]
+SIZES: dict[str, list[dict[str, int]]] = {
+    "gripper": [{"balls": 2}, {"balls": 3}],
+    "ferry": [{"cars": 2, "locations": 3}, {"cars": 3, "locations": 2}],
+    "spanner": SPANNERS,
+}
+FAMILIES = [
+    ("gripper", "sketch:--width=0", "sketch-gripper.txt"),
+    ("ferry", "sketch:--width=0", "sketch-ferry.txt"),
+    ("gripper", "rules:--choose=all", "gripper.rules"),
+    ("ferry", "rules:--choose=all", "ferry.rules"),
+    ("spanner", "rules:--choose=all", "spanner.rules"),
+]
+REAL = [
+    pytest.param(
+        *(domain, sizes, f"{kind} {ZOO / file}"),
+        id=f"{kind[:6].rstrip(':')}-{domain}-{number}",
+        marks=[pytest.mark.soundness] if number else [],
+    )
+    for domain, kind, file in FAMILIES
+    for number, sizes in enumerate(SIZES[domain])
+]
+
+
+def bench_of(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> Workbench:
     """Where everything about plans is known: their costs from the store, and that nothing is cheaper from the truth."""
     runner = make_runner(policy, permitted_limit=limit, costly_some=costly_some)
     bench = Workbench(runner)
@@ -103,7 +134,21 @@ def test_everything_is_told_where_all_is_explored(
 ) -> None:
     task = task_of(task_name)
     policy = SetPolicy(task, RULES[rule], rule)
-    truth = Truth(task, policy)
+    everything_is_told(Truth(task, policy), policy, costly_some)
+
+
+@pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
+@pytest.mark.parametrize("costly_some", [False, True])
+def test_everything_is_told_of_real_families(
+    domain: str, sizes: dict[str, int], spec: str, costly_some: bool
+) -> None:
+    task = generated_task(domain, **sizes)
+    policy = load_policy(spec, task)
+    assert policy.set_valued
+    everything_is_told(Truth(task, as_family(policy)), policy, costly_some)
+
+
+def everything_is_told(truth: Truth, policy: Policy, costly_some: bool) -> None:
     bench = bench_of(truth, policy, 100_000, costly_some)
     for values in truth.states:
         if values in truth.goals:
@@ -154,7 +199,22 @@ def test_nothing_wrong_is_told_where_little_is_explored(
 ) -> None:
     task = task_of(task_name)
     policy = SetPolicy(task, RULES[rule], rule)
-    truth = Truth(task, policy)
+    nothing_wrong_is_told(Truth(task, policy), policy, limit, costly_some)
+
+
+@pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
+@pytest.mark.parametrize("costly_some", [False, True])
+def test_nothing_wrong_is_told_of_real_families(
+    domain: str, sizes: dict[str, int], spec: str, costly_some: bool
+) -> None:
+    task = generated_task(domain, **sizes)
+    policy = load_policy(spec, task)
+    truth = Truth(task, as_family(policy))
+    for limit in (1, 4, 12):
+        nothing_wrong_is_told(truth, policy, limit, costly_some)
+
+
+def nothing_wrong_is_told(truth: Truth, policy: Policy, limit: int, costly_some: bool) -> None:
     bench = bench_of(truth, policy, limit, costly_some)
     for values in truth.states:
         if values not in truth.goals:
@@ -188,3 +248,20 @@ def test_campaigns_and_their_certificates(task_name: str, costly_some: bool) -> 
                     kinds[record.kind] += 1
     assert kinds["fails-all"]
     assert kinds["fails-some"]
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize(("domain", "sizes", "spec"), REAL)
+@pytest.mark.parametrize("costly_some", [False, True])
+def test_campaigns_on_real_families(
+    domain: str, sizes: dict[str, int], spec: str, costly_some: bool
+) -> None:
+    task = generated_task(domain, **sizes)
+    truth = Truth(task, as_family(load_policy(spec, task)))
+    with run_campaign(task, spec, pool=25, fuzz="none", costly_some=costly_some) as found:
+        report = check_database(found._content.store.connection)
+        assert report.valid, str(report)
+        assert found.records
+        for record in found.records:
+            expected = truth.expected(tuple(map(int, record.state)), costly_some)
+            assert (record.verdict, record.kind) == (expected.verdict, expected.kind)

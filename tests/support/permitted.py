@@ -50,6 +50,17 @@ class SetPolicy(Policy):
         return self.rule(self.task, state, self.task.applicable(state))
 
 
+def as_family(policy: Policy) -> SetPolicy:
+    """What a policy of a real family permits, state by state, as the truth asks for it."""
+
+    def rule(_: Task, state: State, __: list[int]) -> list[int]:
+        row = np.array([state.values], dtype=np.int32)
+        own: list[int] = policy.permitted(row).operators.tolist()
+        return own
+
+    return SetPolicy(policy.task, rule, policy.name)
+
+
 class DrawingPolicy(SetPolicy):
     """Draws uniformly among what a rule says."""
 

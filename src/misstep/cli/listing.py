@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
@@ -11,8 +13,21 @@ if TYPE_CHECKING:
     from misstep.tasks.parameters import AnyParameter
 
 
-def list_command(as_json: AsJson = False) -> int:
-    """List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers."""
+def list_command(
+    zoo: Annotated[
+        bool,
+        typer.Option(
+            "--zoo", help="List the small policies that come with Misstep and their known bugs."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+) -> int:
+    """List the built-in domains and models, the kinds of policies, the searches, the oracles and the fuzzers.
+
+    Example: misstep list --zoo
+    """
+    if zoo:
+        return _list_zoo(as_json)
     from misstep.fuzzing.settings import BIASES, PRESETS
     from misstep.oracles.presets import PRESETS as ORACLE_PRESETS
     from misstep.oracles.registry import BUILTIN as ORACLES
@@ -82,6 +97,21 @@ def list_command(as_json: AsJson = False) -> int:
         print(f"{title}:")
         for name, summary in entries.items():
             print(f"  {name:<20} {summary}")
+    return 0
+
+
+def _list_zoo(as_json: bool) -> int:
+    from misstep.policies.zoo.index import entries
+
+    if as_json:
+        print_json({"zoo": {name: entry.as_dict() for name, entry in entries().items()}})
+        return 0
+    for name, entry in entries().items():
+        bugs = ", ".join(f"{count} {kind}" for kind, count in entry.bugs.items()) or "no bugs"
+        needs = f" (needs misstep[{entry.extra}])" if entry.extra else ""
+        print(f"zoo:{name}{needs}")
+        print(f"  {entry.summary}")
+        print(f"  {entry.family}; {bugs} in {entry.states} states; {entry.command}")
     return 0
 
 

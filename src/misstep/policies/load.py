@@ -67,6 +67,9 @@ BUILTIN: dict[str, Kind] = {
         "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",
         "policies.sb3.policy:load",
     ),
+    "zoo": Kind(
+        "zoo:NAME", "a small policy with known bugs (misstep list --zoo)", "policies.zoo.load:load"
+    ),
 }
 
 

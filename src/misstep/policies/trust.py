@@ -10,6 +10,9 @@ models (which see the tasks), files that another library opens (torch, onnxrunti
 add. A policy made of another one is as foreign as the policy in it. A kind that is not listed here is foreign, so a
 new kind asks for trust until somebody has thought about it.
 
+`zoo:NAME` is plain, also where it starts a Python program: the name is looked up in a table of this package, and what
+runs are files of this package, which are our own code. A folder cannot make it run anything else.
+
 A plain spec may still name any file of this machine, such as `asnet:/etc/passwd`. It is read with a limit, by a parser
 of that format, and what is wrong with it is told without its content; nothing of it is written or sent anywhere.
 """
@@ -30,7 +33,10 @@ from misstep.tasks.jani.interface import load_interface
 
 # Kinds whose loaders run nothing but our own code on bounded data.
 PLAIN = frozenset(
-    ("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped", "sketch", "rules", "wl")
+    (
+        *("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped"),
+        *("sketch", "rules", "wl", "zoo"),
+    )
 )
 # Kinds that run code, start programs, connect to servers, or hand files to libraries that we do not answer for.
 FOREIGN = frozenset(

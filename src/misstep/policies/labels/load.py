@@ -46,6 +46,11 @@ BUILTIN: dict[str, Kind] = {
         "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",
         "policies.sb3.policy:load_label_policy",
     ),
+    "zoo": Kind(
+        "zoo:NAME",
+        "a network with known bugs (misstep list --zoo)",
+        "policies.zoo.load:load_label_policy",
+    ),
 }
 FILES = (".jani2nnet", *READERS)
 

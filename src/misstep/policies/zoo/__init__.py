@@ -1,1 +1,1 @@
-"""Small policies that we wrote ourselves, some with planted bugs. The first comment of each file says what it does."""
+"""Small policies of every family that we wrote or trained ourselves, with known bugs. `index.json` lists them."""
