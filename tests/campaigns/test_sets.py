@@ -213,7 +213,15 @@ def _move(before: int, after: int, cost: int = 1) -> str:
     return f"0\n1\n0 0 {before} {after}\n{cost}"
 
 
-FORK = [_move(0, 1), _move(0, 2), _move(2, 3), _move(1, 4), _move(4, 3), _move(2, 5, 9), _move(5, 3)]
+FORK = [
+    _move(0, 1),
+    _move(0, 2),
+    _move(2, 3),
+    _move(1, 4),
+    _move(4, 3),
+    _move(2, 5, 9),
+    _move(5, 3),
+]
 
 
 @pytest.mark.parametrize(

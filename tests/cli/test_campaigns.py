@@ -338,7 +338,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(gripper: Path, tmp_path
     printed, errors = process.communicate(timeout=30)
     assert (process.returncode, printed) == (23, "")
     assert "stopped by the user; what is done is kept" in errors
-    assert f"misstep test --resume --out {out} goes on" in errors
+    assert f"misstep test --resume --out {out} --trust-policy goes on" in errors
     assert errors.count("\n") == 1
 
 

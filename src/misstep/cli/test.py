@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
@@ -25,6 +26,7 @@ from misstep.cli.testing_options import (
 )
 from misstep.errors import UsageError
 from misstep.policies.options import with_timeout
+from misstep.policies.trust import is_plain
 
 if TYPE_CHECKING:
     from misstep.tasks.load import AnyTask
@@ -61,7 +63,7 @@ def command(
         if subject.policy is None and subject.config is None:
             raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
         tasks = _read_tasks(context, subject, planning, models)
-    with keeping(output.out, f"misstep test --resume --out {output.out}"):
+    with keeping(output.out, _again(subject, output)):
         if alone:
             campaign = open_folder(output.out, subject.policy, subject.trust_policy)
             limits = spending.limits()
@@ -96,6 +98,15 @@ def command(
         summary = campaign.summary
     print_summary(summary, monotonic() - began, output.as_json)
     return exit_code(summary)
+
+
+def _again(subject: Subject, output: Output) -> str:
+    """The command that goes on with this campaign, as it is to be typed."""
+    spec = subject.policy
+    is_code = spec is not None and not any(is_plain(spec, of_model=own) for own in (False, True))
+    trusted = subject.trust_policy or is_code
+    command = ["misstep", "test", "--resume", "--out", str(output.out)]
+    return shlex.join([*command, "--trust-policy"] if trusted else command)
 
 
 def _resumes_alone(

@@ -83,7 +83,10 @@ def ask_again(policy: Policy, payload: AskPayload) -> Asked:
     task = policy.task
     states_of = PermittedStates(task, payload.permitted)
     runs = [
-        [*decisions_of(task, own.state, own.run), *(states_of.reached(own.state) if own.graph else ())]
+        [
+            *decisions_of(task, own.state, own.run),
+            *(states_of.reached(own.state) if own.graph else ()),
+        ]
         for own in payload.runs
     ]
     questions = Questions(payload, runs)
