@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable
 from functools import cache
@@ -25,11 +26,12 @@ from support.permitted import (
     PlanPolicy,
     SetPolicy,
     crashing,
+    everything,
     improving,
     mostly,
     true_distance,
 )
-from support.tasks import generated_task, random_costs, small_task
+from support.tasks import generated_task, random_costs, sas, small_task
 
 HOW: dict[str, Any] = {"pool": 20, "oracle": "exact", "config": SHARING}
 RULE = mostly(improving(true_distance), 4, 1)
@@ -202,3 +204,65 @@ def test_label_policies_are_refused() -> None:
 
     with pytest.raises(UnsupportedError, match="permits several labels"):
         run_campaign(small_model("two-way-line"), Labels(), runs=5)
+
+
+# -- policies that permit other operators when they are asked again ---------------------------------
+
+
+def _move(before: int, after: int, cost: int = 1) -> str:
+    return f"0\n1\n0 0 {before} {after}\n{cost}"
+
+
+FORK = [
+    _move(0, 1),
+    _move(0, 2),
+    _move(2, 3),
+    _move(1, 4),
+    _move(4, 3),
+    _move(2, 5, 9),
+    _move(5, 3),
+]
+
+
+@pytest.mark.parametrize(
+    ("stops", "hidden", "verdict"),
+    [((4,), [], "FLAKY"), ((), [5], "FLAKY"), ((4,), None, "BUG"), ((), None, "OPTIMAL")],
+)
+def test_what_is_permitted_off_the_run_is_asked_again(
+    stops: tuple[int, ...], hidden: list[int] | None, verdict: str
+) -> None:
+    """That all permitted runs fail, or cost too much, rests on states that the stored run does not come to."""
+    here = os.getpid()
+
+    def rule(_: Task, state: State, applicable: list[int]) -> list[int]:
+        at = state.values[0]
+        if at in stops:
+            return []
+        if at == 2 and hidden is not None and os.getpid() == here:
+            return hidden
+        return applicable
+
+    task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
+    campaign = run_campaign(task, SetPolicy(task, rule, "off the run"), pool=1)
+    assert [record.verdict for record in campaign.records] == [verdict]
+
+
+def test_garbled_sets_crash_again() -> None:
+    task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
+    campaign = run_campaign(task, SetPolicy(task, lambda *_: [99], "no operator"), pool=3)
+    assert {(record.verdict, record.kind) for record in campaign.records} == {("BUG", "crash")}
+
+
+def test_probabilities_are_enough() -> None:
+    """A policy that draws need not have `permitted`, and a goal has no risk."""
+
+    class Draws(DrawingPolicy):
+        def permitted(self, states: States) -> Candidates:
+            return Policy.permitted(self, states)
+
+    task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
+    campaign = run_campaign(task, Draws(task, everything), pool=3, risk=True)
+    assert all(record.verdict != "FLAKY" for record in campaign.records)
+    done = Task(sas([6], [3], [(0, 3)], FORK).encode(), name="done")
+    (record,) = run_campaign(done, Draws(done, everything), pool=1, risk=True).records
+    assert record.run.risk == (0, 0)

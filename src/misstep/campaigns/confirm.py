@@ -70,6 +70,7 @@ class AskedRun(NamedTuple):
     state: Values  # where it starts
     run: RunRow
     step: int | None
+    graph: bool = False  # of a set-valued policy: a verdict rests on all its permitted runs
 
 
 class AskPayload(NamedTuple):
@@ -92,6 +93,8 @@ class WeighPayload(NamedTuple):
     runs: tuple[tuple[Values, RunRow], ...]
     contradictions: tuple[ContradictionRow, ...]
     compare: bool  # whether runs that cross each other have to agree
+    graphs: frozenset[int] = frozenset()  # runs with a verdict that rests on all permitted runs
+    permitted: Mapping[Values, Ids] = {}
 
 
 class Weighed(NamedTuple):
@@ -206,7 +209,7 @@ class ConfirmStage(Stage):
         self.total = len(full) + len(rest)
         units = []
         for first in range(0, len(full), ASK_UNIT):
-            members = [AskedRun(*own, None) for own in full[first : first + ASK_UNIT]]
+            members = self._members(full[first : first + ASK_UNIT])
             units.append(self._ask("ask", members, 1, 1, 1))
         for first in range(0, len(rest), SAMPLE_UNIT):
             chosen = [self._sampled(*own) for own in rest[first : first + SAMPLE_UNIT]]
@@ -226,7 +229,7 @@ class ConfirmStage(Stage):
         """The bugs that are left, in two further processes."""
         done = self.findings.done(self.name)
         reported = self._reported() - self.findings.marked("asked often")
-        members = [AskedRun(*own, None) for own in self._runs() if own[1].number in reported]
+        members = self._members([own for own in self._runs() if own[1].number in reported])
         self.asked, self.total = 0, 2 * len(members)
         units = []
         for first in range(0, len(members), ASK_UNIT):
@@ -235,6 +238,17 @@ class ConfirmStage(Stage):
                 part = members[first : first + ASK_UNIT]
                 units.append(self._ask("often", part, before, OFTEN, process))
         return [unit for unit in units if unit.key not in done]
+
+    def _members(self, runs: Sequence[tuple[Values, RunRow]]) -> list[AskedRun]:
+        graphs = self._graphs()
+        return [AskedRun(state, run, None, run.number in graphs) for state, run in runs]
+
+    def _graphs(self) -> frozenset[int]:
+        """Runs with a verdict that the run alone does not prove."""
+        states = self.findings.states()
+        return frozenset(
+            states[row.number].run for row in self.findings.verdicts() if rests_on_graph(row)
+        )
 
     def _ask(
         self, what: str, members: list[AskedRun], before: int, times: int, process: int
@@ -253,7 +267,10 @@ class ConfirmStage(Stage):
         key = f"weigh {self.oracle}: {len(runs)} runs, {len(contradictions)} contradictions"
         if not runs or key in self.findings.done(self.name):
             return []
-        payload = WeighPayload(tuple(runs), tuple(contradictions), self.asking.memoryless)
+        graphs, permitted = self._graphs(), self.findings.permitted_sets()
+        payload = WeighPayload(
+            tuple(runs), tuple(contradictions), self.asking.memoryless, graphs, permitted
+        )
         return [Unit(self.findings.name, self.name, key, "weigh", payload)]
 
     def _runs(self) -> list[tuple[Values, RunRow]]:
@@ -320,6 +337,13 @@ def judged_runs(
     ]
 
 
+def rests_on_graph(row: VerdictRow) -> bool:
+    """Of a set-valued policy: whether the verdict speaks of all permitted runs, or of the cheapest one."""
+    if row.is_bug:
+        return row.kind not in ("fails-some", "crash")
+    return row.verdict == "OPTIMAL" and not row.is_unsolvable
+
+
 def is_no_function(findings: Findings) -> bool:
     """Whether the policy differs so often that none of its answers means anything."""
     return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
@@ -359,5 +383,6 @@ __all__ = [
     "asking_of",
     "is_no_function",
     "made_flaky",
+    "rests_on_graph",
     "weigh",
 ]

@@ -39,7 +39,7 @@ def blamed_in_words(blamed: BlamedDecision) -> str:
 def _of_flaky(record: Record) -> Iterator[str]:
     yield f"{record.id}: FLAKY, so that nothing is said of this state."
     if not record.contradictions:
-        yield "The policy is no function of the state: it declares so, or contradicts itself in many other states."
+        yield "The policy is no function of the state: it declares so, or contradicts itself in other states."
     for own in record.contradictions:
         yield f"The policy answers differently when asked again: {contradiction_text(own)}."
         yield f"  step {own.step} of its run, in {', '.join(own.facts)}"

@@ -43,7 +43,7 @@ from misstep.checking.strategy import Situation, validate_strategy
 from misstep.errors import MisstepError
 
 VERDICTS = ("BUG", "NOT A BUG", "UNKNOWN")
-LARGEST_STRATEGY = 2000  # larger ones are not kept
+LARGEST_STRATEGY = 20_000  # larger ones are not kept
 NESTED = "an expression of the model is nested too deeply for the checker"
 
 

@@ -67,6 +67,21 @@ class PermittedSets:
             self._steps[state] = found
         return self._steps[state]
 
+    def decisions(self) -> list[tuple[State, int]]:
+        """Each state with each of its operators, or with -1 where nothing is permitted."""
+        return [(state, op) for state, own in self._sets.items() for op in own or (-1,)]
+
+    def reached(self, start: State) -> list[State]:
+        """The states that permitted runs come to, as far as it is recorded what is permitted there."""
+        found = {start: None} if start in self._sets else {}
+        queue = list(found)
+        for state in queue:
+            for _, successor in self.steps(state):
+                if successor in self._sets and successor not in found:
+                    found[successor] = None
+                    queue.append(successor)
+        return queue
+
     # Claims, each with what is wrong about it, or None
 
     def run_problem(

@@ -126,7 +126,9 @@ class PlanningRecords:
         for entry in self.entries:
             problem = problems.get(entry.number) or self._checked(entry)
             yield Finding(f"{self.name}:{entry.number}", problem)
-        for problem in self.contradictions.left_over(iter(self.decisions)):
+        for problem in self.contradictions.left_over(
+            iter([*self.decisions, self.sets.decisions()])
+        ):
             yield Finding(self.name, problem)
         known = self.references.keys()
         for what, owners in (
@@ -346,10 +348,14 @@ class PlanningRecords:
         assert run.claim is not None
         if kind in ("fails-some", "crash"):
             return None  # the run is enough
+        rests = verdict == "BUG" or (verdict == "OPTIMAL" and not math.isinf(lower))
+        bad = self.contradictions.first
+        if rests and bad and any(other in bad for other in self.sets.reached(state)):
+            return "the policy contradicts itself where its permitted runs come to, and the verdict is not FLAKY"
         if kind == "fails-all":
             self.report.checked["permitted graphs"] += 1
             return self.sets.no_goal_problem(state)
-        if verdict == "BUG" or (verdict == "OPTIMAL" and not math.isinf(lower)):
+        if rests:
             self.report.checked["permitted graphs"] += 1
             return self.sets.claim_problem(state, run.claim)
         if verdict == "UNKNOWN":

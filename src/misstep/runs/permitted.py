@@ -165,7 +165,7 @@ class WorstCase(Policy):
         ids = self._graph.region(id)
         offsets, _, successors = self._graph.edges(ids)
         probabilities = [self._probabilities.get(own, ()) for own in ids.tolist()]
-        known = np.unique(successors[successors >= 0]).astype(np.uint32)
+        known = np.unique([id, *successors[successors >= 0]]).astype(np.uint32)
         goals = known[self._graph.goals(known) != 0]
         return risk_of(id, ids, offsets, successors, probabilities, goals)
 

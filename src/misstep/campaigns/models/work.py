@@ -25,7 +25,7 @@ from misstep.tasks.load import AnyTask
 from misstep.verdicts import Effort
 
 FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
-LARGEST_STRATEGY = 2_000  # states; larger witnesses are checked, but not stored
+LARGEST_STRATEGY = 20_000  # states; larger witnesses are checked, but not stored
 VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
 ANSWERS = {verdict: answer for answer, verdict in VERDICTS.items()}
 

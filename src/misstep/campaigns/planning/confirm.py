@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from misstep.campaigns.confirm import (
 from misstep.campaigns.planning.rows import run_row, trace_of
 from misstep.campaigns.rows import ContradictionRow, Ids, RunRow, Values
 from misstep.campaigns.states import state_of
-from misstep.errors import MisstepError
 from misstep.policies.policy import (
     FAILED,
     NO_ACTION,
@@ -29,6 +28,7 @@ from misstep.policies.policy import (
     Policy,
     States,
 )
+from misstep.runs.permitted import ask_permitted
 from misstep.runs.runner import PolicyRunner, ask
 from misstep.tasks.task import Task
 
@@ -50,9 +50,45 @@ def decisions_of(task: Task, state: Values, run: RunRow) -> Decisions:
     return [(own.values, answer) for own, answer in zip(states, answers, strict=False)]
 
 
+class PermittedStates:
+    """The states that permitted runs come to, as far as it is stored what is permitted there."""
+
+    def __init__(self, task: Task, permitted: Mapping[Values, Ids]) -> None:
+        self.task = task
+        self.permitted = permitted
+        self._successors: dict[Values, list[Values]] = {}
+
+    def reached(self, start: Values) -> Decisions:
+        """Each with an answer that stands for what is permitted there."""
+        found = dict.fromkeys([start] if start in self.permitted else [])
+        queue = list(found)
+        for state in queue:
+            for after in self._after(state):
+                if after in self.permitted and after not in found:
+                    found[after] = None
+                    queue.append(after)
+        return [(state, next(iter(self.permitted[state]), NO_ACTION)) for state in queue]
+
+    def _after(self, values: Values) -> list[Values]:
+        if values not in self._successors:
+            state = state_of(self.task, values)
+            applicable = set(self.task.applicable(state)).intersection(self.permitted[values])
+            self._successors[values] = [
+                self.task.apply(state, op).values for op in sorted(applicable)
+            ]
+        return self._successors[values]
+
+
 def ask_again(policy: Policy, payload: AskPayload) -> Asked:
     task = policy.task
-    runs = [decisions_of(task, own.state, own.run) for own in payload.runs]
+    states_of = PermittedStates(task, payload.permitted)
+    runs = [
+        [
+            *decisions_of(task, own.state, own.run),
+            *(states_of.reached(own.state) if own.graph else ()),
+        ]
+        for own in payload.runs
+    ]
     questions = Questions(payload, runs)
     for states in questions.batches(policy.batch_size):
         rows = np.array(states, dtype=np.int32)
@@ -76,15 +112,9 @@ def _of_sets(policy: Policy, rows: States, states: list[Values], questions: Ques
 
 def _permitted(policy: Policy, rows: States) -> list[Ids | None]:
     """What it permits in each state; None where it crashes."""
-    try:
-        offsets, operators = policy.permitted(rows)
-    except (MisstepError, KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException:
-        if len(rows) == 1:
-            return [None]
-        return [own for row in range(len(rows)) for own in _permitted(policy, rows[[row]])]
-    return [tuple(operators[offsets[row] : offsets[row + 1]].tolist()) for row in range(len(rows))]
+    found = ask_permitted(policy, rows)
+    sets = np.split(found.operators, found.offsets[1:-1])
+    return [None if row in found.failures else tuple(own.tolist()) for row, own in enumerate(sets)]
 
 
 def _drawn(recorded: int, now: Ids, before: Ids | None) -> int:
@@ -129,7 +159,11 @@ def contradiction(
 
 
 def weigh_runs(task: Task, payload: WeighPayload) -> Weighed:
-    runs = [(run.number, decisions_of(task, state, run)) for state, run in payload.runs]
+    states_of = PermittedStates(task, payload.permitted if payload.contradictions else {})
+    runs = []
+    for state, run in payload.runs:
+        more = states_of.reached(state) if run.number in payload.graphs else ()
+        runs.append((run.number, [*decisions_of(task, state, run), *more]))
     return weigh(runs, payload)
 
 
