@@ -16,9 +16,9 @@ import pytest
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.campaign import check_database
-from misstep.errors import ToolError, UnsupportedError, UsageError
+from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Answers, Candidates, Policy, States
+from misstep.policies.policy import NO_ACTION, Answers, Candidates, Policy, States
 from misstep.tasks.task import State, Task
 from support.campaigns import SHARING, small_model, told
 from support.permitted import (
@@ -93,8 +93,12 @@ def test_a_policy_that_changes_its_mind_is_noticed() -> None:
     with run_campaign(task, policy, **HOW) as found:
         findings = found._content.findings(task.name)
         known = findings.permitted()[0]
-        with pytest.raises(ToolError, match="the policy permits"):
-            findings.add_permitted([known._replace(operators=(*known.operators, 10**6))])
+        other = next(op for op in range(task.operator_count) if op not in known.operators)
+        with found._content.store.unit():
+            findings.add_permitted([known._replace(operators=(*known.operators, other))])
+        (row,) = findings.contradictions()
+        assert (row.state, row.first, row.second) == (known.state, NO_ACTION, other)
+        assert findings.permitted()[0] == known
 
 
 def test_risk() -> None:

@@ -270,12 +270,12 @@ def test_a_strategy_that_follows_the_policy_into_danger_is_found() -> None:
 def test_strategies_that_were_too_large_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = copied()
     rowid, _, _ = bug(copy)
-    for size, problems in ((2001, 0), (2000, 1)):
+    for size, problems in ((20_001, 0), (20_000, 1)):
         copy.execute("UPDATE verdicts SET strategy = NULL, size = ? WHERE rowid = ?", (size, rowid))
         report = check_database(copy)
         assert len(report.problems) == problems
         assert report.checked["strategies found again"] == 1 - problems
-    copy.execute("UPDATE verdicts SET size = 2001 WHERE rowid = ?", (rowid,))
+    copy.execute("UPDATE verdicts SET size = 20001 WHERE rowid = ?", (rowid,))
     monkeypatch.setattr(model_records, "LIMIT", 3)
     ((_, problem),) = check_database(copy).problems
     assert "too many states to find one; --full lists more states" in str(problem)
@@ -285,7 +285,7 @@ def test_strategies_that_were_too_large_are_found_again(monkeypatch: pytest.Monk
 def test_a_bug_without_any_strategy_is_refused() -> None:
     copy = copied()
     copy.execute(
-        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, size = 2001 "
+        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, size = 20001 "
         "WHERE verdict = 'NOT A BUG'"
     )
     problems = [str(problem) for _, problem in check_database(copy).problems]

@@ -202,14 +202,14 @@ def test_kill(tmp_path: Path, tiny: Tiny) -> None:
 
 def test_full_disk(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     settings = TrainingSettings(config="line", epochs=2, n_init=1, **tiny)
-    real = Path.write_bytes
+    real = Path.replace
 
-    def full(path: Path, content: bytes) -> int:
+    def full(path: Path, target: Path) -> Path:
         if "0002" in path.name:
             raise OSError(errno.ENOSPC, "No space left on device")
-        return real(path, content)
+        return real(path, target)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(InputFileError, match="No space left"):
         train(train_tasks(), [], tmp_path / "out", settings)
     monkeypatch.undo()

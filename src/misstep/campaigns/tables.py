@@ -34,7 +34,8 @@ from misstep.campaigns.rows import (
 )
 from misstep.campaigns.store import Store
 from misstep.decoding import parse_json, unpack
-from misstep.errors import InputFormatError, MisstepError, ToolError, UsageError
+from misstep.errors import InputFormatError, MisstepError, UsageError
+from misstep.policies.policy import NO_ACTION
 from misstep.tasks.load import AnyTask, rebuild_task
 
 MAX_UNPACKED = 2**30  # bytes of the source of a task, or of a dominance function
@@ -287,7 +288,7 @@ class Findings:
         return self._read(RunRow.decoded, "runs", "number")
 
     def add_permitted(self, rows: Iterable[SetRow]) -> None:
-        """What the policy permits in states; a second answer that differs is an error."""
+        """What the policy permits in states. A second answer that differs is a contradiction; the first one stays."""
         known = "SELECT operators FROM permitted WHERE task = ? AND state = ?"
         fresh = []
         for row in dict.fromkeys(rows):
@@ -296,12 +297,10 @@ class Findings:
             if not found:
                 fresh.append((self.task, *encoded))
             elif found[0][0] != encoded[1]:
-                raise ToolError(
-                    f"the policy permits {encoded[1]} in a state where it permitted {found[0][0]} before",
-                    where=f"{self.name}, state {encoded[0]}",
-                    expected="a function of the state",
-                    hint="'misstep check-policy' shows on which states it changes its mind",
-                )
+                before = set(decoded(lambda own: ids_of(own[0]), found[0], self.store.path))
+                first, second = before - set(row.operators), set(row.operators) - before
+                pair = (min(first, default=NO_ACTION), min(second, default=NO_ACTION))
+                self.add_contradictions([ContradictionRow(row.state, *pair, 2)])
         self.store.insert("permitted", fresh)
 
     def permitted(self) -> list[SetRow]:

@@ -208,11 +208,17 @@ def _document(content: bytes, random: Random) -> bytes | None:
         return None
 
 
-def _collect(node: Any, places: list[tuple[Any, Any]]) -> None:
-    keys = node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
-    for key in keys:
-        places.append((node, key))
-        _collect(node[key], places)
+def _collect(root: Any, places: list[tuple[Any, Any]]) -> None:
+    """All places of a tree, which may be deeper than a recursion could go."""
+    left = [root]
+    while left:
+        node = left.pop()
+        keys = (
+            node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        )
+        for key in keys:
+            places.append((node, key))
+            left.append(node[key])
 
 
 def _archive(content: bytes, random: Random) -> bytes | None:
