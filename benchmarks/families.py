@@ -4,7 +4,7 @@
 
 For each family: the lines that a user writes (0 where a spec is all; of Python files, those that are no comment, no
 docstring and not empty), decisions a second in batches of 256 states, the mean batch in a default campaign (none where
-the policy is native), and the bugs that default campaigns find on three tasks (pool 50, seed 0). The result is JSON on
+the policy is native or plans), and the bugs that default campaigns find on three tasks (pool 50, seed 0). The result is JSON on
 standard output; a table is written to standard error, a row as soon as it is known. A family that needs an extra is
 left out where it is missing.
 """
@@ -51,7 +51,7 @@ def ferry(*sizes: tuple[int, int, int]) -> Any:
 FERRY = ferry((3, 3, 1), (4, 4, 1), (6, 5, 1))
 SMALL_FERRY = ferry((2, 3, 0), (2, 3, 1), (2, 3, 2))  # the agent has 13 inputs
 GRIPPER = ({"balls": 4, "seed": 1}, {"balls": 7, "seed": 1}, {"balls": 12, "seed": 1})
-MICONIC: Any = tuple({"passengers": n, "floors": n + 1, "seed": 1} for n in (3, 5, 7))
+MICONIC: Any = tuple({"passengers": n, "floors": n + 1, "seed": 1} for n in (3, 4, 5))
 FAMILIES = {
     "rules": Family("ferry-rules", FERRY),
     "rules, all permitted": Family("ferry-rules-all", FERRY),
@@ -83,19 +83,17 @@ def lines_written(file: str | None) -> int:
 
 
 def walked_states(task: Task) -> States:
-    """A walk without goals: no campaign asks about those."""
+    """A walk that begins anew at goals, because no campaign asks about those."""
     random = np.random.default_rng(0)
     found: list[tuple[int, ...]] = []
     state = task.initial_state
     while len(found) < BATCH:
-        if not task.is_goal(state):
-            found.append(state.values)
         operators = task.applicable(state)
-        state = (
-            task.apply(state, operators[random.integers(len(operators))])
-            if operators
-            else task.initial_state
-        )
+        if task.is_goal(state) or not operators:  # there may be no way out of either
+            state = task.initial_state
+            continue
+        found.append(state.values)
+        state = task.apply(state, operators[random.integers(len(operators))])
     return np.array(found, np.int32)
 
 
@@ -144,7 +142,7 @@ def measure(family: Family, runs: int) -> dict[str, Any]:
 
 
 def row(name: str, own: dict[str, Any]) -> str:
-    batch = "native" if own["mean batch"] is None else f"{own['mean batch']:.1f}"
+    batch = "-" if own["mean batch"] is None else f"{own['mean batch']:.1f}"
     speed, bugs = f"{own['decisions a second']:,.0f}", ", ".join(own["bugs"].values())
     return f"{name:<24}{own['lines']:>6}{speed:>13}{batch:>8}  {bugs}"
 
