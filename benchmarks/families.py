@@ -3,10 +3,12 @@
     python -m benchmarks.families [RUNS [FAMILY...]]
 
 For each family: the lines that a user writes (0 where a spec is all; of Python files, those that are no comment, no
-docstring and not empty), decisions a second in batches of 256 states, the mean batch in a default campaign (none where
-the policy is native or plans), and the bugs that default campaigns find on three tasks (pool 50, seed 0). The result is JSON on
-standard output; a table is written to standard error, a row as soon as it is known. A family that needs an extra is
-left out where it is missing.
+docstring and not empty), decisions a second in batches of 256 states, the mean batch in a default campaign (none for
+native policies and for those that plan), and the bugs that default campaigns find on three tasks (pool 50,
+seed 0).
+
+The result is JSON on standard output; a table is written to standard error, a row as soon as it is known. A family
+that needs an extra is left out where it is missing.
 """
 
 from __future__ import annotations
