@@ -1,11 +1,14 @@
 """The families of policies side by side, with policies that we made.
 
-    python -m benchmarks.families [RUNS]
+    python -m benchmarks.families [RUNS [FAMILY...]]
 
 For each family: the lines that a user writes (0 where a spec is all; of Python files, those that are no comment, no
-docstring and not empty), decisions a second in batches of 256 states, the mean batch in a default campaign (none where
-the policy is native), and the bugs that default campaigns find on three tasks (pool 50, seed 0). The result is JSON on
-standard output; a table is written to standard error. A family that needs an extra is left out where it is missing.
+docstring and not empty), decisions a second in batches of 256 states, the mean batch in a default campaign (none for
+native policies and for those that plan), and the bugs that default campaigns find on three tasks (pool 50,
+seed 0).
+
+The result is JSON on standard output; a table is written to standard error, a row as soon as it is known. A family
+that needs an extra is left out where it is missing.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ def ferry(*sizes: tuple[int, int, int]) -> Any:
 FERRY = ferry((3, 3, 1), (4, 4, 1), (6, 5, 1))
 SMALL_FERRY = ferry((2, 3, 0), (2, 3, 1), (2, 3, 2))  # the agent has 13 inputs
 GRIPPER = ({"balls": 4, "seed": 1}, {"balls": 7, "seed": 1}, {"balls": 12, "seed": 1})
-MICONIC: Any = tuple({"passengers": n, "floors": n + 1, "seed": 1} for n in (3, 5, 7))
+MICONIC: Any = tuple({"passengers": n, "floors": n + 1, "seed": 1} for n in (3, 4, 5))
 FAMILIES = {
     "rules": Family("ferry-rules", FERRY),
     "rules, all permitted": Family("ferry-rules-all", FERRY),
@@ -82,19 +85,17 @@ def lines_written(file: str | None) -> int:
 
 
 def walked_states(task: Task) -> States:
-    """A walk without goals: no campaign asks about those."""
+    """A walk that begins anew at goals, because no campaign asks about those."""
     random = np.random.default_rng(0)
     found: list[tuple[int, ...]] = []
     state = task.initial_state
     while len(found) < BATCH:
-        if not task.is_goal(state):
-            found.append(state.values)
         operators = task.applicable(state)
-        state = (
-            task.apply(state, operators[random.integers(len(operators))])
-            if operators
-            else task.initial_state
-        )
+        if task.is_goal(state) or not operators:  # there may be no way out of either
+            state = task.initial_state
+            continue
+        found.append(state.values)
+        state = task.apply(state, operators[random.integers(len(operators))])
     return np.array(found, np.int32)
 
 
@@ -142,25 +143,23 @@ def measure(family: Family, runs: int) -> dict[str, Any]:
     return result
 
 
-def table(results: dict[str, dict[str, Any]]) -> str:
-    lines = [f"{'family':<24}{'lines':>6}{'decisions/s':>13}{'batch':>8}  bugs on three tasks"]
-    for name, own in results.items():
-        batch = "native" if own["mean batch"] is None else f"{own['mean batch']:.1f}"
-        speed, bugs = f"{own['decisions a second']:,.0f}", ", ".join(own["bugs"].values())
-        lines.append(f"{name:<24}{own['lines']:>6}{speed:>13}{batch:>8}  {bugs}")
-    return "\n".join(lines)
+def row(name: str, own: dict[str, Any]) -> str:
+    batch = "-" if own["mean batch"] is None else f"{own['mean batch']:.1f}"
+    speed, bugs = f"{own['decisions a second']:,.0f}", ", ".join(own["bugs"].values())
+    return f"{name:<24}{own['lines']:>6}{speed:>13}{batch:>8}  {bugs}"
 
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     results = {}
-    for name, family in FAMILIES.items():
+    remark(f"{'family':<24}{'lines':>6}{'decisions/s':>13}{'batch':>8}  bugs on three tasks")
+    for name in sys.argv[2:] or FAMILIES:
+        family = FAMILIES[name]
         if family.needs is not None and importlib.util.find_spec(family.needs) is None:
-            remark(f"{name} is left out: {family.needs} is not installed")
+            remark(f"{name:<24}left out: {family.needs} is not installed")
             continue
-        remark(f"{name} ...")
         results[name] = measure(family, runs)
-    remark(table(results))
+        remark(row(name, results[name]))
     report("families", results)
 
 
