@@ -129,7 +129,6 @@ import sys
 from misstep.tasks.pddl import translate
 from misstep.tasks.load import load_task
 translate._LAUNCHER = sys.argv[3]
-translate.translate_sources.__kwdefaults__["use_cache"] = False
 load_task(sys.argv[1], sys.argv[2])
 """
 
@@ -138,7 +137,9 @@ def test_a_killed_owner_takes_the_translator_along(pids: Path, tmp_path: Path) -
     generate("gripper", balls=2).write(tmp_path / "task")
     launcher = STUBBORN.format(folder=str(pids), then="time.sleep(600)")
     files = [str(tmp_path / "task" / name) for name in ("domain.pddl", "problem.pddl")]
-    owner = subprocess.Popen([sys.executable, "-c", TRANSLATING, *files, launcher])
+    # Another test may have had the same task translated.
+    own_cache = {**os.environ, "MISSTEP_CACHE_DIR": str(tmp_path / "cache")}
+    owner = subprocess.Popen([sys.executable, "-c", TRANSLATING, *files, launcher], env=own_cache)
     assert until(lambda: len(list(pids.iterdir())) == 2)
     owner.kill()
     owner.wait(PATIENCE)

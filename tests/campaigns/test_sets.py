@@ -15,6 +15,7 @@ import pytest
 
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.testing import test as run_campaign
+from misstep.campaigns.workers import can_start
 from misstep.checking.campaign import check_database
 from misstep.errors import UnsupportedError, UsageError
 from misstep.policies.load import load_policy
@@ -246,6 +247,8 @@ def test_what_is_permitted_off_the_run_is_asked_again(
             return hidden
         return applicable
 
+    if not can_start(rule):
+        pytest.skip("other tests have left threads behind, and a fork could hang")
     task = Task(sas([6], [0], [(0, 3)], FORK).encode(), name="fork")
     campaign = run_campaign(task, SetPolicy(task, rule, "off the run"), pool=1)
     assert [record.verdict for record in campaign.records] == [verdict]

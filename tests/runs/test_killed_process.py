@@ -54,7 +54,7 @@ def test_kills_change_nothing_but_the_states_they_hit() -> None:
                     kills += 1
                 except ProcessLookupError:
                     pass
-            time.sleep(0.02)
+            time.sleep(0.2)  # longer than a start takes: a program that never starts is away
 
     thread = threading.Thread(target=killer)
     thread.start()

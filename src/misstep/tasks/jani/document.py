@@ -45,7 +45,10 @@ class Documents:
     def resolved(self, path: Path) -> str:
         key = str(path)
         if key not in self._resolved:
-            self._resolved[key] = os.path.realpath(key)
+            try:
+                self._resolved[key] = os.path.realpath(key)
+            except ValueError as error:  # half a surrogate pair, or a null character
+                raise InputFormatError(f"no name of a file: {error}", where=repr(key)) from None
         return self._resolved[key]
 
     def _value(self, path: Path) -> Any:
