@@ -51,7 +51,7 @@ IN_CAMPAIGNS = [
     ["rows", "settings", "limits", "toml", "schema", "seal", "lock", "database", "batches"],
     ["records", "options", "create", "states"],
     ["store"],
-    ["damage"],
+    ["damage", "nature"],
     ["tables"],
     ["units", "view"],
     ["confirm"],

@@ -11,8 +11,9 @@ from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.limits import Limits, Progress
+from misstep.campaigns.nature import Nature
 from misstep.campaigns.settings import Settings, check_oracle
-from misstep.campaigns.tables import REMARK, Content, Nature
+from misstep.campaigns.tables import REMARK, Content
 from misstep.campaigns.workers import Worker
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.oracles.trust import require_oracle_trust

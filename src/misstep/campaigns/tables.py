@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.batches import Sizes, decoded_sizes, encoded, summed
 from misstep.campaigns.database import AGAIN
+from misstep.campaigns.nature import Nature, read_nature
 from misstep.campaigns.rows import (
     ContradictionRow,
     Event,
@@ -46,20 +47,6 @@ CONFIRM = "confirm"  # the stage that asks the policy again
 class PolicyIdentity(NamedTuple):
     spec: str
     digest: str
-
-
-class Nature(NamedTuple):
-    """What a policy is, and whose choice its runs are beside its own."""
-
-    kind: str = (
-        "function"  # set: set-valued; plan: answers with plans; avoid: with memory of the run
-    )
-    chooser: str | None = None  # a fixed rule that chooses among what a set-valued policy permits
-
-    @property
-    def pair(self) -> str | None:
-        """What the results belong to beside the policy."""
-        return "--revisit avoid" if self.kind == "avoid" else self.chooser
 
 
 class Content:
@@ -450,15 +437,6 @@ class Findings:
             yield decoded(_batch, row, self.store.path)
 
 
-def read_nature(store: Store) -> Nature:
-    found = store.rows("SELECT value FROM meta WHERE key = 'nature'")
-    return (
-        decoded(lambda row: Nature(**json.loads(row[0])), found[0], store.path)
-        if found
-        else Nature()
-    )
-
-
 def _files(row: Sequence[Any]) -> dict[str, str]:
     files = parse_json(row[0])
     if not isinstance(files, dict) or not all(isinstance(v, str) for v in files.values()):
@@ -506,8 +484,6 @@ __all__ = [
     "REMARK",
     "Content",
     "Findings",
-    "Nature",
     "PolicyIdentity",
     "Snapshot",
-    "read_nature",
 ]

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from misstep.campaigns.nature import read_nature
 from misstep.campaigns.records import (
     Contradiction,
     Decision,
@@ -28,7 +29,7 @@ from misstep.campaigns.records import (
 )
 from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.states import state_of
-from misstep.campaigns.tables import Content, Findings, read_nature
+from misstep.campaigns.tables import Content, Findings
 from misstep.errors import InputFormatError
 from misstep.oracles import values
 from misstep.tasks.jani.task import JaniTask

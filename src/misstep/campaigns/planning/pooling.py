@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from time import perf_counter
 
+from misstep.campaigns.planning.payloads import Pooled, PoolPayload
+from misstep.campaigns.planning.rows import state_row
 from misstep.campaigns.rows import StateRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
@@ -36,6 +39,26 @@ def going_on(
     )
 
 
+def fresh_states(fuzzer: Fuzzer, payload: PoolPayload, limit: float | None) -> Pooled:
+    """So many states more, or as many as there are; `limit` is that of all fuzzing, in seconds."""
+    stored = len(payload.known)
+    began = last = perf_counter()
+    fresh: list[StateRow] = []
+    finished = False
+    while len(fresh) < payload.wanted and not finished:
+        finished = not fuzzer.step()
+        now = perf_counter()
+        entries = fuzzer.pool.entries[stored + len(fresh) :]
+        for place, entry in enumerate(entries, stored + len(fresh)):
+            fresh.append(state_row(place, entry, (now - last) / len(entries)))
+        if entries:
+            last = now
+        if limit is not None and payload.spent + now - began > limit and not finished:
+            fuzzer.pool.remark(f"the time limit of {limit:g} seconds ended the fuzzing")
+            finished = True
+    return Pooled(tuple(fresh), finished, False)
+
+
 def lost_bias(settings: Settings, runner: Callable[[], PolicyRunner]) -> str | None:
     """Why walks are not drawn by the bias that was asked for, if they are not."""
     own = settings.of_planning.fuzzing
@@ -65,4 +88,4 @@ def _pool(task: Task, known: Sequence[StateRow]) -> Pool | None:
     return Pool(entries, iterations=last if len(known) > 1 else 0)
 
 
-__all__ = ["going_on", "lost_bias"]
+__all__ = ["fresh_states", "going_on", "lost_bias"]

@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 
 from misstep.campaigns.rows import PermittedRow, RunRow, SetRow, StateRow, VerdictRow
+from misstep.campaigns.settings import PlanningSettings
+from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Snapshot
 from misstep.errors import InputFormatError
 from misstep.fuzzing.pool import PoolEntry
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_permitted, cost_of_run
-from misstep.oracles.verdict import Verdict
+from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import derivation_steps
 from misstep.policies.policy import States
 from misstep.runs.permitted import PermittedRuns, PermittedSet
@@ -122,6 +124,28 @@ def verdict_row(
     )
 
 
+def plan_proves_bug(task: Task, own: PlanningSettings, run: RunRow, verdict: VerdictRow) -> bool:
+    """Whether the plan of a bug, where there is one, is better than the policy's run."""
+    if verdict.plan is None:
+        return False
+    spent = cost_of(run, costly_some=own.costly_some)
+    if Objective(own.objective) is Objective.GOAL:
+        return spent.fails is True
+    return sum(map(task.cost, verdict.plan)) < spent.lower_bound
+
+
+def take_in_derivation(task: Task, bounds: BoundStore, state: State, verdict: VerdictRow) -> None:
+    """What a stored verdict rests on; where states are isolated, nothing else knows it."""
+    for step in verdict.derivation or ():
+        if "operator" in step:
+            bounds.add_path(state, [step["operator"]])
+            state = task.apply(state, step["operator"])
+        else:
+            dominated = state_of(task, tuple(step["state"]))
+            bounds.add_dominance(dominated, state, step["value"])
+            state = dominated
+
+
 def _derivation(
     task: Task, verdict: Verdict, dominance: Dominance | None
 ) -> tuple[dict[str, Any], ...] | None:
@@ -145,11 +169,13 @@ def _finite(cost: int | float) -> int | None:
 
 __all__ = [
     "cost_of",
+    "plan_proves_bug",
     "run_row",
     "runs_of",
     "set_row",
     "snapshot",
     "state_row",
+    "take_in_derivation",
     "trace_of",
     "values_of",
     "verdict_row",

@@ -21,14 +21,15 @@ from misstep.campaigns.planning.payloads import (
     PoolPayload,
     SettlePayload,
 )
-from misstep.campaigns.planning.pooling import going_on, lost_bias
+from misstep.campaigns.planning.pooling import fresh_states, going_on, lost_bias
 from misstep.campaigns.planning.rows import (
     cost_of,
+    plan_proves_bug,
     run_row,
     runs_of,
     set_row,
     snapshot,
-    state_row,
+    take_in_derivation,
     trace_of,
     values_of,
     verdict_row,
@@ -180,24 +181,9 @@ class PlanningWork(Work):
             if (lost := lost_bias(self.settings, lambda: self.runner)) is not None:
                 remarks.append(lost)
         said = len(fuzzer.pool.remarks)
-        stored = len(payload.known)
-        began = last = perf_counter()
-        limit = self.own.fuzzing.time_limit
-        fresh: list[StateRow] = []
-        finished = False
-        while len(fresh) < payload.wanted and not finished:
-            finished = not fuzzer.step()
-            now = perf_counter()
-            entries = fuzzer.pool.entries[stored + len(fresh) :]
-            for place, entry in enumerate(entries, stored + len(fresh)):
-                fresh.append(state_row(place, entry, (now - last) / len(entries)))
-            if entries:
-                last = now
-            if limit is not None and payload.spent + now - began > limit and not finished:
-                fuzzer.pool.remark(f"the time limit of {limit:g} seconds ended the fuzzing")
-                finished = True
+        pooled = fresh_states(fuzzer, payload, self.own.fuzzing.time_limit)
         remarks += fuzzer.pool.remarks[said:]
-        return Pooled(tuple(fresh), finished, False), remarks, ()
+        return pooled, remarks, ()
 
     # -- dominance --------------------------------------------------------------------------------
 
@@ -432,7 +418,9 @@ class PlanningWork(Work):
         bench = None
         for row, run, verdict in payload.members:
             now = verdict
-            if verdict.derivation is not None and not self._plan_proves_bug(run, verdict):
+            if verdict.derivation is not None and not plan_proves_bug(
+                self.task, self.own, run, verdict
+            ):
                 if bench is None:
                     bench = self._bench(resources)
                     if known is not None:
@@ -462,26 +450,6 @@ class PlanningWork(Work):
             distances.store.add_knowledge(known)
         return distances
 
-    def _plan_proves_bug(self, run: RunRow, verdict: VerdictRow) -> bool:
-        """Whether the plan of a bug, where there is one, is better than the policy's run."""
-        if verdict.plan is None:
-            return False
-        spent = cost_of(run, costly_some=self.own.costly_some)
-        if Objective(self.own.objective) is Objective.GOAL:
-            return spent.fails is True
-        return sum(map(self.task.cost, verdict.plan)) < spent.lower_bound
-
-    def _take_in_derivation(self, bounds: BoundStore, state: State, verdict: VerdictRow) -> None:
-        """What a stored verdict rests on; where states are isolated, nothing else knows it."""
-        for step in verdict.derivation or ():
-            if "operator" in step:
-                bounds.add_path(state, [step["operator"]])
-                state = self.task.apply(state, step["operator"])
-            else:
-                dominated = state_of(self.task, tuple(step["state"]))
-                bounds.add_dominance(dominated, state, step["value"])
-                state = dominated
-
     def _concrete(
         self, bench: Workbench, row: StateRow, run: RunRow, before: VerdictRow
     ) -> VerdictRow | None:
@@ -490,7 +458,7 @@ class PlanningWork(Work):
         state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
         self._recall(trace, run)
-        self._take_in_derivation(bench.bounds, state, before)
+        take_in_derivation(self.task, bench.bounds, state, before)
         verdict = bench.verdict_of(state)
         own = bench.trace(state)
         if contradiction(self.task, row.state, run, run_row(0, own, bench.named(own), 0.0)):

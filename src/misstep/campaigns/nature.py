@@ -1,0 +1,35 @@
+"""What kind of policy a campaign is about, as far as its results depend on it."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from misstep.campaigns.rows import decoded
+from misstep.campaigns.store import Store
+
+
+class Nature(NamedTuple):
+    """What a policy is, and whose choice its runs are beside its own."""
+
+    kind: str = (
+        "function"  # set: set-valued; plan: answers with plans; avoid: with memory of the run
+    )
+    chooser: str | None = None  # a fixed rule that chooses among what a set-valued policy permits
+
+    @property
+    def pair(self) -> str | None:
+        """What the results belong to beside the policy."""
+        return "--revisit avoid" if self.kind == "avoid" else self.chooser
+
+
+def read_nature(store: Store) -> Nature:
+    found = store.rows("SELECT value FROM meta WHERE key = 'nature'")
+    return (
+        decoded(lambda row: Nature(**json.loads(row[0])), found[0], store.path)
+        if found
+        else Nature()
+    )
+
+
+__all__ = ["Nature", "read_nature"]
