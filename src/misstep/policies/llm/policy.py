@@ -14,7 +14,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -190,8 +190,12 @@ class LanguageModelPolicy(Policy):
                         texts[asked[done]] = self._keep(asked[done], reply, times[asked[done]])
                     except NoAnswerError as fault:
                         faults[asked[done]] = " ".join(str(fault).split())
+                    except CancelledError:
+                        continue  # by us, below
                     except Exception as error:
-                        ended = ended or error
+                        # A server that is away says more than the budget that the vain calls have used up.
+                        if ended is None or isinstance(ended, _SpentError):
+                            ended = error
                         for other in asked:
                             other.cancel()
             except BaseException:  # Ctrl-C: what has not been sent is not sent any more
