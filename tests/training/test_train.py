@@ -210,7 +210,7 @@ def test_full_disk(tmp_path: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) 
         return real(path, target)
 
     monkeypatch.setattr(Path, "replace", full)
-    with pytest.raises(InputFileError, match="No space left"):
+    with pytest.raises(InputFileError, match="the disk is full"):
         train(train_tasks(), [], tmp_path / "out", settings)
     monkeypatch.undo()
     assert not list((tmp_path / "out").rglob(".*"))
