@@ -25,14 +25,14 @@ from misstep.campaigns.metrics import (
     successors_in,
     unique_pair_fraction,
 )
-from misstep.campaigns.records import Effort, Found, Opinion, Record, Run, Times, Witness
+from misstep.campaigns.records import Effort, Opinion, Record, Times
 from misstep.campaigns.rows import Values
 from misstep.campaigns.testing import test as run_test
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
+from support.records import WITHOUT
+from support.records import record as made_up
 from support.tasks import small_task, walk
-
-NO_WITNESS = Witness("none", None, None, None, None, None, None, None)
 
 
 def record(
@@ -58,37 +58,28 @@ def record(
             (gap, high),
             None,
             (0, None),
-            NO_WITNESS,
+            WITHOUT,
             effort,
             1.0,
             at,
         )
         for oracle, bug in (oracles or {}).items()
     )
-    return Record(
-        id=f"{task}:{number}",
-        world="planning",
+    return made_up(
+        number,
         task=task,
-        number=number,
-        state=(0, number),
-        facts=(),
-        found=Found(None, None, None, None, None),
-        run=Run("goal" if cost is not None else "loop", (), (), cost, None, None),
+        outcome="goal" if cost is not None else "loop",
+        cost=cost,
         verdict=verdict,
+        state=(0, number),
         kind=kind,
         gap=(gap, high),
-        radius=None,
         bounds=(0, None),
-        witness=NO_WITNESS,
         oracle="astar",
-        source=None,
         verdicts=opinions,
-        faults=None,
-        contradictions=(),
         effort=effort,
         times=Times(0.0, 0.0, 1.0),
         at=at,
-        fuzzing_bug=None,
     )
 
 

@@ -216,6 +216,10 @@ class Record:
     faults: tuple[Fault, ...] | None = _is(
         "The decisions of the run that are proven to lose something. Null: not looked for."
     )
+    family: str | None = _is(
+        "The lifted signature of the fault that carries most of the gap: what the policy chose instead of what. Null: "
+        "no fault is proven."
+    )
     contradictions: tuple[Contradiction, ...] = _is(
         "Of a FLAKY record: the states of the run where the policy gave two answers. None: it contradicts itself "
         "elsewhere, in so many states that nothing is said of any, or declares that it is not deterministic."
@@ -271,6 +275,7 @@ class Record:
             "oracle": self.oracle,
             "source": self.source,
             "faults": None if self.faults is None else len(self.faults),
+            "family": self.family,
             "expansions": self.effort.expansions,
             "evaluations": self.effort.evaluations,
             "seconds": self.times.judge,

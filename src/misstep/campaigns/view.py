@@ -28,6 +28,7 @@ from misstep.campaigns.records import (
     Witness,
 )
 from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.signatures import family_of
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Content, Findings
 from misstep.errors import InputFormatError
@@ -82,7 +83,8 @@ class View(ABC):
         best = max(verdicts, key=rank)  # the first of the best ones
         opinions = tuple(self.opinion(verdict) for verdict in verdicts)
         own = opinions[verdicts.index(best)]
-        blamed = state.number in self.blamed
+        blamed = state.number in self.blamed and own.is_bug
+        faults = tuple(self.fault(row, state.step)) if blamed else None
         return Record(
             id=f"{self.name}:{state.number}",
             world=self.world,
@@ -102,7 +104,8 @@ class View(ABC):
             oracle=own.oracle,
             source=own.source,
             verdicts=opinions,
-            faults=tuple(self.fault(row, state.step)) if blamed and own.is_bug else None,
+            faults=faults,
+            family=family_of(faults),
             contradictions=tuple(self.contradictions(state, row)) if own.verdict == "FLAKY" else (),
             effort=Effort(
                 sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)

@@ -17,7 +17,7 @@ from misstep.cli.output import print_json, remark
 from misstep.cli.plain import escaped
 
 if TYPE_CHECKING:
-    from misstep.training.comparison import Interval
+    from misstep.comparison.statistics import Interval
     from misstep.training.selection import Progress as Report
     from misstep.training.selection import Selection
 

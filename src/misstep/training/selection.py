@@ -8,10 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from misstep.errors import UsageError
-from misstep.policies.load import load_policy
-from misstep.tasks.task import Task
-from misstep.training.comparison import (
+from misstep.comparison.statistics import (
     Interval,
     PairedComparison,
     bootstrap,
@@ -19,6 +16,9 @@ from misstep.training.comparison import (
     interval,
     resamples,
 )
+from misstep.errors import UsageError
+from misstep.policies.load import load_policy
+from misstep.tasks.task import Task
 from misstep.training.score import Parts, ranking, scores
 from misstep.training.testing import TaskResult, TestedTask, TestSettings
 

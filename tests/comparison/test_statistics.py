@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from misstep.errors import UsageError
-from misstep.training.comparison import (
+from misstep.comparison.statistics import (
     bootstrap,
     compare_with_best,
     holm,
     resamples,
     sign_flip_p,
 )
+from misstep.errors import UsageError
 from misstep.training.selection import rank, select_policies
 from misstep.training.testing import TaskResult, TestedTask, TestSettings
 from support.tasks import generated_task

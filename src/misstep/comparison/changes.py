@@ -1,0 +1,122 @@
+"""What became of a state: the record of the old policy beside that of the new one.
+
+A witness does not depend on the policy. A plan from a state is as good against the next version as it was against the
+last one, so of an old bug the answer is exact: the new run costs no more than the witness (fixed), less than the old
+run (better), as much (still), more (worse). Where the old verdict was open and the witness of the new campaign proves
+that the old run was a bug as well, the bug is not new: it was uncovered.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from misstep.campaigns.records import Record
+
+FAILING = ("loop", "stuck", "inapplicable", "error")
+# What each word says of a state, as sentences for people; the order is that of tables.
+CHANGES = {
+    "fixed": "was a bug, and the policy now does as well as the witness",
+    "better": "is a bug still, at a smaller loss",
+    "still": "is a bug as before",
+    "worse": "is a bug still, at a larger loss",
+    "new": "was fine, and is a bug now",
+    "uncovered": "is a bug now, and was one before, which nobody had proven",
+    "clean": "was no proven bug, and is proven to be none now",
+    "flaky": "cannot be told: the new policy contradicts itself",
+    "undecided": "cannot be told: neither a witness nor an oracle decides",
+}
+BUGS = ("better", "still", "worse", "new", "uncovered")  # those that are bugs now
+
+
+@dataclass(frozen=True)
+class Change:
+    """What became of one state."""
+
+    before: Record
+    after: Record
+    word: str
+
+    @property
+    def is_bug(self) -> bool:
+        return self.word in BUGS
+
+    @property
+    def was_bug(self) -> bool:
+        return self.before.is_bug
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "id": self.before.id,
+            "after": self.after.id,
+            "change": self.word,
+            "before": _brief(self.before),
+            "now": _brief(self.after),
+        }
+
+
+def change_of(before: Record, after: Record) -> Change:
+    """Of two records of one state."""
+    return Change(before, after, _word(before, after))
+
+
+def spent(record: Record) -> float | None:
+    """What the run costs, infinite if it fails; None: it was cut or timed out, or it is that of a model."""
+    if record.run.outcome in FAILING:
+        return math.inf
+    return record.run.cost if record.run.outcome == "goal" else None
+
+
+def _word(before: Record, after: Record) -> str:
+    if after.verdict == "FLAKY":
+        return "flaky"
+    if not before.is_bug:
+        return _word_of_fine(before, after)
+    if after.verdict in ("OPTIMAL", "NOT A BUG"):
+        return "fixed"
+    if before.world == "model":
+        return _word_by_radius(before, after) if after.is_bug else "undecided"
+    cost, old, enough = spent(after), spent(before), _upper(before)
+    if cost is not None and enough is not None and cost <= enough:
+        return "fixed"
+    if cost is None:
+        return "still" if after.is_bug else "undecided"
+    if old is None or cost == old:
+        return "still"
+    return "better" if cost < old else "worse"
+
+
+def _word_of_fine(before: Record, after: Record) -> str:
+    if not after.is_bug:
+        return "undecided" if after.verdict == "UNKNOWN" else "clean"
+    old, enough = spent(before), _upper(after)
+    if before.verdict == "UNKNOWN" and old is not None and enough is not None and old > enough:
+        return "uncovered"
+    return "new"
+
+
+def _word_by_radius(before: Record, after: Record) -> str:
+    """A danger that takes more deviations to avoid is the larger loss, where the intervals tell."""
+    old, new = _bounds(before.radius), _bounds(after.radius)
+    if new[1] < old[0]:
+        return "better"
+    return "worse" if new[0] > old[1] else "still"
+
+
+def _bounds(interval: tuple[int | None, int | None] | None) -> tuple[float, float]:
+    low, high = interval or (0, None)
+    return math.inf if low is None else low, math.inf if high is None else high
+
+
+def _upper(record: Record) -> int | None:
+    return None if record.bounds is None else record.bounds[1]
+
+
+def _brief(record: Record) -> dict[str, Any]:
+    row = record.as_row()
+    keys = ("outcome", "cost", "verdict", "kind", "gap_low", "gap_high", "family")
+    return {key: row[key] for key in keys}
+
+
+__all__ = ["BUGS", "CHANGES", "Change", "change_of", "spent"]
