@@ -94,7 +94,7 @@ bool InitialStates::holds(std::size_t conjunct) {
         return model_.programs().holds(test.condition, registers_.data());
     } catch (const Fault &fault) {
         throw ModelError(
-            std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()),
+            std::string(fault.what) + " in the start condition, for " + model_.state_excerpt(registers_.data()),
             task_->start_where);
     }
 }
