@@ -114,6 +114,7 @@ const char *method_name(InitialStates::Method method) {
         case InitialStates::Method::enumerated: return "enumerated";
         case InitialStates::Method::counted: return "counted";
         case InitialStates::Method::rejection: return "rejection";
+        case InitialStates::Method::searched: return "searched";
     }
     return "";
 }

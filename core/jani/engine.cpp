@@ -38,16 +38,22 @@ std::string Engine::text(StateId id) const {
     return model_.state_text(result.data());
 }
 
+std::string Engine::excerpt(StateId id) const {
+    std::vector<Word> result(model_.slots().size());
+    values(id, result.data());
+    return model_.state_excerpt(result.data());
+}
+
 template <class Work>
 void Engine::guarded(StateId id, Work &&work) {
     try {
         work();
     } catch (const Fault &fault) {
         loaded_ = NO_STATE;
-        throw ModelError(std::string(fault.what) + ", in the state " + text(id), model_.where(where_));
+        throw ModelError(std::string(fault.what) + ", in the state " + excerpt(id), model_.where(where_));
     } catch (ModelError &error) {
         loaded_ = NO_STATE;
-        throw ModelError(std::string(error.what()) + ", in the state " + text(id), error.where, error.expected,
+        throw ModelError(std::string(error.what()) + ", in the state " + excerpt(id), error.where, error.expected,
                          error.hint, error.unsupported);
     }
 }
@@ -111,7 +117,8 @@ void Engine::refuse_silent() {
     for (const Vector &vector : model_.refused())
         if (enabled(vector)) {
             throw ModelError("a silent edge is enabled", model_.where(where_), "labelled edges only",
-                             "silent edges can be offered to the policy as a label of their own (silent=\"as_action\")",
+                             "--silent as-action offers them to the policy as a label of their own (in Python: "
+                             "silent=\"as_action\")",
                              true);
         }
 }

@@ -48,6 +48,7 @@ class Engine {
     StateId find(const Word *values) const;  // NO_STATE if it was never seen
     void values(StateId id, Word *result) const { model_.layout().unpack(registry_[id], result); }
     std::string text(StateId id) const;
+    std::string excerpt(StateId id) const;  // the first few variables, for messages
 
     bool is_unsafe(StateId id) { return (known(id) & UNSAFE) != 0; }
     bool is_goal(StateId id) { return (known(id) & GOAL) != 0; }  // and not unsafe

@@ -76,6 +76,43 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     for (const LinearConjunct &conjunct : linear_)
         if (conjunct.op == Op::equal && prepare_counting(conjunct)) break;
     method_ = rest_.size() == (equation_ ? 1 : 0) ? Method::counted : Method::rejection;
+    if (empty_ || method_ == Method::counted || !is_hopeless()) return;
+    method_ = Method::searched;
+    if (infinite() || free_states() > ENUMERATION_STEPS) return;
+    if (auto found = branch(BRANCHING_STEPS, {})) {
+        method_ = Method::enumerated;
+        states_ = std::move(*found);
+        empty_ = states_.empty();
+    }
+}
+
+// In how many ways the slots that no conjunct reads can be filled.
+std::uint64_t InitialStates::free_states() const {
+    std::vector<bool> read(width_, false);
+    for (std::size_t i : rest_)
+        for (SlotId slot : task_->start_tests[i].support) read[slot] = true;
+    std::uint64_t count = 1;
+    for (SlotId slot = 0; slot < width_; ++slot)
+        if (!read[slot] && __builtin_mul_overflow(count, domains_[slot].size(), &count))
+            return std::numeric_limits<std::uint64_t>::max();
+    return count;
+}
+
+// Whether next to nothing that is proposed is a solution; always the same answer for the same condition.
+bool InitialStates::is_hopeless() {
+    constexpr int PROPOSALS = 20'000, ENOUGH = 20;
+    CounterRandom random(1);
+    int found = 0;
+    for (int i = 0; i < PROPOSALS && found < ENOUGH; ++i) {
+        propose(random);
+        found += accepted();
+    }
+    return found < ENOUGH;
+}
+
+bool InitialStates::accepted() {
+    return std::all_of(rest_.begin(), rest_.end(),
+                       [&](std::size_t i) { return (equation_ && i == *equation_) || holds(i); });
 }
 
 void InitialStates::keep(const Word *values, std::vector<std::uint64_t> &states) const {
@@ -94,7 +131,7 @@ bool InitialStates::holds(std::size_t conjunct) {
         return model_.programs().holds(test.condition, registers_.data());
     } catch (const Fault &fault) {
         throw ModelError(
-            std::string(fault.what) + " in the start condition, for " + model_.state_text(registers_.data()),
+            std::string(fault.what) + " in the start condition, for " + model_.state_excerpt(registers_.data()),
             task_->start_where);
     }
 }
@@ -191,7 +228,7 @@ void InitialStates::collect_linear() {
 std::optional<std::uint64_t> InitialStates::count() const {
     if (empty_) return 0;
     if (method_ == Method::listed || method_ == Method::enumerated) return kept();
-    if (method_ == Method::rejection || infinite()) return std::nullopt;
+    if (method_ == Method::rejection || method_ == Method::searched || infinite()) return std::nullopt;
     Wide total = equation_ ? ways_[0][0] : 1;
     std::set<SlotId> counted;
     if (equation_)
@@ -209,11 +246,9 @@ void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tr
         model_.layout().unpack(states_.data() + random.below(kept()) * words_, values);
         return;
     }
+    if (method_ == Method::searched) tries = std::min(tries, SEARCH_TRIES);
     for (std::uint64_t attempt = 0; attempt < tries; ++attempt) {
-        propose(random);
-        const bool accepted = std::all_of(rest_.begin(), rest_.end(),
-                                          [&](std::size_t i) { return (equation_ && i == *equation_) || holds(i); });
-        if (accepted) {
+        if (method_ == Method::searched ? descend(random) : (propose(random), accepted())) {
             std::copy_n(registers_.data(), width_, values);
             return;
         }

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "jani/linear.h"
+#include "jani/narrowing.h"
 #include "jani/task.h"
 
 namespace misstep::jani {
@@ -19,11 +20,17 @@ namespace misstep::jani {
 // drawn together, by counting how many ways there are to complete each partial sum. Counting proposes solutions of that
 // equation uniformly, so that what passes the other conjuncts is uniform too, and if there are none, nothing is
 // ever rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
+//
+// Where next to nothing passes, the solutions hang together, as in "each block lies on another one, and none on itself".
+// Then the search draws all consequences of each value before it goes on (see narrowing.h), which enumerates them if there
+// are not too many; else single solutions are searched for at random, which is the only case that is not uniform.
 class InitialStates {
    public:
-    enum class Method { listed, enumerated, counted, rejection };
+    enum class Method { listed, enumerated, counted, rejection, searched };
     static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
+    static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
+    static constexpr std::uint64_t SEARCH_TRIES = 10'000;
 
     explicit InitialStates(std::shared_ptr<const Task> task);
 
@@ -64,6 +71,16 @@ class InitialStates {
     bool prepare_counting(const LinearConjunct &equation);
     bool holds(std::size_t conjunct);
     std::optional<std::vector<std::uint64_t>> search(std::uint64_t max_steps, const std::function<bool()> &go_on);
+    void prepare_narrowing();
+    std::pair<std::uint64_t, std::uint64_t> left(SlotId slot) const;
+    std::optional<SlotId> next_slot(bool &dead) const;
+    bool passes();
+    bool complete();
+    std::optional<std::vector<std::uint64_t>> branch(std::uint64_t max_steps, const std::function<bool()> &go_on);
+    bool descend(CounterRandom &random);
+    bool is_hopeless();
+    std::uint64_t free_states() const;
+    bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
     std::size_t kept() const { return states_.size() / words_; }
     void propose(CounterRandom &random);
@@ -88,6 +105,10 @@ class InitialStates {
     Linear<Word> form_;
     std::vector<Word> lowest_;
     std::vector<std::vector<Wide>> ways_;
+
+    static constexpr std::uint64_t MAX_RETRIES = 64;  // values of one slot that a search tries
+    std::optional<Narrowing> narrowing_;
+    std::vector<std::size_t> narrowed_;  // the conjunct of each of its conditions
 };
 
 }  // namespace misstep::jani

@@ -120,10 +120,24 @@ Destination Model::compile(const DestinationSource &source) {
     return result;
 }
 
-std::string Model::state_text(const Word *values) const {
+namespace {
+
+std::string first_values(const std::vector<Slot> &slots, const Word *values, std::size_t most) {
     std::string result;
-    for (SlotId slot = 0; slot < slots_.size(); ++slot)
-        result += (slot == 0 ? "" : ", ") + slots_[slot].name + "=" + text(slots_[slot].type, values[slot]);
+    for (SlotId slot = 0; slot < slots.size() && slot < most; ++slot)
+        result += (slot == 0 ? "" : ", ") + slots[slot].name + "=" + text(slots[slot].type, values[slot]);
+    return result;
+}
+
+constexpr std::size_t SHOWN = 6;
+
+}  // namespace
+
+std::string Model::state_text(const Word *values) const { return first_values(slots_, values, slots_.size()); }
+
+std::string Model::state_excerpt(const Word *values) const {
+    std::string result = first_values(slots_, values, SHOWN);
+    if (slots_.size() > SHOWN) result += ", and " + std::to_string(slots_.size() - SHOWN) + " more variables";
     return result;
 }
 

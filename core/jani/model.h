@@ -123,6 +123,8 @@ class Model {
     const std::string &where(WhereId id) const { return places_[id]; }
 
     std::string state_text(const Word *values) const;
+    // The first few variables: a message may not fill the screen with one state.
+    std::string state_excerpt(const Word *values) const;
     // One line on why the values are no state, or nothing.
     std::optional<std::string> objection(const Word *values) const;
 

@@ -378,7 +378,7 @@ def test_another_model_is_found() -> None:
 
 
 def test_what_is_not_supported_is_no_problem() -> None:
-    report = check_database(changed_model(lambda d: d.update(functions=[{"name": "f"}])))
+    report = check_database(changed_model(lambda d: d.update(datatypes=[{"name": "f"}])))
     assert report.valid
-    assert report.remarks == ["line: 'functions' is not supported"]
+    assert report.remarks == ["line: 'datatypes' is not supported"]
     assert report.not_checked["records"] > 10

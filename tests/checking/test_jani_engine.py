@@ -198,6 +198,178 @@ def test_transient_variables() -> None:
     assert agrees(jani.task(document)) > 3
 
 
+def test_transient_variables_in_guards_probabilities_and_properties() -> None:
+    """They are what the locations say of them, cell by cell, whatever an edge has written."""
+    array = {"kind": "array", "base": bounded(0, 9)}
+    locations = [
+        {
+            "name": "l",
+            "transient-values": [
+                {"ref": "t", "value": op("+", "x", 1)},
+                {"ref": cell("u", 1), "value": 3},
+            ],
+        },
+        {"name": "r", "transient-values": [{"ref": "share", "value": 0.25}]},
+    ]
+    edges = [
+        edge("a", op("<", "t", 6), destination({"x": "t", "u": {"op": "av", "elements": [7, 7]}})),
+        edge("b", op("=", cell("u", op("%", "x", 2)), 3), destination({"x": 0}, location="r")),
+        edge(
+            "b",
+            op("=", "t", 4),
+            destination({"x": 1}, "share", location="l"),
+            destination({"x": 2}, op("-", 1, "share"), location="r"),
+            location="r",
+        ),
+    ]
+    automaton = {
+        "name": "m",
+        "locations": locations,
+        "initial-locations": ["r", "l"],
+        "edges": edges,
+        "variables": [
+            variable("t", bounded(0, 9), 4, transient=True),
+            variable("share", "real", 1.0, transient=True),
+            variable("u", array, {"op": "av", "elements": [0, 0]}, transient=True),
+        ],
+    }
+    prop = pa(op("∧", op("=", "t", 6), op("=", cell("u", 1), 3)), op(">", "t", 9))
+    task = jani.task(jani.model([counter("x", 0, 9)], [automaton], prop=prop))
+    assert agrees(task) > 5
+    unsafe = [(where, x) for where in (0, 1) for x in range(10) if task.is_unsafe((where, x))]
+    assert unsafe == [(0, 5)]
+
+
+def function(name: str, kind: Any, parameters: dict[str, Any], body: Any) -> Any:
+    listed = [{"name": own, "type": base} for own, base in parameters.items()]
+    return {"name": name, "type": kind, "parameters": listed, "body": body}
+
+
+def call(name: str, *arguments: Any) -> Any:
+    return {"op": "call", "function": name, "args": list(arguments)}
+
+
+def test_functions() -> None:
+    """Of the model and of an automaton, inside each other, of arrays, with parameters that hide names."""
+    array = {"kind": "array", "base": "int"}
+    functions = [
+        function("next", "int", {"n": "int", "by": "int"}, op("%", op("+", "n", "by"), "top")),
+        function("twice", "int", {"n": "int"}, call("next", call("next", "n", 1), 1)),
+        function("half", "real", {"x": "real"}, op("/", "x", 2)),
+        function("second", "int", {"list": array}, op("+", cell("list", 1), "x")),
+    ]
+    own = function("near", "bool", {"y": "int"}, op("<", op("abs", op("-", "y", "x")), "reach"))
+    let = {
+        "op": "let",
+        "variables": [{"name": "n", "value": 3}, {"name": "x", "value": 1}],
+        "expression": op("+", call("twice", "n"), op("-", call("second", "list"), "x")),
+    }
+    edges = [
+        edge(
+            "a",
+            call("near", "y"),
+            destination({"x": call("twice", "x"), "y": call("next", "y", 1)}),
+        ),
+        edge("b", op("<", call("half", "x"), 1), destination({"y": op("min", let, 6)})),
+        edge("b", True, destination({"x": call("next", "x", {"op": "-", "exp": -2})})),
+    ]
+    automaton = jani.automaton(
+        "m",
+        edges,
+        variables=[counter("reach", 0, 3, 2)],
+        functions=[own],
+    )
+    document = jani.model(
+        [
+            counter("x", 0, 6),
+            counter("y", 0, 6),
+            variable("list", array, {"op": "av", "elements": [1, 0]}),
+        ],
+        [automaton],
+        constants=[{"name": "top", "type": "int", "value": 7}],
+        functions=functions,
+        prop=pa(op(">", call("half", "x"), 2.4), op("=", call("twice", "y"), 0)),
+    )
+    assert agrees(jani.task(document)) > 5
+
+
+def test_functions_that_call_themselves_are_refused() -> None:
+    functions = [
+        function("f", "int", {"n": "int"}, call("g", "n")),
+        function("g", "int", {"n": "int"}, op("+", call("f", "n"), 1)),
+    ]
+    edges = [edge("a", True, destination({"x": call("f", "x")}))]
+    document = jani.model([counter("x", 0, 6)], edges, functions=functions)
+    with pytest.raises(UnsupportedError, match="'f' calls itself"):
+        jani.task(document)
+    with pytest.raises(ModelError, match="calls itself"):
+        SafetyTask(document)
+
+
+def test_minus_of_one_operand() -> None:
+    minus = {"op": "-", "exp": op("-", "x", "y")}
+    edges = [
+        edge("a", op("≤", minus, 2), destination({"x": op("+", {"op": "-", "exp": "y"}, 3)})),
+        edge("b", True, destination({"y": op("min", 3, op("abs", minus))})),
+    ]
+    variables = [counter("x", 0, 3), variable("y", bounded(0, 3, "real"), 1.5)]
+    with pytest.raises(InputFormatError, match="real"):  # an integer takes no real
+        jani.task(jani.model(variables, edges))
+    assert agrees(jani.task(jani.model([counter("x", 0, 3), counter("y", 0, 3)], edges))) > 3
+    edges[0]["destinations"][0]["assignments"] = assigned(
+        ("y", {"op": "-", "exp": {"op": "-", "exp": 1}})
+    )
+    assert agrees(jani.task(jani.model(variables, edges))) == 2
+
+
+REACHED = op("∧", op("=", "p.own", 3), op("=", "q.own", 1))
+SAFE = {"op": "¬", "exp": REACHED}
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        {"op": "F", "exp": REACHED},
+        {"op": "∀", "exp": {"op": "G", "exp": SAFE}},
+        {
+            "op": "filter",
+            "fun": "max",
+            "states": {"op": "initial"},
+            "values": {"op": "Pmax", "exp": {"op": "U", "left": True, "right": REACHED}},
+        },
+        op("≤", {"op": "Pmax", "exp": {"op": "F", "exp": REACHED}}, 0.1),
+    ],
+    ids=["F", "G", "U", "P"],
+)
+def test_reachability_properties(expression: Any) -> None:
+    """They say what is to be avoided if the user names them, and nothing before."""
+    document = composed(syncs=SYNCS)
+    whole = jani.task(document, silent="as_action")
+    document["properties"] = [{"name": "reach", "expression": expression}]
+    with pytest.raises(InputFormatError, match="--property reach takes what that one reaches"):
+        jani.task(document, silent="as_action")
+    task = jani.task(document, silent="as_action", property="reach")
+    assert agrees(task) > 20
+    some = [(0, x, p, q) for x in range(4) for p in range(4) for q in range(4)]
+    assert [task.is_unsafe(s) for s in some] == [whole.is_unsafe(s) for s in some]
+
+
+def test_properties_that_are_given_beside_the_model() -> None:
+    document = composed(syncs=SYNCS)
+    whole = jani.task(document, silent="as_action")
+    del document["properties"]
+    task = jani.task(
+        document, silent="as_action", unsafe="p.own = 3 and q.own == 1", goal="not (x < 3)"
+    )
+    assert agrees(task) > 20
+    some = [(0, x, p, q) for x in range(4) for p in range(4) for q in range(4)]
+    assert [task.is_unsafe(s) for s in some] == [whole.is_unsafe(s) for s in some]
+    assert [task.is_goal(s) for s in some] == [whole.is_goal(s) for s in some]
+    started = jani.task(composed(syncs=SYNCS), silent="as_action", start="x = 2 && !(p.own > 1)")
+    assert agrees(started) > 5
+    assert {state[1] for state in started.initial_states()} == {2}
+
+
 def composed(**system: Any) -> Any:
     """Two automata with local variables of one name; the second one has two locations and a silent edge."""
     first = jani.automaton(

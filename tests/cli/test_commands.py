@@ -101,6 +101,25 @@ def test_limits_have_their_exit_codes(tmp_path: Path) -> None:
     assert result_of("census", folder, "--max-states", "10", code=22)["error"] == "BudgetLimitError"
 
 
+@pytest.mark.parametrize(
+    ("body", "code", "end"),
+    [
+        ("return state.operators[0]", 1, "; no plan: loop"),
+        ("return -1", 1, "; no plan: stuck"),
+        ("raise ValueError('no')", 11, "; no plan: error"),
+    ],
+)
+def test_a_run_that_fails_is_no_plan(
+    gripper: Path, tmp_path: Path, body: str, code: int, end: str
+) -> None:
+    (tmp_path / "bad.py").write_text(f"def policy(state):\n    {body}\n")
+    result = misstep("run", gripper, "--policy", f"python:{tmp_path / 'bad.py'}:policy")
+    assert result.returncode == code
+    assert result.stdout.splitlines()[-1] == end
+    cut = misstep("run", gripper, "--policy", "first", "--max-steps", "1")
+    assert (cut.returncode, cut.stdout.splitlines()[-1]) == (10, "; no plan: cut")
+
+
 def test_ctrl_c_stops_cleanly(tmp_path: Path) -> None:
     folder = tmp_path / "big"
     misstep("generate", "blocksworld", "--blocks", "20", "-o", folder)

@@ -170,7 +170,8 @@ def test_select(problems: list[Path], capsys: pytest.CaptureFixture[str]) -> Non
     domain = problems[0].with_name("domain.pddl")
     assert misstep("select", domain, *problems, "--policies", *specs, "--pool", 5) == 0
     shown = capsys.readouterr().out
-    assert "optimal is NOT significantly better than" in shown
+    assert "too few tasks to tell policies apart: 3; at least 6 are needed" in shown
+    assert "p =" not in shown
 
 
 def test_select_errors(problems: list[Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -190,7 +190,8 @@ def test_what_a_batch_may_answer(task: Task) -> None:
     assert answers(np.array([[3], [4], [5]])) == [3, 4, 5]
     assert answers(Tensor([3, 4, 5])) == [3, 4, 5]
     assert answers([3, None, "move room-a room-b"])[:2] == [3, NO_ACTION]
-    assert answers(np.array([3, -1, 10**6])) == [3, FAILED, FAILED]
+    assert answers(np.array([3, -1, 10**6])) == [3, NO_ACTION, FAILED]
+    assert answers([3, -1, -2]) == [3, NO_ACTION, FAILED]
     assert answers(np.array([3.0, 4.0, 5.0])) == [FAILED] * 3
     assert answers("abc") == [FAILED] * 3
     own = load_policy(SimpleNamespace(act_batch=lambda _: 7), task)

@@ -72,7 +72,7 @@ def _refuse_used(folder: Path) -> None:
         raise InputFileError(
             "there is a campaign in this folder already",
             where=str(folder),
-            hint="resume it, or choose another folder",
+            hint=f"resume it (misstep test --resume --out {folder}), or choose another folder",
         )
     # A killed creation is known by its database under construction; settings alone may be the user's.
     ours = _LEFTOVERS | ({CONFIG_NAME} if DATABASE_NAME + _UNFINISHED in found else set())

@@ -18,9 +18,15 @@ from misstep.cli.arguments import (
 from misstep.cli.defaults import CENSUS_STATES
 from misstep.cli.models import (
     MODEL_OPTIONS,
+    SILENT,
     Constants,
+    Goal,
     Inapplicable,
     Property,
+    Reading,
+    Silent,
+    Start,
+    Unsafe,
     is_model,
     read_model,
     refuse_options,
@@ -50,6 +56,10 @@ def census_command(
     memory_limit: MemoryLimit = None,
     property: Property = None,
     constant: Constants = None,
+    silent: Silent = SILENT[0],
+    unsafe: Unsafe = None,
+    goal: Goal = None,
+    start: Start = None,
     inapplicable: Inapplicable = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
@@ -62,7 +72,9 @@ def census_command(
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     if is_model(task):
         refuse_options(context, ["keep_unimportant"], "a planning task")
-        loaded: Task | JaniTask = read_model(task, property, constant)
+        loaded: Task | JaniTask = read_model(
+            task, Reading(property, constant, silent, unsafe, goal, start)
+        )
     else:
         refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
         loaded = read_task(task, keep_unimportant)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from misstep.tasks.jani.task import JaniTask
 
 HEADING = "Models (JANI)"
+SILENT = ("error", "as-action")
 
 Property = Annotated[
     str | None,
@@ -49,7 +51,67 @@ Inapplicable = Annotated[
     ),
 ]
 
-MODEL_OPTIONS = ("property", "constant", "inapplicable")
+Silent = Annotated[
+    str,
+    typer.Option(
+        "--silent",
+        rich_help_panel=HEADING,
+        metavar="|".join(SILENT),
+        help="An edge without a label, where it is met: error, or as-action: a label τ that the policy can choose.",
+    ),
+]
+Unsafe = Annotated[
+    str | None,
+    typer.Option(
+        "--unsafe",
+        rich_help_panel=HEADING,
+        metavar="CONDITION",
+        help="What is unsafe, such as 'speed > 3 and not parked'; the model then needs no property.",
+        show_default=False,
+    ),
+]
+Goal = Annotated[
+    str | None,
+    typer.Option(
+        "--goal",
+        rich_help_panel=HEADING,
+        metavar="CONDITION",
+        help="Where runs end well, in the place of the property's goal.",
+        show_default=False,
+    ),
+]
+Start = Annotated[
+    str | None,
+    typer.Option(
+        "--start",
+        rich_help_panel=HEADING,
+        metavar="CONDITION|FILE.json",
+        help="Where runs begin, in the place of what the property says.",
+        show_default=False,
+    ),
+]
+
+MODEL_OPTIONS = (
+    "property",
+    "constant",
+    "inapplicable",
+    "silent",
+    "unsafe",
+    "goal",
+    "start",
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a model is to be read."""
+
+    property: str | None = None
+    constants: Sequence[str] | None = None
+    silent: str = SILENT[0]
+    unsafe: str | None = None
+    goal: str | None = None
+    start: str | None = None
 
 
 def is_model(paths: list[Path]) -> bool:
@@ -61,7 +123,7 @@ def is_model(paths: list[Path]) -> bool:
     return files.is_model(paths)
 
 
-def read_model(paths: list[Path], property: str | None, constants: list[str] | None) -> JaniTask:
+def read_model(paths: list[Path], how: Reading) -> JaniTask:
     if len(paths) > 1:
         raise UsageError(
             f"{paths[1]} is one file too many",
@@ -70,7 +132,17 @@ def read_model(paths: list[Path], property: str | None, constants: list[str] | N
     from misstep.tasks.files import task_files
     from misstep.tasks.jani.load import load_jani
 
-    return load_jani(task_files(paths[0])[0], property, _parameters(constants or []))
+    if how.silent not in SILENT:
+        raise UsageError(f"--silent {how.silent}", expected=" or ".join(SILENT))
+    return load_jani(
+        task_files(paths[0])[0],
+        how.property,
+        _parameters(how.constants or ()),
+        silent="as_action" if how.silent == "as-action" else "refuse",
+        unsafe=how.unsafe,
+        goal=how.goal,
+        start=how.start,
+    )
 
 
 def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:
@@ -79,7 +151,7 @@ def refuse_options(context: typer.Context, names: Iterable[str], expected: str) 
         raise UsageError(f"{option} has no meaning here", expected=expected)
 
 
-def _parameters(constants: list[str]) -> dict[str, bool | int | float]:
+def _parameters(constants: Sequence[str]) -> dict[str, bool | int | float]:
     found: dict[str, bool | int | float] = {}
     for text in constants:
         name, equals, value = text.partition("=")
@@ -104,9 +176,15 @@ def _value(text: str, value: str) -> bool | int | float:
 
 __all__ = [
     "MODEL_OPTIONS",
+    "SILENT",
     "Constants",
+    "Goal",
     "Inapplicable",
     "Property",
+    "Reading",
+    "Silent",
+    "Start",
+    "Unsafe",
     "is_model",
     "read_model",
     "refuse_options",

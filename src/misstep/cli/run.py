@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from misstep.runs.runner import Trace
     from misstep.tasks.task import Task
 
+EXIT_CODES = {"goal": 0, "cut": 10, "error": 11, "timeout": 12}
+
 
 def run_command(
     task: TaskPaths,
@@ -41,7 +43,11 @@ def run_command(
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Run a policy once and print the operators it chooses. How it ends is said on standard error."""
+    """Run a policy once and print the operators it chooses. How it ends is said on standard error.
+
+    Exit code 0 if the run reaches the goal, 1 if it does not (loop, stuck, inapplicable), 10 if it was cut, 11 if the
+    policy crashed, 12 if it did not answer in time.
+    """
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)
     from misstep.runs.single import run
@@ -68,14 +74,15 @@ def run_command(
         )
     else:
         _print(loaded, trace)
-    return 0
+    return EXIT_CODES.get(trace.outcome, 1)
 
 
 def _print(task: Task, trace: Trace) -> None:
     for i, operator in enumerate(trace.operators):
         value = "" if trace.values is None else f"  ; value {trace.values[i + 1]:g}"
         print(f"({task.operator_name(operator)}){value}")
-    print(f"; cost = {trace.cost}")
+    ended = f"cost = {trace.cost}" if trace.outcome == "goal" else f"no plan: {trace.outcome}"
+    print(f"; {ended}")
     calls = f"{trace.policy_calls} policy calls, {trace.evaluations} evaluations"
     remark(f"{trace.outcome} after {len(trace.operators)} steps, cost {trace.cost}; {calls}")
     if trace.message:

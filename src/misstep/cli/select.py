@@ -93,6 +93,12 @@ def _print(selection: Selection) -> None:
         )
     Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
     best = selection.candidates[0].policy
+    from misstep.comparison.statistics import ENOUGH_TASKS
+
+    tasks = len(selection.candidates[0].results)
+    if tasks < ENOUGH_TASKS:
+        print(f"too few tasks to tell policies apart: {tasks}; at least {ENOUGH_TASKS} are needed")
+        return
     for comparison in selection.comparisons:
         other = selection.candidates[comparison.worse].policy
         verdict = "better than" if comparison.significant else "NOT significantly better than"

@@ -23,7 +23,17 @@ from misstep.cli.defaults import (
     SAFETY_ORACLE,
 )
 from misstep.cli.groups import Group, given_options
-from misstep.cli.models import Constants, Inapplicable, Property
+from misstep.cli.models import (
+    SILENT,
+    Constants,
+    Goal,
+    Inapplicable,
+    Property,
+    Reading,
+    Silent,
+    Start,
+    Unsafe,
+)
 from misstep.errors import UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS
 
@@ -219,6 +229,10 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
 
     property: Property = None
     constant: Constants = None
+    silent: Silent = SILENT[0]
+    unsafe: Unsafe = None
+    goal: Goal = None
+    start: Start = None
     inapplicable: Inapplicable = None
     runs: Annotated[int, typer.Option(metavar="N", help="Number of runs of the fuzzer.")] = RUNS
     lookahead_cap: Annotated[
@@ -233,6 +247,12 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
     evaluations: Annotated[
         int, typer.Option(metavar="N", help="Effort for one question to the oracle, in nodes.")
     ] = SAFETY_EVALUATIONS
+
+    def reading(self) -> Reading:
+        """How the model is to be read."""
+        return Reading(
+            self.property, self.constant, self.silent, self.unsafe, self.goal, self.start
+        )
 
 
 @dataclass(frozen=True)
@@ -311,7 +331,10 @@ class Output(Group, heading="Output"):
 
 
 # How tasks are read, which is decided before there is a campaign.
-OF_LOADING = ("property", "constant", "keep_unimportant")
+OF_LOADING = (
+    *("property", "constant", "silent", "unsafe", "goal", "start"),
+    "keep_unimportant",
+)
 OF_SUBJECT = ("seed", "max_steps", "fuzz")
 # Numbers that may be none.
 NULLABLE: dict[str, type[int] | type[float]] = {

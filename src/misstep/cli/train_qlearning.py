@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from misstep.cli.arguments import AsJson
-from misstep.cli.models import Constants, Property, read_model
+from misstep.cli.models import Constants, Property, Reading, read_model
 from misstep.cli.output import print_json, remark
 from misstep.errors import UsageError
 from misstep.training.qlearning.settings import QSettings
@@ -94,7 +94,7 @@ def qlearning_command(
     }
     check_device(device)
     qlearning_settings(settings)  # whatever is wrong is told before the model is read
-    task = read_model([model], property, constant)
+    task = read_model([model], Reading(property, constant))
     report = None if as_json else _line
     summary: Any = train(task, out, resume=resume, device=device, report=report, **settings)
     if as_json:

@@ -23,6 +23,7 @@ RESAMPLES = 2000
 EXACT_TASKS = 14  # so many differing tasks have 2^14 sign patterns
 PATTERNS = 20_000
 SIGNIFICANT = 0.05
+ENOUGH_TASKS = 6  # 2 / 2^5 sign patterns are more than 5 %, 2 / 2^6 are less
 
 
 @dataclass(frozen=True)
@@ -121,4 +122,12 @@ def compare_with_best(
     ]
 
 
-__all__ = ["Interval", "PairedComparison", "bootstrap", "compare_with_best", "holm", "resamples"]
+__all__ = [
+    "ENOUGH_TASKS",
+    "Interval",
+    "PairedComparison",
+    "bootstrap",
+    "compare_with_best",
+    "holm",
+    "resamples",
+]

@@ -111,7 +111,7 @@ class FunctionPolicy(Policy):
     def _read(self, batch: StateBatch, given: Sequence[object] | NDArray[Any]) -> Answers:
         if not isinstance(given, np.ndarray) or given.ndim != 1 or given.dtype.kind not in "iu":
             return self._rows(batch, lambda row: self._number(given[row], batch, row))
-        known = (given >= 0) & (given < self.task.operator_count)
+        known = (given >= NO_ACTION) & (given < self.task.operator_count)
         operators: Operators = np.full(len(given), FAILED, dtype=np.int32)
         operators[known] = given[known]
         wrong = np.flatnonzero(~known).tolist()
@@ -241,7 +241,7 @@ class FunctionPolicy(Policy):
             return self.task.resolve(answer, state)
         if is_number(answer):
             assert isinstance(answer, int)
-            if 0 <= answer < self.task.operator_count:
+            if NO_ACTION <= answer < self.task.operator_count:
                 return answer
             raise ValueError(f"the task has no operator {answer}")
         raise TypeError(

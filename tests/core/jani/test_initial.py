@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import product
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from misstep._core import CounterRandom
+from misstep.checking.jani.expressions import evaluate
 from misstep.errors import BudgetLimitError, InputFormatError, TimeLimitError
 from misstep.tasks.jani.task import JaniTask
 from support.jani import automaton, bounded, model, op, pa, task, variable
@@ -233,3 +235,107 @@ def test_limits_hold_while_start_states_are_listed() -> None:
     task = built(LOADS, condition(op("≥", op("+", *(f"load{i}" for i in range(10))), 20)))
     with pytest.raises(TimeLimitError):
         task.space(time_limit=0.05)
+
+
+# -- solutions that hang together -----------------------------------------------------------------
+
+
+def towers(blocks: int, extra: list[Any] | None = None) -> Any:
+    """Each block lies on the table or on another one; heights exclude circles."""
+    names, table = range(blocks), blocks
+    parts = [op("≠", f"on{i}", i) for i in names]
+    parts += [
+        op(OR, op("≠", f"on{i}", f"on{j}"), op("=", f"on{i}", table))
+        for i in names
+        for j in range(i)
+    ]
+    parts += [op(OR, op("≠", f"on{i}", table), op("=", f"height{i}", 0)) for i in names]
+    parts += [
+        op(OR, op("≠", f"on{i}", j), op("=", f"height{i}", op("+", f"height{j}", 1)))
+        for i in names
+        for j in names
+        if i != j
+    ]
+    variables = [variable(f"height{i}", bounded(0, blocks - 1)) for i in names]
+    variables += [variable(f"on{i}", bounded(0, blocks)) for i in names]
+    return built([*variables, *(extra or [])], condition(op("∧", *parts)))
+
+
+def test_consequences_are_drawn() -> None:
+    """The numbers of ways to build towers of n blocks are known: 1, 3, 13, 73, 501, 4051, 37633."""
+    for blocks, count in ((3, 13), (5, 501), (7, 37_633)):
+        task = towers(blocks)
+        assert task.engine.initial_method == "enumerated"
+        assert task.engine.initial_count == count
+    found = Counter(towers(3).sample_initial(CounterRandom(i)) for i in range(3000))
+    assert_uniform(found, 13)
+
+
+def test_states_that_are_too_many_to_list_are_searched_for() -> None:
+    task = towers(6, [variable("free", bounded(0, 2**40))])
+    assert task.engine.initial_method == "searched"
+    assert task.engine.initial_count is None
+    random = CounterRandom(2)
+    found = {task.sample_initial(random)[:12] for _ in range(300)}
+    assert len(found) > 200
+    for state in found:
+        heights, on = state[:6], state[6:]
+        assert all(
+            height == (0 if on[i] == 6 else heights[on[i]] + 1) for i, height in enumerate(heights)
+        )
+
+
+def random_condition(random: Random, depth: int, boolean: bool) -> Any:
+    if depth == 0:
+        return (
+            random.choice([True, False, "b"]) if boolean else random.choice(["x", "y", "z", 1, -2])
+        )
+    inner = depth - random.randint(1, depth)
+    if not boolean:
+        symbol = random.choice(["+", "-", "*", "min", "max", "ite", "%"])
+        if symbol == "ite":
+            return op("ite", random_condition(random, inner, True), *numbers(random, inner))
+        if symbol == "%":
+            return op("%", random_condition(random, inner, False), 3)
+        return op(symbol, *numbers(random, inner))
+    symbol = random.choice(["=", "≠", "<", "≤", "≥", "∧", OR, "¬", "⇒"])
+    if symbol == "¬":
+        return op("¬", random_condition(random, inner, True))
+    if symbol in ("∧", OR, "⇒"):
+        return op(
+            symbol, random_condition(random, inner, True), random_condition(random, inner, True)
+        )
+    return op(symbol, *numbers(random, inner))
+
+
+def numbers(random: Random, depth: int) -> list[Any]:
+    return [random_condition(random, depth, False) for _ in range(2)]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_branching_finds_what_trying_all_values_finds(seed: int) -> None:
+    """Random conditions; a wide slot that one of them fixes keeps the plain enumeration from ending."""
+    random = Random(seed)
+    parts = [
+        random_condition(random, random.randint(1, 4), True) for _ in range(random.randint(1, 5))
+    ]
+    wide = op("=", "wide", op("+", op("*", 1000, "x"), op("*", 10_000_000, "y")))
+    variables = [
+        *(variable(name, bounded(-2, 3)) for name in "xyz"),
+        variable("b", "bool"),
+        variable("wide", bounded(-(10**8), 10**8)),
+    ]
+    task = built(variables, condition(op("∧", wide, *parts)))
+    expected = {
+        (x, y, z, b, 1000 * x + 10_000_000 * y)
+        for x, y, z in product(range(-2, 4), repeat=3)
+        for b in (False, True)
+        if all(evaluate(part, {"x": x, "y": y, "z": z, "b": b}) for part in parts)
+    }
+    assert set(task.initial_states()) == expected
+    if expected:
+        assert task.engine.initial_method == "enumerated"
+        assert task.sample_initial(CounterRandom(seed)) in expected
+    else:
+        with pytest.raises(InputFormatError, match="no state satisfies the start condition"):
+            task.sample_initial(CounterRandom(seed))

@@ -56,7 +56,27 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
     ),
     ("new version", changed("jani-version", to=2), UnsupportedError, "jani-version", "version 2"),
     ("type", changed("type", to="sta"), UnsupportedError, "type", "'sta' are not supported"),
-    ("functions", changed("functions", to=[{}]), UnsupportedError, "functions", "functions"),
+    (
+        "functions",
+        changed("functions", to=[{}]),
+        InputFormatError,
+        "functions[0]",
+        "'name' is missing",
+    ),
+    (
+        "datatypes",
+        changed("datatypes", to=[{}]),
+        UnsupportedError,
+        "datatypes",
+        "datatypes are not supported",
+    ),
+    (
+        "unknown function",
+        changed(*G, to={"op": "call", "function": "f", "args": []}),
+        InputFormatError,
+        f"{EDGE}.guard.exp.function",
+        "no function is called 'f' here",
+    ),
     (
         "variables",
         changed("variables", to=7),

@@ -1,15 +1,23 @@
-"""Constants and variables: names that have a value, and names that stand for cells of the state."""
+"""Constants, functions and variables: names that have a value, and names that stand for cells of the state."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 from misstep.checking.jani.errors import ModelError
-from misstep.checking.jani.expressions import MAX_CELLS, Operand, Scope, Term, literal, shape_of
-from misstep.checking.jani.nodes import Node, items, member, optional, text
+from misstep.checking.jani.expressions import (
+    MAX_CELLS,
+    Definition,
+    Operand,
+    Scope,
+    Term,
+    literal,
+    shape_of,
+)
+from misstep.checking.jani.nodes import Node, items, member, names, optional, text
 from misstep.checking.jani.operators import Scalar, Value
 from misstep.checking.jani.types import Type, constant, read_type
 
@@ -66,6 +74,24 @@ def read_constants(document: Node, parameters: Mapping[str, Scalar], trigonometr
     return scope
 
 
+def with_functions(owner: Node, scope: Scope) -> Scope:
+    """The scope with the functions of the model, or of an automaton."""
+    found: dict[str, Definition] = {}
+    for node in items(owner, "functions"):
+        name = text(node, "name")
+        if name in found or name in scope.functions:
+            raise ModelError(f"the function {name!r} is declared twice")
+        kinds = [read_type(member(own, "type"), scope) for own in items(node, "parameters")]
+        own_names = names(node, "parameters")
+        result = read_type(member(node, "type"), scope)
+        found[name] = Definition(
+            tuple((own, k.base, k.dimensions) for own, k in zip(own_names, kinds, strict=True)),
+            (result.base, result.dimensions),
+            member(node, "body"),
+        )
+    return replace(scope, functions={**scope.functions, **found})
+
+
 def read_variable(node: Node, owner: str | None, unique: bool, scope: Scope) -> Variable:
     bare = text(node, "name")
     kind = read_type(member(node, "type"), scope)
@@ -111,4 +137,13 @@ def _cells(value: Value, numbers: Iterator[int]) -> Cells:
     return next(numbers)
 
 
-__all__ = ["Cells", "Slot", "Variable", "flat", "read_constants", "read_variable", "terms_of"]
+__all__ = [
+    "Cells",
+    "Slot",
+    "Variable",
+    "flat",
+    "read_constants",
+    "read_variable",
+    "terms_of",
+    "with_functions",
+]

@@ -75,7 +75,35 @@ def find_property(document: Node, choice: str | None, documents: Documents) -> N
         expression = member(candidate, "expression")
         if choice in (None, _name(candidate)) and optional(expression, "op") == "PA":
             return expression
+        if choice is not None and choice == _name(candidate):
+            avoided = _avoided(expression)
+            if avoided is not None:
+                return {"op": "PA", "reach": avoided}
     raise ModelError("there is no property of the kind PA")
+
+
+def _avoided(expression: Node) -> Node:
+    """What a reachability property says is reached, or is to hold for ever; None: it is no such property."""
+    if optional(expression, "op") == "filter":
+        states = optional(expression, "states")
+        if states is not None and optional(states, "op") != "initial":
+            raise UnsupportedModelError("a filter over other states than the initial ones")
+        expression = optional(expression, "values")
+    if optional(expression, "op") in ("<", "≤", ">", "≥", "="):
+        expression = optional(expression, "left")
+    if optional(expression, "op") in ("Pmin", "Pmax", "∀", "∃"):
+        expression = optional(expression, "exp")
+    for key in ("step-bounds", "time-bounds", "reward-bounds"):
+        if optional(expression, key) is not None:
+            raise UnsupportedModelError(f"{key} of a property")
+    op = optional(expression, "op")
+    if op == "F":
+        return member(expression, "exp")
+    if op == "G":
+        return {"op": "¬", "exp": member(expression, "exp")}
+    if op == "U" and optional(expression, "left") is True:
+        return member(expression, "right")
+    return None
 
 
 def _properties(document: Node) -> list[Node]:

@@ -11,7 +11,7 @@ generated models have chains that are longer than Python's stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from misstep.checking.jani import operators
 from misstep.checking.jani.errors import ModelError, UnsupportedModelError
@@ -33,14 +33,40 @@ Operand = Term | tuple["Operand", ...]
 
 
 @dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of the model: names and types of what it takes (base type, dimensions), and of what it gives."""
+
+    parameters: tuple[tuple[str, str, int], ...]
+    result: tuple[str, int]
+    body: Node
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """What names mean, and whether the model has the feature `trigonometric-functions`."""
+    """What names mean, and whether the model has the feature `trigonometric-functions`.
+
+    `outside` is what the bodies of functions can name: neither their caller's definitions nor its parameters.
+    """
 
     names: Mapping[str, Operand]
     trigonometric: bool = False
+    functions: Mapping[str, Definition] = field(default_factory=dict)
+    outside: Mapping[str, Operand] | None = None
+    calling: tuple[str, ...] = ()
 
     def extended(self, names: Mapping[str, Operand]) -> Scope:
-        return Scope({**self.names, **names}, self.trigonometric)
+        """With declarations of the model."""
+        return replace(self, names={**self.names, **names})
+
+    def inside(self, names: Mapping[str, Operand]) -> Scope:
+        """With names that an expression itself defines."""
+        outside = self.names if self.outside is None else self.outside
+        return replace(self, names={**self.names, **names}, outside=outside)
+
+    def body_of(self, name: str, arguments: Mapping[str, Operand]) -> Scope:
+        outside = self.names if self.outside is None else self.outside
+        calling = (*self.calling, name)
+        return replace(self, names={**outside, **arguments}, outside=outside, calling=calling)
 
 
 def evaluate(expression: Node, names: Mapping[str, Value], trigonometric: bool = False) -> Value:
@@ -125,6 +151,8 @@ def shape_of(operand: object) -> tuple[int, ...]:
 
 
 def _operation(op: str, expression: Node, scope: Scope) -> Operand:
+    if _is_minus(expression):
+        return _minus(scalar(expression["exp"], scope))
     if op in operators.ARITHMETIC:
         return _arithmetic(expression, scope)
     if op in operators.COMPARISONS:
@@ -139,9 +167,25 @@ def _operation(op: str, expression: Node, scope: Scope) -> Operand:
     return SPECIAL[op](expression, scope)
 
 
+def _is_minus(expression: Node) -> bool:
+    """Whether this is a "-" with one operand."""
+    one = isinstance(expression, Mapping) and "exp" in expression and "left" not in expression
+    return one and _op(expression) == "-"
+
+
+def _minus(operand: Term) -> Term:
+    kind, function = operators.binary("-", "int", operand.kind)
+    value = operand.value
+    return Term(kind, lambda r: _computed("-", function, 0, value(r)))
+
+
 def _arithmetic(expression: Node, scope: Scope) -> Term:
     open_steps = []
-    while isinstance(expression, Mapping) and _op(expression) in operators.ARITHMETIC:
+    while (
+        isinstance(expression, Mapping)
+        and _op(expression) in operators.ARITHMETIC
+        and not _is_minus(expression)
+    ):
         open_steps.append((expression["op"], scalar(member(expression, "right"), scope)))
         expression = member(expression, "left")
     first = scalar(expression, scope)
@@ -264,8 +308,31 @@ def _of_one_kind(terms: Sequence[Term]) -> tuple[str, list[Function]]:
 def _let(expression: Node, scope: Scope) -> Operand:
     for definition in items(expression, "variables"):
         operand = compile_expression(member(definition, "value"), scope)
-        scope = scope.extended({text(definition, "name"): _remembered(operand)})
+        scope = scope.inside({text(definition, "name"): _remembered(operand)})
     return compile_expression(member(expression, "expression"), scope)
+
+
+def _call(expression: Node, scope: Scope) -> Operand:
+    name = text(expression, "function")
+    if name not in scope.functions:
+        raise ModelError(f"there is no function {name!r}")
+    if name in scope.calling:
+        raise UnsupportedModelError(f"the function {name!r} calls itself")
+    function, given = scope.functions[name], items(expression, "args")
+    if len(given) != len(function.parameters):
+        raise ModelError(f"the function {name!r} is given {len(given)} arguments")
+    arguments = {
+        parameter: _remembered(_of_type(compile_expression(argument, scope), kind, dimensions))
+        for argument, (parameter, kind, dimensions) in zip(given, function.parameters, strict=True)
+    }
+    found = compile_expression(function.body, scope.body_of(name, arguments))
+    return _of_type(found, *function.result)
+
+
+def _of_type(operand: Operand, kind: str, dimensions: int) -> Operand:
+    if len(shape_of(operand)) != dimensions:
+        raise ModelError("an argument or a result of a function has another shape")
+    return operand if isinstance(operand, tuple) else converted(operand, kind)
 
 
 def _remembered(operand: Operand) -> Operand:
@@ -318,7 +385,7 @@ def _array_constructor(expression: Node, scope: Scope) -> Operand:
         raise ModelError(f"an array of length {length}", expected=f"1 to {MAX_CELLS}")
     name, body = text(expression, "var"), member(expression, "exp")
     return _array(
-        [compile_expression(body, scope.extended({name: literal(i)})) for i in range(length)]
+        [compile_expression(body, scope.inside({name: literal(i)})) for i in range(length)]
     )
 
 
@@ -337,6 +404,7 @@ SPECIAL: dict[str, Callable[[Node, Scope], Operand]] = {
     "¬": _negation,
     "ite": _ite,
     "let": _let,
+    "call": _call,
     "aa": _array_access,
     "av": _array_value,
     "ac": _array_constructor,
@@ -344,6 +412,7 @@ SPECIAL: dict[str, Callable[[Node, Scope], Operand]] = {
 
 __all__ = [
     "MAX_CELLS",
+    "Definition",
     "Function",
     "Operand",
     "Registers",

@@ -20,6 +20,7 @@ from misstep.checking.jani.declarations import (
     read_constants,
     read_variable,
     terms_of,
+    with_functions,
 )
 from misstep.checking.jani.errors import ModelError, OutOfBoundsError, UnsupportedModelError
 from misstep.checking.jani.expressions import (
@@ -77,8 +78,9 @@ class Model:
         self._disables = out_of_bounds == "disable"
         _check_header(document)
         features = items(document, "features")
-        self.constants = read_constants(
-            document, parameters or {}, "trigonometric-functions" in features
+        self.constants = with_functions(
+            document,
+            read_constants(document, parameters or {}, "trigonometric-functions" in features),
         )
         self.actions = names(document, "actions")
         self.automata = _automata(document)
@@ -113,7 +115,11 @@ class Model:
 
     def scope(self, owner: str | None, transients: bool = False) -> Scope:
         """What an automaton can name, or what global expressions can (None)."""
-        return self.constants.extended(
+        known = self.constants
+        for automaton in self.automata:
+            if automaton.name == owner:
+                known = with_functions(automaton.node, known)
+        return known.extended(
             {
                 v.bare: terms_of(self.cells[v.name], v.type)
                 for v in self.variables
@@ -124,11 +130,7 @@ class Model:
     def property_scope(self) -> Scope:
         """What properties can name: all variables, those of automata with their automaton where they need it."""
         return self.constants.extended(
-            {
-                v.name: terms_of(self.cells[v.name], v.type)
-                for v in self.variables
-                if not v.transient
-            }
+            {v.name: terms_of(self.cells[v.name], v.type) for v in self.variables}
         )
 
     def _read_automaton(self, automaton: Automaton) -> None:
@@ -147,26 +149,22 @@ class Model:
                 raise ModelError(f"there is no action {action!r}")
             guard = optional(node, "guard")
             edge = Edge(
-                condition(True if guard is None else guard, plain),
+                condition(True if guard is None else guard, writable),
                 tuple(
-                    self._destination(item, automaton, plain, writable)
+                    self._destination(item, automaton, writable)
                     for item in items(node, "destinations")
                 ),
             )
             key = automaton.location(member(node, "location")), action
             automaton.edges.setdefault(key, []).append(edge)
 
-    def _destination(
-        self, node: Node, automaton: Automaton, plain: Scope, writable: Scope
-    ) -> Destination:
+    def _destination(self, node: Node, automaton: Automaton, scope: Scope) -> Destination:
         given = optional(node, "probability")
-        probability = converted(scalar(1.0 if given is None else given, plain), "real")
+        probability = converted(scalar(1.0 if given is None else given, scope), "real")
         return Destination(
             probability.value,
             automaton.location(member(node, "location")),
-            tuple(
-                self._assignment(item, automaton, writable) for item in items(node, "assignments")
-            ),
+            tuple(self._assignment(item, automaton, scope) for item in items(node, "assignments")),
         )
 
     def _transient_value(self, node: Node, automaton: Automaton, plain: Scope) -> Assignment:
@@ -275,18 +273,21 @@ class Model:
 
     def _loaded(self, state: State) -> Registers:
         """The values of all variables. A silent step that nobody can choose is an error of the model."""
-        registers: Registers = state
-        if self._fresh:
-            registers = (*state, *self._fresh)
-            given = [a for m in self.automata for a in m.transients[m.here(state)]]
-            try:
-                registers = assign(given, registers)
-            except OutOfBoundsError as error:  # no assignment of an edge, so it disables none
-                raise ModelError(f"the value of a transient variable: {error}") from None
+        registers = self.registers(state)
         for vector in self._refused:
             for _ in self._enabled(vector, registers):
                 raise ModelError("a silent step is possible, and silent steps are refused")
         return registers
+
+    def registers(self, state: State) -> Registers:
+        """The state, and behind it what its locations say of the transient variables."""
+        if not self._fresh:
+            return state
+        given = [a for m in self.automata for a in m.transients[m.here(state)]]
+        try:
+            return assign(given, (*state, *self._fresh))
+        except OutOfBoundsError as error:  # no assignment of an edge, so it disables none
+            raise ModelError(f"the value of a transient variable: {error}") from None
 
     def _enabled(self, vector: Vector, registers: Registers) -> Iterator[Sequence[Edge]]:
         choices = []
@@ -324,7 +325,7 @@ def _check_header(document: Node) -> None:
         )
     if member(document, "type") not in ("lts", "mdp", "dtmc"):
         raise UnsupportedModelError(f"the model type {document['type']!r} is not supported")
-    refuse(document, "functions", "datatypes")
+    refuse(document, "datatypes")
 
 
 def _automata(document: Node) -> list[Automaton]:
@@ -348,7 +349,6 @@ def _automata(document: Node) -> list[Automaton]:
                 f"the automaton {name!r} is used twice, which is not supported"
             )
         node = by_name[name]
-        refuse(node, "functions")
         locations = names(node, "locations")
         automaton = Automaton(name, node, locations, [], places if len(locations) > 1 else None)
         places += len(locations) > 1

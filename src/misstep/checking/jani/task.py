@@ -103,7 +103,10 @@ class SafetyTask:
     def condition(self, node: Node) -> Function:
         """A `state-condition`, or an expression alone."""
         if optional(node, "op") != "state-condition":
-            return condition(node, self.model.property_scope())
+            test, model = condition(node, self.model.property_scope()), self.model
+            if not any(variable.transient for variable in model.variables):
+                return test
+            return lambda state: test(model.registers(tuple(state)))
         holds = self.condition(node["exp"]) if optional(node, "exp") is not None else None
         places = [(a.slot, where) for a, where in self.locations(node) if a.slot is not None]
 

@@ -36,6 +36,11 @@ class Documents:
     def open(self, path: Path) -> Cursor:
         return Cursor(self, (path,), "", self._value(path))
 
+    def give(self, name: str, content: bytes) -> None:
+        """Keep a document that no file holds."""
+        self.contents[name] = content
+        self._parsed[name] = parse(content, name)
+
     def include(self, path: Path, place: Cursor) -> Any:
         self._includes += 1
         if self._includes > MAX_INCLUDES:

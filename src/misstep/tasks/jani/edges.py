@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Iterator
+from typing import TypeAlias, cast
 
 from misstep.tasks.jani.document import Cursor
 from misstep.tasks.jani.expressions import Cells, Scope, Value
@@ -18,9 +19,8 @@ SILENT = -1
 
 def read_edges(model: ModelReader) -> list[str]:
     """Hands all edges and vectors to the builder; the labels that policies choose from."""
+    bind_transients(model)
     edges = [_by_action(model, automaton) for automaton in model.automata]
-    for automaton in model.automata:
-        _transient_values(model, automaton)
     vectors = _vectors(model)
     results = {label for label, _ in vectors if label is not None}
     labels = [action for action in model.actions if action in results]
@@ -87,7 +87,7 @@ def _edge(model: ModelReader, automaton: Automaton, node: Cursor) -> Edge:
     compiler, builder = model.compiler, model.compiler.builder
     source = automaton.location(node["location"])
     guard = (
-        compiler.condition(node["guard"], automaton.scope)
+        compiler.condition(node["guard"], automaton.reading)
         if "guard" in node
         else builder.boolean(True)
     )
@@ -110,7 +110,7 @@ def _destination(
     target = automaton.location(node["location"])
     moves = [] if automaton.slot is None or target == source else [(automaton.slot, target)]
     if "probability" in node:
-        probability = compiler.of_type(node["probability"], automaton.scope, "real")
+        probability = compiler.of_type(node["probability"], automaton.reading, "real")
         compiler.no_transients(node["probability"], probability)
     else:
         probability = compiler.builder.real(1.0)
@@ -188,8 +188,52 @@ def _assign(
     return [(target.first, target.size, target.offset, converted, level, node.where)]
 
 
-def _transient_values(model: ModelReader, automaton: Automaton) -> None:
+def bind_transients(model: ModelReader) -> None:
+    """Tell the builder what the locations say of transient variables, and let conditions read just that.
+
+    Assignments read the transient variables themselves, which other assignments of the same step may have changed.
+    """
     builder = model.compiler.builder
+    said: dict[int, int] = {}
+    for variable in model.variables:
+        if variable.transient:
+            for slot, value in variable.cells():
+                assert value is not None
+                said[slot] = cast(int, model.compiler.literal(value))
+    for automaton in model.automata:
+        for at, slot, expression, where in _transient_values(model, automaton):
+            builder.set_transient_value(at, slot, expression, where)
+            if at is not None:
+                here = builder.apply("=", [builder.variable(at[0]), builder.integer(at[1])])
+                expression = builder.apply("ite", [here, expression, said[slot]])
+            said[slot] = expression
+    for automaton in model.automata:
+        automaton.reading = Scope(automaton.scope)
+    for variable in model.variables:
+        if variable.transient:
+            meaning = _shaped([said[slot] for slot, _ in variable.cells()], variable.shape)
+            bound = _bound(model, variable.first, variable.shape)
+            scopes = [(a.scope, a.reading) for a in model.automata]
+            for names, own in (*scopes, (model.property_scope, model.property_scope)):
+                for name in [name for name in _names(names) if names.find(name) == bound]:
+                    own.names[name] = meaning
+
+
+def _shaped(values: list[int], shape: tuple[int, ...]) -> Value:
+    if not shape:
+        return values[0]
+    size = len(values) // shape[0]
+    return tuple(_shaped(values[i * size : (i + 1) * size], shape[1:]) for i in range(shape[0]))
+
+
+def _names(scope: Scope | None) -> set[str]:
+    return set() if scope is None else set(scope.names) | _names(scope.outer)
+
+
+def _transient_values(
+    model: ModelReader, automaton: Automaton
+) -> Iterator[tuple[tuple[int, int] | None, int, int, str]]:
+    """Slot and number of a location (None: the only one), the slot of the variable, its value, the place."""
     for i, location in enumerate(automaton.node["locations"].items()):
         for item in location.list_of("transient-values"):
             target = _target(model, item["ref"], automaton.scope)
@@ -202,8 +246,13 @@ def _transient_values(model: ModelReader, automaton: Automaton) -> None:
                 )
                 if length > 0 or not transient:
                     item["ref"].fail("this is no transient variable", "a transient variable")
-                at = None if automaton.slot is None else (automaton.slot, i)
-                builder.set_transient_value(at, slot, expression, where)
+                model.compiler.no_transients(item["value"], expression)
+                yield (
+                    None if automaton.slot is None else (automaton.slot, i),
+                    slot,
+                    expression,
+                    where,
+                )
 
 
 __all__ = ["read_edges"]

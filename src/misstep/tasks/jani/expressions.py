@@ -1,14 +1,14 @@
 """Expressions of JANI, checked and handed to the native builder.
 
-The builder folds constants and knows the types; what is done here is names: constants, variables, `let` (by
-putting the definition in place), and arrays. An array variable is a block of slots, so that an access is a
-slot or an indexed slot; any other array is the tuple of its elements.
+The builder folds constants and knows the types; what is done here is names: constants, variables, `let` and calls of
+functions (by putting the definition in place), and arrays. An array variable is a block of slots, so that an access is
+a slot or an indexed slot; any other array is the tuple of its elements.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias, cast
 
@@ -23,6 +23,8 @@ TRIGONOMETRIC = ("sin", "cos")
 UNARY = ("¬", "floor", "ceil", "abs", "sgn", "trc", *TRIGONOMETRIC)
 CONSTANTS = {"e": math.e, "π": math.pi}
 MAX_CELLS = 1_000_000
+MAX_CALLS = 100_000  # of functions, all in all: they may call each other in ever more places
+NEGATION = "negation"  # what "-" is if it has one operand
 
 
 @dataclass(frozen=True)
@@ -39,26 +41,44 @@ class Cells:
 Value: TypeAlias = "int | Cells | tuple[Value, ...]"
 
 
+@dataclass(frozen=True)
+class Function:
+    """A function of the model or of an automaton; its body sees the names of its own scope and its parameters."""
+
+    name: str
+    parameters: tuple[tuple[str, Type], ...]
+    result: Type
+    body: Cursor
+    scope: Scope
+
+
 class Scope:
     """What names mean, innermost first."""
 
     def __init__(self, outer: Scope | None = None) -> None:
         self.outer = outer
         self.names: dict[str, Value] = {}
+        self.functions: dict[str, Function] = {}
 
-    def find(self, name: str) -> Value | None:
+    def _chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
+            yield scope
             scope = scope.outer
-        return None
+
+    def find(self, name: str) -> Value | None:
+        return next((own.names[name] for own in self._chain() if name in own.names), None)
+
+    def function(self, name: str) -> Function | None:
+        return next((own.functions[name] for own in self._chain() if name in own.functions), None)
 
 
 class Compiler:
     def __init__(self, features: frozenset[str] = frozenset()) -> None:
         self.builder = JaniBuilder()
         self.features = features
+        self._open_calls: list[str] = []
+        self._calls = 0
 
     # -- with a type ------------------------------------------------------------------------------
 
@@ -147,6 +167,8 @@ class Compiler:
         symbol = node["op"].text("an operator")
         if symbol in SPECIAL:
             return None
+        if symbol == "-" and "exp" in node and "left" not in node:
+            return NEGATION
         if self.builder.arity(symbol) == 0:
             if symbol in NOT_SUPPORTED:
                 node["op"].unsupported(f"the operator {symbol!r} is not supported")
@@ -166,6 +188,8 @@ class Compiler:
             if not isinstance(argument, int):
                 node[key].fail("this is an array", "a single value")
             scalars.append(argument)
+        if symbol == NEGATION:
+            symbol, scalars = "-", [self.builder.integer(0), *scalars]
         return self._native(node, lambda: self.builder.apply(symbol, scalars))
 
     def _simple(self, node: Cursor, scope: Scope) -> Value:
@@ -211,6 +235,35 @@ class Compiler:
             name = definition["name"].text("a name")
             inner.names[name] = self.expression(definition["value"], inner)
         return self.expression(node["expression"], inner)
+
+    def _call(self, node: Cursor, scope: Scope) -> Value:
+        name = node["function"].text("the name of a function")
+        function = scope.function(name)
+        if function is None:
+            node["function"].fail(f"no function is called {name!r} here", "a function of the model")
+        if name in self._open_calls:
+            node.unsupported(f"the function {name!r} calls itself, which is not supported")
+        self._calls += 1
+        if self._calls > MAX_CALLS:
+            node.unsupported(f"more than {MAX_CALLS} calls of functions, one inside another")
+        given = list(node["args"].items("a list of arguments"))
+        if len(given) != len(function.parameters):
+            node["args"].fail(
+                f"{len(given)} arguments of the function {name!r}", f"{len(function.parameters)}"
+            )
+        inner = Scope(function.scope)
+        for argument, (parameter, kind) in zip(given, function.parameters, strict=True):
+            inner.names[parameter] = self._as_type(argument, self.expression(argument, scope), kind)
+        self._open_calls.append(name)
+        try:
+            return self._as_type(node, self.expression(function.body, inner), function.result)
+        finally:
+            self._open_calls.pop()
+
+    def _as_type(self, node: Cursor, value: Value, kind: Type) -> Value:
+        if len(self.shape(value)) != kind.dimensions:
+            node.fail(f"{len(self.shape(value))} dimensions", f"{kind.dimensions} dimensions")
+        return self.converted(node, value, kind.base) if isinstance(value, int) else value
 
     # -- arrays -----------------------------------------------------------------------------------
 
@@ -299,21 +352,22 @@ class Compiler:
 
 
 def operands(symbol: str) -> tuple[str, ...]:
-    if symbol in UNARY:
+    if symbol in UNARY or symbol == NEGATION:
         return ("exp",)
     return ("if", "then", "else") if symbol == "ite" else ("left", "right")
 
 
 SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
     "let": Compiler._let,
+    "call": Compiler._call,
     "aa": Compiler._array_access,
     "av": Compiler._array_value,
     "ac": Compiler._array_constructor,
 }
 # Operators of JANI and its extensions that are not for us: those get another message than a typing error.
 NOT_SUPPORTED = {
-    *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "call", "der", "nv", "empty"),
+    *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "der", "nv", "empty"),
     *("some", "nondet", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),
 }
 
-__all__ = ["Cells", "Compiler", "Python", "Scope", "Value"]
+__all__ = ["Cells", "Compiler", "Function", "Python", "Scope", "Value"]

@@ -1,7 +1,12 @@
-"""From a JANI file to a task."""
+"""From a JANI file to a task.
+
+What is unsafe, where runs start and what the goal is may also be given beside the model: as conditions in words, or as
+JSON. They become a property of their own, which is kept with the files of the model like any other.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,10 +15,13 @@ from misstep.errors import InputFormatError, UsageError
 from misstep.tasks.files import StrPath
 from misstep.tasks.jani.document import Documents
 from misstep.tasks.jani.edges import read_edges
+from misstep.tasks.jani.infix import Json, parse_condition
 from misstep.tasks.jani.model import read_model
 from misstep.tasks.jani.property import find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
 from misstep.tasks.models.model import ModelInstance
+
+GIVEN = "(given)"  # the name of the document of a property that the user gave beside the model
 
 
 def load_jani(
@@ -24,6 +32,9 @@ def load_jani(
     out_of_bounds: OutOfBounds = "error",
     silent: Silent = "refuse",
     scale: Scale = "none",
+    start: str | Json = None,
+    goal: str | Json = None,
+    unsafe: str | Json = None,
 ) -> JaniTask:
     """Load a model, from its file or as it was generated, and one of its safety properties.
 
@@ -32,38 +43,79 @@ def load_jani(
     the bounds of its variable is an error of the model, or disables the edge. Edges without a label are refused when
     they are met, or offered to policies as a label `τ`. `scale="l1"` divides the distance to each
     comparison by its largest weight.
+
+    `unsafe`, `start` and `goal` are conditions in the place of those of the property, such as `"speed >= 3 and not
+    done"`; with `unsafe` the model needs no property. `start` may also be a JSON file with a condition or states.
     """
-    for option, chosen, choices in (
+    for option, value, choices in (
         ("out_of_bounds", out_of_bounds, ("error", "disable")),
         ("silent", silent, ("refuse", "as_action")),
         ("scale", scale, ("none", "l1")),
     ):
-        if chosen not in choices:
-            raise UsageError(f"{option}={chosen!r}", expected=" or ".join(map(repr, choices)))
+        if value not in choices:
+            raise UsageError(f"{option}={value!r}", expected=" or ".join(map(repr, choices)))
     if not isinstance(parameters, (Mapping, type(None))):
         raise UsageError(
             f"the constants are {parameters!r:.80}", expected="a dictionary from names to values"
         )
-    for name, value in (parameters or {}).items():
-        if not isinstance(value, (bool, int, float)):
-            raise UsageError(f"the parameter {name} is {value!r}", expected="a Boolean or a number")
+    for name, number in (parameters or {}).items():
+        if not isinstance(number, (bool, int, float)):
+            raise UsageError(
+                f"the parameter {name} is {number!r}", expected="a Boolean or a number"
+            )
     if isinstance(model, ModelInstance):
         (path, text), *_ = model.files.items()
         documents, name = Documents({path: text.encode()}), model.name
     else:
         path, documents, name = str(model), Documents(), Path(model).stem
+    chosen = None if property is None else str(property)
+    given = {"start": start, "goal": goal, "unsafe": unsafe}
+    if any(own is not None for own in given.values()):
+        chosen = _give_property(documents, Path(path), chosen, given)
     return _build(
         documents,
         name,
         {
             "path": path,
-            "property": None if property is None else str(property),
+            "property": chosen,
             "parameters": dict(parameters or {}),
             "out_of_bounds": out_of_bounds,
             "silent": silent,
             "scale": scale,
         },
     )
+
+
+def _give_property(
+    documents: Documents, model: Path, chosen: str | None, given: Mapping[str, str | Json]
+) -> str:
+    """Keep a property of what was given beside the model; the rest of it is that of the chosen one."""
+    expression: dict[str, Any] = {"op": "PA"}
+    if given["unsafe"] is not None and chosen is not None:
+        raise UsageError("both a property and what is unsafe", expected="one of them")
+    if given["unsafe"] is None:
+        found = find_property(documents.open(model), chosen, documents)["expression"].value
+        if found.get("op") != "PA":
+            raise UsageError("the chosen property is no PA, so that nothing can take its places")
+        expression = dict(found)
+    for option, key in (("unsafe", "reach"), ("start", "start")):
+        if given[option] is not None:
+            expression[key] = _node(given[option], f"--{option}")
+    if given["goal"] is not None:
+        expression["objective"] = {"op": "objective", "goal": _node(given["goal"], "--goal")}
+    document = {"name": "given", "expression": expression}
+    documents.give(GIVEN, json.dumps(document, ensure_ascii=False).encode())
+    return GIVEN
+
+
+def _node(given: str | Json, option: str) -> Json:
+    """A condition in words, an expression of JANI, or the file of one."""
+    if not isinstance(given, str):
+        return given
+    path = Path(given)
+    if option == "--start" and given.endswith(".json") and path.exists():
+        return Documents().open(path).value
+    return parse_condition(given, option)
 
 
 def rebuild(source: Mapping[str, Any]) -> JaniTask:

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 
 from misstep.tasks.jani.document import Cursor
 from misstep.tasks.jani.expressions import Compiler, Scope
-from misstep.tasks.jani.variables import Variable, bind, declare, is_transient, read_constants
+from misstep.tasks.jani.variables import (
+    Variable,
+    bind,
+    declare,
+    is_transient,
+    read_constants,
+    read_functions,
+)
 
 MODEL_TYPES = ("lts", "mdp", "dtmc")
 
@@ -25,6 +32,8 @@ class Automaton:
     initial_locations: list[int]
     slot: int | None = None  # of the location; None where there is only one
     scope: Scope = field(default_factory=Scope)
+    # The same for guards and probabilities: a transient variable is what the locations say.
+    reading: Scope = field(default_factory=Scope)
 
     def location(self, node: Cursor) -> int:
         name = node.text("the name of a location")
@@ -52,10 +61,12 @@ def read_model(node: Cursor, parameters: Mapping[str, bool | int | float]) -> Mo
     compiler = Compiler(features)
     scope = Scope()
     read_constants(node, compiler, scope, parameters)
+    read_functions(node, compiler, scope)
     actions = _names(node, "actions")
     automata = [_automaton(element) for element in _elements(node)]
     for automaton in automata:
         automaton.scope = Scope(scope)
+        read_functions(automaton.node, compiler, automaton.scope)
         if len(automaton.locations) > 1:
             automaton.slot = compiler.builder.declare(
                 f"{automaton.name}.location", "int", 0, len(automaton.locations) - 1, False
@@ -75,9 +86,8 @@ def _check_header(node: Cursor) -> None:
             f"models of type {kind!r} are not supported",
             hint="supported are " + ", ".join(MODEL_TYPES),
         )
-    for key in ("functions", "datatypes"):
-        if key in node and node.value[key]:
-            node[key].unsupported(f"{key} are not supported")
+    if "datatypes" in node and node.value["datatypes"]:
+        node["datatypes"].unsupported("datatypes are not supported")
 
 
 def _names(node: Cursor, key: str) -> list[str]:
@@ -119,8 +129,6 @@ def _elements(node: Cursor) -> list[Cursor]:
 
 
 def _automaton(node: Cursor) -> Automaton:
-    if "functions" in node and node.value["functions"]:
-        node["functions"].unsupported("functions are not supported")
     locations = _names(node, "locations")
     if not locations:
         node.fail("an automaton without locations", "at least one")

@@ -3,6 +3,10 @@
 A property of ours is an expression with the operator `PA`: `start` (states or a condition), `reach` (the UNSAFE
 states), `objective.goal`, and optionally `x-distance`, a condition that guides the search for unsafe runs in
 the place of `reach`. Without `start`, runs begin in the initial states of the model.
+
+A reachability property of JANI can be chosen by its name: `F unsafe`, `true U unsafe` or `G safe`, behind a probability
+or a quantifier (`Pmax`, `∀`) and a filter over the initial states. Whether reaching is good or bad is not said in the
+model, so none is taken that the user has not named.
 """
 
 from __future__ import annotations
@@ -71,18 +75,57 @@ def _pick(place: Cursor, candidates: Iterable[Cursor], name: str | None) -> Curs
         if name is not None and _name(candidate) != name:
             continue
         expression = candidate["expression"]
-        if "op" in expression and expression.value["op"] == "PA":
+        if _op(expression) == "PA" or (name is not None and _avoided(expression) is not None):
             return candidate
         others.append(_name(candidate))
+    reachable = [own for own in others if own]
     raise place.error(
         "no property of the kind PA" + (f" among {', '.join(others)}" if others else ""),
         "a property that says where runs start, what is unsafe and what is the goal",
+        f"--unsafe CONDITION says what is unsafe; --property {reachable[0]} takes what that one reaches, if it is "
+        "a reachability property"
+        if name is None and reachable
+        else "--unsafe CONDITION says what is unsafe",
     )
+
+
+def _op(node: Cursor) -> str | None:
+    return node["op"].text("an operator") if "op" in node else None
+
+
+def _avoided(expression: Cursor) -> tuple[Cursor, bool] | None:
+    """What a reachability property is about, and whether the danger is that it does not hold; None: it is another."""
+    node = expression
+    if _op(node) == "filter" and "values" in node:
+        if "states" in node and _op(node["states"]) != "initial":
+            node["states"].unsupported("a filter over other states than the initial ones")
+        node = node["values"]
+    if _op(node) in ("<", "≤", ">", "≥", "=") and _op(node["left"]) in ("Pmin", "Pmax"):
+        node = node["left"]
+    if _op(node) in ("Pmin", "Pmax", "∀", "∃"):
+        node = node["exp"]
+    for key in ("step-bounds", "time-bounds", "reward-bounds"):
+        if key in node and node.value[key] is not None:
+            node[key].unsupported(f"{key} of a property are not supported")
+    if _op(node) == "F":
+        return node["exp"], False
+    if _op(node) == "G":
+        return node["exp"], True
+    if _op(node) == "U" and node["left"].value is True:
+        return node["right"], False
+    return None
 
 
 def read_property(model: ModelReader, node: Cursor) -> Property:
     builder = model.compiler.builder
     expression = node["expression"]
+    if (avoided := _avoided(expression)) is not None:
+        reached, negated = avoided
+        unsafe = _condition(model, reached)
+        if negated:
+            unsafe = builder.apply("¬", [unsafe])
+        none = (builder.boolean(False), expression.where)
+        return Property(_name(node), (unsafe, reached.where), none, unsafe, _initial(model), None)
     unsafe = _condition(model, expression["reach"])
     goal, goal_where = builder.boolean(False), expression.where
     if "objective" in expression and "goal" in expression["objective"]:

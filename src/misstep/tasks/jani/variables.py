@@ -1,4 +1,4 @@
-"""Constants and variables: names that get a value, or slots of the state."""
+"""Constants, functions and variables: names that get a value, or slots of the state."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import cast
 
 from misstep.errors import UsageError
 from misstep.tasks.jani.document import Cursor
-from misstep.tasks.jani.expressions import MAX_CELLS, Cells, Compiler, Python, Scope
+from misstep.tasks.jani.expressions import (
+    MAX_CELLS,
+    Cells,
+    Compiler,
+    Function,
+    Python,
+    Scope,
+)
 from misstep.tasks.jani.types import Type, read_type
 
 
@@ -49,10 +56,17 @@ def read_constants(
     model: Cursor, compiler: Compiler, scope: Scope, parameters: Mapping[str, bool | int | float]
 ) -> None:
     """Fills the scope with the constants; those without a value are parameters."""
-    missing = []
+    nodes = [(node, node["name"].text("a name")) for node in model.list_of("constants")]
+    # First of all: the values of other constants, and bounds of types, may depend on them.
+    missing = [name for node, name in nodes if "value" not in node and name not in parameters]
+    if missing:
+        raise UsageError(
+            "the model has parameters without a value: " + ", ".join(missing),
+            where=model.where,
+            expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: constants)",
+        )
     unused = set(parameters)
-    for node in model.list_of("constants"):
-        name = node["name"].text("a name")
+    for node, name in nodes:
         if scope.find(name) is not None:
             node["name"].fail(f"{name!r} is declared twice", "distinct names")
         kind = read_type(node["type"], compiler, scope)
@@ -64,21 +78,34 @@ def read_constants(
                     expected="parameters for constants without a value",
                 )
             scope.names[name] = compiler.literal(compiler.constant(node["value"], scope, kind))
-        elif name in parameters:
+        else:
             unused.discard(name)
             value = Cursor(node.documents, node.trail, node.path, parameters[name])
             scope.names[name] = compiler.literal(compiler.constant(value, scope, kind))
-        else:
-            missing.append(name)
-    if missing:
-        raise UsageError(
-            "the model has parameters without a value: " + ", ".join(missing),
-            where=model.where,
-            expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: constants)",
-        )
     if unused:
         raise UsageError(
             "the model has no such parameters: " + ", ".join(sorted(unused)), where=model.where
+        )
+
+
+def read_functions(owner: Cursor, compiler: Compiler, scope: Scope) -> None:
+    """Fills the scope with the functions of the model or of an automaton."""
+    for node in owner.list_of("functions"):
+        name = node["name"].text("a name")
+        if scope.function(name) is not None:
+            node["name"].fail(f"the function {name!r} is declared twice", "distinct names")
+        parameters: dict[str, Type] = {}
+        for item in node["parameters"].items("a list of parameters"):
+            parameter = item["name"].text("a name")
+            if parameter in parameters:
+                item["name"].fail(f"{parameter!r} is declared twice", "distinct names")
+            parameters[parameter] = read_type(item["type"], compiler, scope)
+        scope.functions[name] = Function(
+            name,
+            tuple(parameters.items()),
+            read_type(node["type"], compiler, scope),
+            node["body"],
+            scope,
         )
 
 
@@ -130,4 +157,12 @@ def _indices(position: int, shape: tuple[int, ...]) -> list[int]:
     return result
 
 
-__all__ = ["Variable", "bind", "declare", "flat", "is_transient", "read_constants"]
+__all__ = [
+    "Variable",
+    "bind",
+    "declare",
+    "flat",
+    "is_transient",
+    "read_constants",
+    "read_functions",
+]

@@ -1,0 +1,89 @@
+"""Models that were not written for Misstep, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import jani
+from support.commands import misstep
+from support.jani import bounded, destination, edge, op, pa, variable
+
+
+def silent_counter(folder: Path, **more: Any) -> Path:
+    """Counts up by a label, and down by itself; the property is that of a model checker."""
+    edges = [
+        edge("a", op("<", "x", 5), destination({"x": op("+", "x", 1)})),
+        edge("b", op("<", "x", 4), destination({"x": op("+", "x", 2)})),
+        edge(None, op("=", "x", 3), destination({"x": 0})),
+    ]
+    prop = {"name": "reach", "expression": {"op": "F", "exp": op("=", "x", 5)}}
+    return jani.write(
+        jani.model([variable("x", bounded(0, 5), 0)], edges, prop=prop, **more), folder=folder
+    )
+
+
+def test_silent_edges(tmp_path: Path) -> None:
+    model = silent_counter(tmp_path)
+    chosen = ("--property", "reach", "--policy", "first", "--json")
+    refused = misstep("census", model, *chosen)
+    assert refused.returncode == 32
+    assert "--silent as-action" in refused.stdout
+    counted = misstep("census", model, *chosen, "--silent", "as-action")
+    assert json.loads(counted.stdout)["states"] == 6
+    wrong = misstep("census", model, *chosen, "--silent", "never")
+    assert wrong.returncode == 2
+    assert "error or as-action" in wrong.stderr
+
+
+def test_a_condition_in_the_place_of_a_property(tmp_path: Path) -> None:
+    model = silent_counter(tmp_path)
+    none = misstep("census", model, "--silent", "as-action")
+    assert none.returncode == 31
+    assert "--unsafe CONDITION says what is unsafe" in none.stderr
+    given = ("--silent", "as-action", "--policy", "first")
+    named = misstep("census", model, *given, "--property", "reach", "--json")
+    typed = misstep("census", model, *given, "--unsafe", "x >= 5", "--json")
+    assert json.loads(typed.stdout) == json.loads(named.stdout)
+    both = misstep("census", model, *given, "--unsafe", "x >= 5", "--property", "reach")
+    assert both.returncode == 2
+    folder = tmp_path / "found"
+    found = misstep(
+        *("test", model, *given, "--unsafe", "x = 5", "--start", "x <= 2", "--runs", "50"),
+        *("--out", folder, "--json"),
+    )
+    assert json.loads(found.stdout)["bugs"]["total"] > 0
+    assert misstep("replay", folder).returncode == 0
+
+
+def test_start_states_from_a_file(tmp_path: Path) -> None:
+    model = silent_counter(tmp_path)
+    states = tmp_path / "starts.json"
+    states.write_text(
+        json.dumps({"op": "states-values", "values": [{"variables": [{"var": "x", "value": 4}]}]})
+    )
+    given = ("--silent", "as-action", "--unsafe", "x = 9", "--start", states, "--json")
+    assert json.loads(misstep("census", model, *given).stdout)["states"] == 2
+
+
+def test_the_message_names_the_parameter_that_another_constant_needs(tmp_path: Path) -> None:
+    constants = [
+        {"name": "size", "type": "int"},
+        {"name": "double", "type": "int", "value": op("*", "size", 2)},
+    ]
+    model = silent_counter(tmp_path, constants=constants)
+    said = misstep("census", model, "--property", "reach").stderr
+    assert "parameters without a value: size" in said
+    assert "--constant size=VALUE" in said
+
+
+def test_messages_do_not_print_whole_states() -> None:
+    variables = [variable(f"v{i}", bounded(0, 3), 0) for i in range(300)]
+    edges = [edge("a", True, destination({"v0": op("+", "v0", 9)}))]
+    task = jani.task(jani.model(variables, edges, prop=pa()))
+    with pytest.raises(Exception, match="and 294 more variables") as caught:
+        task.outcomes(task.initial_states()[0], 0)
+    assert len(str(caught.value)) < 400
