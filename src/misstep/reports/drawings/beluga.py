@@ -30,7 +30,7 @@ def make(subject: Subject) -> Painter | None:
 
     def paint(canvas: Canvas, scene: Scene) -> None:
         wide = NAME + len(plane) * (SLOT + 4)
-        canvas.frame(0, 0, max(wide, 240), ROW * (len(shelves) + 2))
+        canvas.frame(0, 0, max(wide, 240), ROW * (len(shelves) + 1) + 4)
         wanted = int(scene.number("next"))
         for row, (name, slots) in enumerate(shelves):
             y = row * ROW + 4

@@ -38,7 +38,7 @@ def _tinted(colour: str, name: str) -> str:
 LOOKS = {
     "box": 'fill="currentColor" fill-opacity="0.04" stroke="currentColor" stroke-opacity="0.4"',
     "card": 'fill="var(--misstep-paper, Canvas)" stroke="currentColor" stroke-opacity="0.4"',
-    "shade": 'fill="currentColor" fill-opacity="0.1" stroke="none"',
+    "shade": 'fill="currentColor" fill-opacity="0.07" stroke="none"',
     "wall": 'fill="currentColor" fill-opacity="0.5" stroke="none"',
     "line": 'fill="none" stroke="currentColor" stroke-opacity="0.35" stroke-width="1.5"',
     "strong": 'fill="none" stroke="currentColor" stroke-opacity="0.8" stroke-width="2"',
@@ -214,16 +214,17 @@ class Canvas:
         if self.left_out:
             text = f"{self.left_out} shapes are left out: there are too many for a picture"
             notes.append((text, "faint"))
-        size = 11
+        size = min(max(width / 50, 11.0), 20.0)  # readable where the picture is large
+        step = 1.45 * size
         below = ""
         for k, (text, look) in enumerate(notes[:6]):
-            top = y + height + 14 + 16 * k
+            top = y + height + 1.3 * size + step * k
             below += (
-                f'<text x="{_number(x)}" y="{_number(top)}" font-size="{size}" class="misstep-note" '
+                f'<text x="{_number(x)}" y="{_number(top)}" font-size="{_number(size)}" class="misstep-note" '
                 f"{LOOKS[look]}>{escape(text)}</text>"
             )
             width = max(width, width_of(text, size))
-        height += 16 * len(notes[:6]) + (4 if notes else 0)
+        height += step * len(notes[:6]) + (4 if notes else 0)
         spare = max(LEAST_WIDTH - width, 0) / 2  # a small picture is not blown up
         x, width = x - spare, width + 2 * spare
         box = [x - PADDING, y - PADDING, width + 2 * PADDING, height + 2 * PADDING]

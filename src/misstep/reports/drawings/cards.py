@@ -38,7 +38,10 @@ class Board:
     arrange: str = "map"  # or row, column
     goals: Mapping[str, str] = field(default_factory=dict)  # of things and carriers: the place
     done: Callable[[Scene, str], bool] | None = None  # where being at the place is not all
+    wants: str = ""  # a word instead of the place, for goals that are no places
     detail: Callable[[Scene, str], str] = lambda _scene, _name: ""
+    longest: str = ""  # the longest detail of a carrier, to make room for it
+    rest: bool = False  # whether things are often at no place: then there is always room for them
     round: frozenset[str] = frozenset()  # things drawn with round ends
     mark_place: Callable[[Scene, str], str] = lambda _scene, _name: ""  # a word on the card
     hidden: int = 0  # places that are too many
@@ -58,14 +61,20 @@ class Board:
     # -- what is fixed ----------------------------------------------------------------------------
 
     def _measure(self) -> None:
-        labels = [self._label(name) for name in (*self.things, *self.carriers)]
-        self.wide = min(max([44.0, *(width_of(label, 11) + 14 for label in labels)]), 128.0)
+        labels = [self._label(name) for name in self.things]
+        labels += [f"{self._label(name)} {self.longest}" for name in self.carriers]
+        self.wide = min(
+            max([44.0, *(width_of(label, 11) + 14 for label in labels)]),
+            128.0 if len(self.places) <= 8 else 110.0,
+        )
         items = len(self.things) + 2 * len(self.carriers)
         few = len(self.places) <= 4
         tall = self.arrange == "column"
         self.columns = 6 if tall else 2 if items <= 10 or not few else 3 if items <= 24 else 5
-        full = len(self.carriers) + ceil(items / self.columns)
-        cap = 2 if tall else 14 if few else 6 if len(self.places) <= 15 else 4
+        full = len(self.carriers) + 1 + ceil(len(self.things) / self.columns)
+        # Room for three times the average, as things gather at some places.
+        usual = ceil(3 * len(self.things) / max(len(self.places), 1) / self.columns) + 1
+        cap = 2 if tall else 14 if few else min(max(usual, 3), 6)
         # A floor has its name at the left, a place above.
         self.inset = (70.0, 5.0) if tall else (INSET, HEADER)
         self.rows = max(1, min(full, cap))
@@ -106,7 +115,10 @@ class Board:
 
     def _label(self, name: str) -> str:
         goal = self.goals.get(name)
-        return name if goal is None else f"{name} → {goal}"
+        return name if goal is None else f"{name} {self._wish(goal)}"
+
+    def _wish(self, goal: str) -> str:
+        return self.wants if self.wants and not goal else f"→ {goal}"
 
     # -- one state --------------------------------------------------------------------------------
 
@@ -136,7 +148,7 @@ class Board:
         self, canvas: Canvas, scene: Scene, inside: dict[str, list[str]], moved: set[str]
     ) -> None:
         """What is at no place, such as what was used up, stands below all."""
-        if not inside.get(ELSEWHERE):
+        if not inside.get(ELSEWHERE) and not self.rest:
             return
         left = min(x for x, _ in self._centres.values()) - self.width / 2
         low = max(y for _, y in self._centres.values()) + self.height / 2 + 18
@@ -179,11 +191,8 @@ class Board:
             self.done(scene, name) if self.done else self.where(scene).get(name) == goal
         )
         own = self.detail(scene, name)
-        label = (
-            name
-            + (" ✓" if done else "" if goal is None else f" → {goal}")
-            + (f" {own}" if own else "")
-        )
+        wish = "✓" if done else "" if goal is None else self._wish(goal)
+        label = " ".join(word for word in (name, wish, own) if word)
         look = "goal" if done else "carrier" if name in self.carriers else "thing"
         x, y = corner
         radius = CHIP / 2 if name in self.round else 4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from misstep.reports.drawings.canvas import Canvas
 from misstep.reports.drawings.cards import Board, Where
 from misstep.reports.drawings.drawing import Painter
 from misstep.reports.drawings.subject import Scene, Subject
@@ -36,13 +37,23 @@ def make(subject: Subject) -> Painter | None:
         if scene.holds("served/1", name):
             return ""
         is_free = any(scene.holds(predicate, name) for predicate in safe)
-        return "(no gluten)" if is_free or scene.holds(allergic, name) else ""
+        return "(no g.)" if is_free or scene.holds(allergic, name) else ""
 
-    return Board(
+    board = Board(
         *(subject.kind("place"), trays, [*children, *stock], where),
         arrange="row",
-        goals={child: "eats" for (child,) in subject.goals_of("served/1")},
+        goals={child: "" for (child,) in subject.goals_of("served/1")},
+        wants="hungry",
+        rest=True,
         done=lambda scene, child: scene.holds("served/1", child),
         detail=detail,
         round=frozenset(children),
     )
+
+    def paint(canvas: Canvas, scene: Scene) -> None:
+        board(canvas, scene)
+        canvas.note(
+            "no g.: without gluten, or must not have it; elsewhere: not made yet, or used up"
+        )
+
+    return paint

@@ -161,15 +161,29 @@ def _lying(here: NDArray[np.float64]) -> NDArray[np.float64]:
 def apart(
     centres: Mapping[str, Point], width: float, height: float, gap: float
 ) -> dict[str, Point]:
-    """The map stretched, and its boxes of one size pushed, until none overlaps another."""
+    """The map stretched, and its boxes of one size pushed, until none overlaps another. Upright or lying: what fits."""
+    turned = {name: (y, x) for name, (x, y) in centres.items()}
+    both = [_pushed(own, width, height, gap) for own in (centres, turned)]
+    return min(both, key=lambda own: _oddness(own, width, height))
+
+
+def _oddness(centres: Mapping[str, Point], width: float, height: float) -> float:
+    """How far the picture is from the shape of a screen."""
+    wide = max((x for x, _ in centres.values()), default=0.0) + width
+    high = max((y for _, y in centres.values()), default=0.0) + height
+    return float(abs(np.log(wide / high / 1.5)))
+
+
+def _pushed(
+    centres: Mapping[str, Point], width: float, height: float, gap: float
+) -> dict[str, Point]:
     names = list(centres)
-    at = np.array([centres[name] for name in names], dtype=float).reshape(len(names), 2)
-    at = at * np.array([width + 1.6 * gap, height + 1.6 * gap])
     want = np.array([width + gap, height + gap])
+    at = np.array([centres[name] for name in names], dtype=float).reshape(len(names), 2)
+    at = at * want * np.array([0.8, 1.1])
     for _ in range(200):
         between = at[:, None, :] - at[None, :, :]
-        overlap = want - np.abs(between)
-        bad = (overlap > 0.5).all(axis=2)
+        bad = (want - np.abs(between) > 0.5).all(axis=2)
         np.fill_diagonal(bad, False)
         if not bad.any():
             break

@@ -14,16 +14,12 @@ def make(subject: Subject) -> Painter | None:
     if not subject.has("at/2", "can-traverse/3", "at-lander/2", *SAMPLES.values()):
         return None
     rovers, landers = subject.kind("rover"), subject.kind("lander")
-    tools = {
-        tool: rover
-        for tool, rover in (*subject.always("store-of/2"), *subject.always("on-board/2"))
-    }
+    tools = {**subject.always_pairs("store-of/2"), **subject.always_pairs("on-board/2")}
     objectives = subject.kind("objective")
     images = subject.goals_of(IMAGE)
 
     def where(scene: Scene) -> Where:
-        pairs = (*scene.of("at/2"), *scene.of("at-lander/2"))
-        return {**tools, **{name: spot for name, spot in pairs}}
+        return {**tools, **scene.pairs("at/2"), **scene.pairs("at-lander/2")}
 
     def detail(scene: Scene, name: str) -> str:
         if scene.holds("full/1", name):
@@ -33,12 +29,7 @@ def make(subject: Subject) -> Painter | None:
             for kind in SAMPLES
             if any(own[0] == name for own in scene.of(f"have-{kind}-analysis/2"))
         ]
-        missing = [
-            mode
-            for objective, mode in images
-            if objective == name and not scene.holds(IMAGE, name, mode)
-        ]
-        return f"({', '.join(held + missing)})" if held + missing else ""
+        return f"({', '.join(held)})" if held else ""
 
     def samples(scene: Scene, place: str) -> str:
         words = []
@@ -52,7 +43,9 @@ def make(subject: Subject) -> Painter | None:
     return Board(
         *(subject.kind("waypoint"), rovers, [*landers, *tools, *objectives], where),
         roads={(a, b) for _, a, b in subject.always("can-traverse/3")},
-        goals={objective: "image" for objective, _ in images},
+        goals={objective: "" for objective, _ in images},
+        wants="image",
+        rest=bool(objectives),
         done=lambda scene, name: all(scene.holds(IMAGE, *own) for own in images if own[0] == name),
         detail=detail,
         mark_place=samples,

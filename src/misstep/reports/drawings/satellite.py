@@ -40,5 +40,6 @@ def make(subject: Subject) -> Painter | None:
         arrange="row",
         goals=subject.goal_pairs("pointing/2"),
         detail=detail,
+        longest="(off)",
         mark_place=images,
     )

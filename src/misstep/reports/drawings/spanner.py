@@ -23,12 +23,12 @@ def make(subject: Subject) -> Painter | None:
         used = name in spanners and not scene.holds("usable/1", name)
         return "(used)" if used else ""
 
-    end = subject.initial.pairs("at/2")
     return Board(
         *(places, men, [*spanners, *nuts], where),
         roads=links,
         arrange="row",
-        goals={nut: end.get(nut, "tightened") for (nut,) in subject.goals_of("tightened/1")},
+        goals={nut: "" for (nut,) in subject.goals_of("tightened/1")},
+        wants="loose",
         done=lambda scene, nut: scene.holds("tightened/1", nut),
         detail=detail,
         round=frozenset(nuts),
