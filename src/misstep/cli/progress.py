@@ -189,7 +189,9 @@ class CampaignProgress:
             overall,
             description=of_all,
             completed=watch.tasks_done,
-            total=watch.tasks_total if many else None,  # how far one task is, its phases do not tell
+            total=watch.tasks_total
+            if many
+            else None,  # how far one task is, its phases do not tell
             detail=", ".join(words),
         )
         counted = f"{watch.done}" if watch.total is None else f"{watch.done} of {watch.total}"

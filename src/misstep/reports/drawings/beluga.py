@@ -13,7 +13,7 @@ ROW = 36.0
 
 def make(subject: Subject) -> Painter | None:
     plane = subject.numbered("plane_")
-    racks = []
+    racks: list[list[str]] = []
     while subject.numbered(f"rack{len(racks)}_"):
         racks.append(subject.numbered(f"rack{len(racks)}_"))
     if not plane or not racks or not subject.has_variables("trailer", "truck", "next", "swaps"):

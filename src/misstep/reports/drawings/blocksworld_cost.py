@@ -31,7 +31,7 @@ def make(subject: Subject) -> Painter | None:
         labels = {
             block: block + (f" ✗{costs[k]}" if costs[k] else "") for k, block in enumerate(blocks)
         }
-        looks = {}
+        looks: dict[str, str] = {}
         for tower in standing:  # the goal is one tower of all blocks, the first at the bottom
             good = [
                 block for k, block in enumerate(tower) if blocks[: k + 1] == list(tower[: k + 1])

@@ -35,7 +35,7 @@ def make(subject: Subject) -> Painter | None:
         canvas.line((0, 0), (340, 0), "strong")
         for height in (0, 5, 9, 12):
             canvas.text(-6, -height * METRE, f"{height} m", size=9, anchor="end", look="faint")
-        if scene.before is not None:
+        if scene.before is not None and scene.changed("h"):
             canvas.circle(170, -_shown(scene.before) * METRE - 9, 9, "changed-line", title="before")
         y = -_shown(scene) * METRE - 9
         canvas.circle(170, y, 9, "thing-full", title=f"height {scene.number('h'):.4g}")

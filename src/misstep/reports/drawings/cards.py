@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from math import ceil, sqrt
 
 from misstep.reports.drawings.canvas import Canvas, fitted, width_of
+from misstep.reports.drawings.drawing import UnknownDomainError
 from misstep.reports.drawings.layout import Point, apart, cells_by_name, on_map
 from misstep.reports.drawings.subject import Scene
 
@@ -24,6 +25,7 @@ MOST_PLACES = 150
 ELSEWHERE = "elsewhere"
 
 Where = Mapping[str, str]  # each thing and what it is at or in
+Look = tuple[str, bool, str]  # where a thing is, whether its goal is reached, a detail
 
 
 @dataclass
@@ -50,6 +52,8 @@ class Board:
         if len(self.places) > MOST_PLACES:
             self.hidden = len(self.places) - MOST_PLACES
             self.places = self.places[:MOST_PLACES]
+        if not self.places:
+            raise UnknownDomainError  # such as a SAS file, which does not tell what is a place
         kept = set(self.places)
         pairs = {(a, b) for a, b in self.roads if a in kept and b in kept and a != b}
         self._ways = sorted(
@@ -123,107 +127,124 @@ class Board:
     # -- one state --------------------------------------------------------------------------------
 
     def __call__(self, canvas: Canvas, scene: Scene) -> None:
-        where = dict(self.where(scene))
-        last = None if scene.before is None else dict(self.where(scene.before))
-        inside: dict[str, list[str]] = {}
+        now = self._looked_at(scene)
+        last = None if scene.before is None else self._looked_at(scene.before)
+        moved = set() if last is None else {name for name in now if now[name] != last[name]}
         known = {*self.places, *self.carriers}
-        for name in (*self.carriers, *self.things):
-            spot = where.get(name, ELSEWHERE)
-            inside.setdefault(spot if spot in known and spot != name else ELSEWHERE, []).append(
-                name
-            )
+        inside: dict[str, list[str]] = {}
+        for name, (spot, _, _) in now.items():
+            here = spot if spot in known and spot != name else ELSEWHERE
+            inside.setdefault(here, []).append(name)
         for a, b, both in self._ways:
             canvas.line(self._centres[a], self._centres[b], arrow=not both, title=f"{a} to {b}")
-        moved = set() if last is None else {name for name in where if where[name] != last.get(name)}
+        hand = _Hand(self, canvas, scene, now, moved, inside)
         for place in self.places:
             x, y = self._centres[place]
-            self._card(
-                canvas, scene, place, inside, moved, (x - self.width / 2, y - self.height / 2)
-            )
-        self._rest(canvas, scene, inside, moved)
+            hand.card(place, (x - self.width / 2, y - self.height / 2))
+        if inside.get(ELSEWHERE) or self.rest:
+            # What is at no place, such as what was used up, stands below all.
+            left = min(x for x, _ in self._centres.values()) - self.width / 2
+            low = max(y for _, y in self._centres.values()) + self.height / 2 + 18
+            hand.card(ELSEWHERE, (left, low))
         if self.hidden:
             canvas.note(f"{self.hidden} more places are left out")
 
-    def _rest(
-        self, canvas: Canvas, scene: Scene, inside: dict[str, list[str]], moved: set[str]
-    ) -> None:
-        """What is at no place, such as what was used up, stands below all."""
-        if not inside.get(ELSEWHERE) and not self.rest:
-            return
-        left = min(x for x, _ in self._centres.values()) - self.width / 2
-        low = max(y for _, y in self._centres.values()) + self.height / 2 + 18
-        self._card(canvas, scene, ELSEWHERE, inside, moved, (left, low))
+    def _looked_at(self, scene: Scene) -> dict[str, Look]:
+        where = self.where(scene)
+        found = {}
+        for name in (*self.carriers, *self.things):
+            spot, goal = where.get(name, ELSEWHERE), self.goals.get(name)
+            done = goal is not None and (self.done(scene, name) if self.done else spot == goal)
+            found[name] = (spot, done, self.detail(scene, name))
+        return found
 
-    def _card(
-        self,
-        canvas: Canvas,
-        scene: Scene,
-        place: str,
-        inside: dict[str, list[str]],
-        moved: set[str],
-        corner: Point,
-    ) -> None:
+    def label(self, name: str, look: Look) -> str:
+        _, done, detail = look
+        goal = self.goals.get(name)
+        wish = "✓" if done else "" if goal is None else self._wish(goal)
+        return " ".join(word for word in (name, wish, detail) if word)
+
+    def short(self, name: str, label: str) -> str:
+        """Both ends of `package-1 → city-3` stay readable."""
+        room = self.wide - 8
+        rest = label.removeprefix(name)
+        if width_of(label, 11) <= room or not rest:
+            return label
+        first = fitted(name, max(room / 2, room - width_of(rest, 11)), 11)
+        return first + fitted(rest, room - width_of(first, 11), 11)
+
+
+@dataclass(frozen=True)
+class _Hand:
+    """Draws the cards of one scene."""
+
+    board: Board
+    canvas: Canvas
+    scene: Scene
+    now: Mapping[str, Look]
+    moved: set[str]
+    inside: Mapping[str, list[str]]
+
+    def card(self, place: str, corner: Point) -> None:
+        board, canvas = self.board, self.canvas
         x, y = corner
         look = "card" if place != ELSEWHERE else "ghost"
-        canvas.rect(x, y, self.width, self.height, look, radius=8, title=place)
-        word = self.mark_place(scene, place) if place != ELSEWHERE else ""
-        if self.arrange == "column":
-            room, middle = self.inset[0] - 14, y + self.height / 2
+        canvas.rect(x, y, board.width, board.height, look, radius=8, title=place)
+        if board.arrange == "column":
+            room, middle = board.inset[0] - 14, y + board.height / 2
         else:
-            room, middle = self.width - 2 * INSET, y + 12
-        title = min(room, width_of(place, 12) + 4)
-        canvas.text(x + INSET, middle, place, anchor="start", width=room, bold=place != ELSEWHERE)
-        if word and room - title > 30:
-            canvas.text(
-                *(x + self.width - INSET, middle, word),
-                anchor="end",
-                size=10,
-                look="faint",
-                width=room - title,
-            )
-        slots = _Slots(self, canvas, scene, moved, (x + self.inset[0], y + self.inset[1]))
-        items = inside.get(place, [])
-        slots.fill([(name, inside.get(name, [])) for name in items])
+            room, middle = board.width - 2 * INSET, y + 12
+        bold = place != ELSEWHERE
+        canvas.text(x + INSET, middle, place, anchor="start", width=room, bold=bold)
+        if place != ELSEWHERE:
+            left = room - min(room, width_of(place, 12) + 4)
+            self._mark(place, corner, (x + board.width - INSET, middle), left)
+        slots = _Slots(self, (x + board.inset[0], y + board.inset[1]))
+        slots.fill([(name, self._load(name)) for name in self.inside.get(place, [])])
 
-    def chip(self, canvas: Canvas, scene: Scene, name: str, corner: Point, moved: bool) -> None:
-        goal = self.goals.get(name)
-        done = goal is not None and (
-            self.done(scene, name) if self.done else self.where(scene).get(name) == goal
-        )
-        own = self.detail(scene, name)
-        wish = "✓" if done else "" if goal is None else self._wish(goal)
-        label = " ".join(word for word in (name, wish, own) if word)
-        look = "goal" if done else "carrier" if name in self.carriers else "thing"
+    def _mark(self, place: str, corner: Point, at: Point, room: float) -> None:
+        """A word on a card; the card stands out if the word has changed."""
+        word = self.board.mark_place(self.scene, place)
+        if word and room > 30:
+            self.canvas.text(*at, word, anchor="end", size=10, look="faint", width=room)
+        last = self.scene.before
+        if last is not None and self.board.mark_place(last, place) != word:
+            x, y = corner
+            width, height = self.board.width - 4, self.board.height - 4
+            self.canvas.rect(x + 2, y + 2, width, height, "changed-line", radius=7)
+
+    def _load(self, name: str) -> list[str]:
+        """What is in a carrier, and in carriers in it."""
+        found: list[str] = []
+        rest = list(self.inside.get(name, ()))
+        while rest:
+            own = rest.pop(0)
+            if own != name and own not in found:
+                found.append(own)
+                rest = [*self.inside.get(own, ()), *rest]
+        return found
+
+    def chip(self, name: str, corner: Point) -> None:
+        board, canvas = self.board, self.canvas
+        label = board.label(name, self.now[name])
+        done = self.now[name][1]
+        look = "goal" if done else "carrier" if name in board.carriers else "thing"
         x, y = corner
-        radius = CHIP / 2 if name in self.round else 4
-        canvas.rect(x, y, self.wide, CHIP, look, radius=radius, title=label)
-        if moved:
-            canvas.rect(
-                x - 1.5, y - 1.5, self.wide + 3, CHIP + 3, "changed-line", radius=radius + 1
-            )
-        shown = label if width_of(label, 11) <= self.wide - 8 else self._short(name, label)
-        canvas.text(x + self.wide / 2, y + CHIP / 2, shown, size=11, width=self.wide - 8)
-
-    def _short(self, name: str, label: str) -> str:
-        """Both ends of `package-1 → city-3` stay readable."""
-        rest = label.removeprefix(name)
-        half = (self.wide - 8) / 2
-        if not rest:
-            return name
-        first = fitted(name, max(half, self.wide - 8 - width_of(rest, 11)), 11)
-        return first + fitted(rest, self.wide - 8 - width_of(first, 11), 11)
+        wide, radius = board.wide, CHIP / 2 if name in board.round else 4
+        canvas.rect(x, y, wide, CHIP, look, radius=radius, title=label)
+        if name in self.moved:
+            canvas.rect(x - 1.5, y - 1.5, wide + 3, CHIP + 3, "changed-line", radius=radius + 1)
+        shown = board.short(name, label)
+        canvas.text(x + wide / 2, y + CHIP / 2, shown, size=11, width=wide - 8)
 
 
 class _Slots:
     """The rows of a card, filled from the top. A carrier begins a row of its own and takes its load along."""
 
-    def __init__(
-        self, board: Board, canvas: Canvas, scene: Scene, moved: set[str], corner: Point
-    ) -> None:
-        self.board = board
-        self.canvas = canvas
-        self.scene = scene
-        self.moved = moved
+    def __init__(self, hand: _Hand, corner: Point) -> None:
+        self.hand = hand
+        self.board = hand.board
+        self.canvas = hand.canvas
         self.x, self.y = corner
         self.row = self.column = 0
 
@@ -269,7 +290,7 @@ class _Slots:
 
     def _put(self, name: str) -> None:
         corner = self._corner(self.row, self.column)
-        self.board.chip(self.canvas, self.scene, name, corner, name in self.moved)
+        self.hand.chip(name, corner)
         self.column += 1
         if self.column == self.board.columns:
             self.row, self.column = self.row + 1, 0

@@ -17,6 +17,12 @@ Painter = Callable[[Canvas, Scene], None]
 PlugIn = Callable[[Subject], Painter | None]
 
 MOST_DESCRIBED = 40
+
+
+class UnknownDomainError(Exception):
+    """A plug-in that finds out late that a task is none of its domain."""
+
+
 MOST_NAMED = 6
 
 
@@ -78,4 +84,4 @@ class Drawing:
         return Canvas(f"{name}: a state of {self.subject.name}", said)
 
 
-__all__ = ["Drawing", "Painter", "PlugIn"]
+__all__ = ["Drawing", "Painter", "PlugIn", "UnknownDomainError"]

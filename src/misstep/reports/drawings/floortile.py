@@ -37,7 +37,8 @@ def make(subject: Subject) -> Painter | None:
                 canvas.path([(x, y), (x + 14, y), (x, y + 14)], look[wanted[tile]], closed=True)
         held = scene.pairs("robot-has/2")
         for robot, tile in scene.of("robot-at/2"):
-            moved = scene.before is not None and not scene.before.holds("robot-at/2", robot, tile)
+            now = (("robot-at", robot, tile), ("robot-has", robot, held.get(robot, "")))
+            moved = scene.before is not None and not scene.before.atoms.issuperset(now)
             grid.robot(canvas, tile, robot, moved)
             x, y = grid.corner(tile)
             canvas.rect(

@@ -28,7 +28,7 @@ def make(subject: Subject) -> Painter | None:
         ahead = CAR + min(max(gap, -20.0), SHOWN) / SHOWN * (ROAD - CAR)
         _car(canvas, 4, "bad" if gap <= 0 else "thing", scene.number("speed"), "us")
         _car(canvas, 4 + ahead, "carrier", scene.number("lead"), "in front")
-        if scene.before is not None:
+        if scene.before is not None and scene.changed("gap"):
             was = CAR + min(max(scene.before.number("gap"), -20.0), SHOWN) / SHOWN * (ROAD - CAR)
             canvas.line((4 + was, 2), (4 + was, 28), "changed-line", title="before")
         if ahead > CAR + 4:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isqrt
+
 from misstep.errors import MisstepError
 from misstep.reports.drawings.canvas import Canvas
 from misstep.reports.drawings.drawing import Painter
@@ -68,7 +70,7 @@ def _goal(subject: Subject, tiles: list[str]) -> dict[str, int]:
 
 def _width(task: JaniTask, goal: dict[str, int], cells: int) -> int:
     """How far a move up brings the empty cell; else as for a square."""
-    square = max(1, round(cells**0.5))
+    square = max(1, isqrt(cells))
     try:
         for label in ("move_up", "move_down"):
             # The goal itself is never left: ask the model alone.
@@ -104,7 +106,7 @@ def _forbidden(task: JaniTask, goal: dict[str, int], tiles: list[str]) -> list[t
 
 def _is_unsafe(task: JaniTask, values: dict[str, int]) -> bool:
     try:
-        return task.reader.is_unsafe(task.reader.intern(tuple(values.values())))
+        return task.is_unsafe(tuple(values.values()))
     except (MisstepError, ValueError):
         return False
 

@@ -52,7 +52,7 @@ def _painter(subject: Subject, tipped: float, *, has_cart: bool) -> Painter:
             canvas.rect(-16, 0, 32, 22, "box")
         for side in (-tipped, tipped):
             canvas.line((x, 0), _tip(x, side), "ghost", title="beyond this it has tipped")
-        if scene.before is not None:
+        if scene.before is not None and (scene.changed("x") or scene.changed("angle")):
             start = scene.before.number("x") * SCALE if has_cart else 0.0
             canvas.line(
                 (start, 0),

@@ -14,7 +14,7 @@ from typing import cast
 
 from misstep.errors import UsageError
 from misstep.reports.drawings import generic, variables
-from misstep.reports.drawings.drawing import Drawing, Painter, PlugIn
+from misstep.reports.drawings.drawing import Drawing, Painter, PlugIn, UnknownDomainError
 from misstep.reports.drawings.subject import Subject, subject_of
 from misstep.tasks.load import AnyTask
 
@@ -37,7 +37,7 @@ def register(name: str, plug_in: PlugIn) -> None:
 
     The last one registered is asked first; one of the same name is replaced.
     """
-    if not isinstance(name, str) or not name or not callable(plug_in):
+    if not name or not callable(plug_in):
         raise UsageError(f"a drawing {name!r:.40}", expected="a name and a function of a subject")
     _registered.pop(name, None)
     _registered[name] = plug_in
@@ -59,6 +59,8 @@ def drawing_for(task: AnyTask) -> Drawing | None:
     for name, plug_in in _plug_ins():
         try:
             painter = plug_in(subject)
+        except UnknownDomainError:
+            continue
         except Exception as error:
             # Somebody else's code, or a task that only looks like its domain: the next one may know it.
             remark = f"the drawing {name} failed: {type(error).__name__}: {error}"

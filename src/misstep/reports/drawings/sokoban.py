@@ -22,15 +22,14 @@ def make(subject: Subject) -> Painter | None:
     if grid is None or not boxes:
         return None
     ways = {name for name in subject.objects if name in WAYS}
+    walls = [name for name in subject.kind("location") if name not in used]
     goal_of = subject.goal_pairs("at/2")
     goals = {*goal_of.values(), *(own for (own,) in subject.always("is-goal/1"))}
     one_each = len(goal_of) > 1
 
     def paint(canvas: Canvas, scene: Scene) -> None:
-        grid.begin(canvas, ["green ring: a goal", "green box: on its goal"])
-        canvas.mention(
-            *ways, *(name for name in subject.objects if name not in used and name not in boxes)
-        )
+        grid.begin(canvas, ["dark: walls", "green ring: a goal", "green box: on its goal"])
+        canvas.mention(*ways, *walls)
         for cell in sorted(goals & grid.cells.keys()):
             canvas.circle(*grid.middle(cell), SIDE * 0.4, "goal-line", title=f"goal {cell}")
         at = {name: cell for name, cell in scene.of("at/2") if cell in grid.cells}

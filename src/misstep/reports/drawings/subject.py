@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import inf
 
 from misstep.errors import InputFormatError, MisstepError
 from misstep.tasks.jani.task import JaniTask
@@ -35,7 +36,7 @@ def read_atom(fact: str) -> Atom:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a model."""
+    """A variable of a model; without a bound it may be infinite."""
 
     name: str
     type: str
@@ -146,7 +147,10 @@ def subject_of(task: AnyTask) -> Subject:
 
 def _model(task: JaniTask) -> Subject:
     variables = tuple(
-        Variable(name, kind, float(low), float(high)) for name, kind, low, high in task.variables
+        Variable(
+            name, kind, -inf if low is None else float(low), inf if high is None else float(high)
+        )
+        for name, kind, low, high in task.variables
     )
     return Subject(task.name, task.world, variables=variables, labels=task.labels, task=task)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from misstep.reports.drawings.canvas import Canvas
 from misstep.reports.drawings.drawing import Painter
 from misstep.reports.drawings.subject import Scene, Subject, Value, Variable
@@ -34,7 +36,7 @@ def bar(canvas: Canvas, variable: Variable, scene: Scene, x: float, y: float) ->
         title=f"{variable.name} from {variable.low:g} to {variable.high:g}",
     )
     span = variable.high - variable.low
-    if not isinstance(value, str) and span > 0:
+    if not isinstance(value, str) and 0 < span < inf:
 
         def at(number: float) -> float:
             return left + BAR * min(max((number - variable.low) / span, 0.0), 1.0)
