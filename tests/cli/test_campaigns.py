@@ -93,8 +93,9 @@ def test_one_shape_of_summary_for_both_worlds(found: Path, unsafe: Path) -> None
     assert [shape["world"] for shape in shapes] == ["planning", "model"]
     assert [shape["finished"] for shape in shapes] == [True, True]
     shown = misstep("test", "--resume", "-o", found)
-    names = [text.split()[0] for text in shown.stdout.splitlines()]
+    names = [text.split()[0] for text in shown.stdout.splitlines() if text]
     assert names[:3] == ["tested", "solved", "bugs"]
+    assert names[-3:] == ["found", "worst", "next"]
     assert "policy calls; records in" in shown.stderr
 
 
