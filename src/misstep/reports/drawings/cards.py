@@ -198,20 +198,18 @@ class _Hand:
         canvas.text(x + INSET, middle, place, anchor="start", width=room, bold=bold)
         if place != ELSEWHERE:
             left = room - min(room, width_of(place, 12) + 4)
-            self._mark(place, corner, (x + board.width - INSET, middle), left)
+            self._mark(place, (x + board.width - INSET, middle), left)
         slots = _Slots(self, (x + board.inset[0], y + board.inset[1]))
         slots.fill([(name, self._load(name)) for name in self.inside.get(place, [])])
 
-    def _mark(self, place: str, corner: Point, at: Point, room: float) -> None:
-        """A word on a card; the card stands out if the word has changed."""
+    def _mark(self, place: str, at: Point, room: float) -> None:
+        """A word on a card; it stands out if it has changed."""
         word = self.board.mark_place(self.scene, place)
-        if word and room > 30:
-            self.canvas.text(*at, word, anchor="end", size=10, look="faint", width=room)
         last = self.scene.before
-        if last is not None and self.board.mark_place(last, place) != word:
-            x, y = corner
-            width, height = self.board.width - 4, self.board.height - 4
-            self.canvas.rect(x + 2, y + 2, width, height, "changed-line", radius=7)
+        is_new = last is not None and self.board.mark_place(last, place) != word
+        if word and room > 30:
+            look = "changed-full" if is_new else "faint"
+            self.canvas.text(*at, word, anchor="end", size=10, look=look, width=room)
 
     def _load(self, name: str) -> list[str]:
         """What is in a carrier, and in carriers in it."""

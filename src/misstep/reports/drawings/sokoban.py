@@ -28,7 +28,7 @@ def make(subject: Subject) -> Painter | None:
     one_each = len(goal_of) > 1
 
     def paint(canvas: Canvas, scene: Scene) -> None:
-        grid.begin(canvas, ["dark: walls", "green ring: a goal", "green box: on its goal"])
+        grid.begin(canvas, ["filled: walls", "green ring: a goal", "green box: on its goal"])
         canvas.mention(*ways, *walls)
         for cell in sorted(goals & grid.cells.keys()):
             canvas.circle(*grid.middle(cell), SIDE * 0.4, "goal-line", title=f"goal {cell}")
