@@ -15,6 +15,7 @@ BLOCK = re.compile(r"(?m)^```python\n(.*?)^```$", re.DOTALL)
 # What a page that is no tutorial takes for granted.
 BEFORE = {
     "python.md": "",
+    "drawings.md": "",
     "states.md": "",
     "policies/python.md": "",
     "settings.md": "",

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from misstep.campaigns.confirm import Asking
-from misstep.campaigns.limits import Limits, Progress
+from misstep.campaigns.limits import Limits, Progress, TaskProgress
 from misstep.campaigns.models.stages import model_stages
 from misstep.campaigns.planning.stages import planning_stages
 from misstep.campaigns.settings import PLANNING, Settings
@@ -77,6 +77,7 @@ class Engine:
     def run(self, tasks: Sequence[str]) -> None:
         """Work until all is done or a limit is reached. Interrupted, it keeps the units that are finished."""
         left = deque(tasks)
+        self._tell_tasks(0, len(tasks))
         active: list[_TaskRun] = []
         workers: Workers | None = None
         try:
@@ -88,6 +89,7 @@ class Engine:
                     run = self._begin(left.popleft())
                     if run.advance():
                         active.append(run)
+                self._tell_tasks(len(tasks) - len(left) - len(active), len(tasks))
                 if not active:
                     continue
                 workers = workers or self._workers()
@@ -194,6 +196,10 @@ class Engine:
         if self.report is not None:
             done, total = stage.progress()
             self.report(f"{findings.name}: {stage.title}", done, total, self.bugs)
+
+    def _tell_tasks(self, done: int, total: int) -> None:
+        if isinstance(self.report, TaskProgress):
+            self.report.tasks(done, total)
 
     def _count_bugs(self) -> int:
         query = "SELECT count(DISTINCT task || ':' || number) FROM verdicts WHERE verdict = 'BUG'"

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from misstep.errors import UsageError
 
 # phase, done, of how many (None: unknown), bugs so far
 Progress = Callable[[str, int, int | None, int], None]
+
+
+@runtime_checkable
+class TaskProgress(Protocol):
+    """A progress that also wants to know how many of the tasks are done."""
+
+    def tasks(self, done: int, total: int) -> None: ...
 
 
 MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system
@@ -36,4 +44,4 @@ class Limits:
         return min((int(share) for share in shares if share is not None), default=None)
 
 
-__all__ = ["MOST", "Limits", "Progress"]
+__all__ = ["MOST", "Limits", "Progress", "TaskProgress"]

@@ -14,6 +14,7 @@ from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
 from misstep.campaigns.view import make_view, rank
+from misstep.campaigns.worst import sentence, severity
 
 COUNTS = (
     *("states", "tested", "solved", "bugs", "optimal", "unsolvable", "unknown", "flaky"),
@@ -65,6 +66,7 @@ class Summary:
     by_task: dict[str, dict[str, int]] = field(default_factory=dict)
     # What each oracle has proven by itself; a state counts for all that have judged it.
     by_oracle: dict[str, dict[str, int]] = field(default_factory=dict)
+    worst: dict[str, str] | None = None  # the worst bug: its id, and a sentence about it
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -127,6 +129,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
             findings = content.findings(name)
             oracles.update(dict.fromkeys(findings.oracles()))
             counter.add(findings)
+            counter.keep_worst(content, findings)
             if counter.example is None and counter.by_task[name]["contradictions"]:
                 counter.example = _example(content, findings)
         seconds = content.spent()
@@ -167,6 +170,12 @@ def _example(content: Content, findings: Findings) -> str | None:
     return None
 
 
+def _described(content: Content, findings: Findings, number: int) -> dict[str, str]:
+    view = make_view(content.task(findings.name), findings)
+    record = view.record(next(state for state in view.states if state.number == number))
+    return {"id": record.id, "sentence": sentence(record)}
+
+
 class _Counter:
     """Adds up what stands in the tables of each task."""
 
@@ -180,9 +189,12 @@ class _Counter:
         self.left_open: Counter[str] = Counter()
         self.runs = 0
         self.example: str | None = None
+        self.worst: tuple[tuple[float, ...], dict[str, str]] | None = None
+        self.candidate: tuple[tuple[float, ...], int] | None = None  # of the last task
         self.remarks: list[str] = []
 
     def add(self, findings: Findings) -> None:
+        self.candidate = None
         best: dict[int, VerdictRow] = {}
         for verdict in findings.verdicts():
             own_counts = self.by_oracle.setdefault(verdict.oracle, dict.fromkeys(JUDGED, 0))
@@ -201,6 +213,7 @@ class _Counter:
         for verdict in best.values():
             own[_counted_as(verdict)] += 1
             if verdict.is_bug:
+                self._consider(verdict)
                 self.kinds["total"] += 1
                 self.kinds[verdict.kind or "unclassified"] += 1
                 if verdict.kind == "unsafe":
@@ -211,6 +224,20 @@ class _Counter:
         else:
             self._count_fuzzed(findings, own)
         self.by_task[findings.name] = own
+
+    def keep_worst(self, content: Content, findings: Findings) -> None:
+        """Read the worst bug of the last task, if no earlier one has a worse one."""
+        if self.candidate is None or (
+            self.worst is not None and self.worst[0] <= self.candidate[0]
+        ):
+            return
+        how_bad, number = self.candidate
+        self.worst = how_bad, _described(content, findings, number)
+
+    def _consider(self, verdict: VerdictRow) -> None:
+        how_bad = severity(verdict.kind, verdict.low, verdict.high, verdict.upper)
+        if self.candidate is None or (how_bad, verdict.number) < self.candidate:
+            self.candidate = how_bad, verdict.number
 
     def _count_runs(self, name: str, runs: list[RunRow], own: dict[str, int]) -> None:
         self.runs += len(runs)
@@ -253,6 +280,7 @@ class _Counter:
             "radii": dict(sorted(self.radii.items())),
             "by_task": self.by_task,
             "by_oracle": self.by_oracle,
+            "worst": None if self.worst is None else self.worst[1],
         }
 
 

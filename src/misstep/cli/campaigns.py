@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -112,14 +113,18 @@ def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
         print_json(summary.as_dict())
         return
     if summary.tasks > 1:
+        names = _columns(summary)
         print_table(
-            ["task", *next(iter(summary.by_task.values()))],
-            [[name, *map(str, own.values())] for name, own in summary.by_task.items()],
+            ["task", *names],
+            [
+                [name, *(str(own[column]) for column in names)]
+                for name, own in summary.by_task.items()
+            ],
         )
         print()
     if len(summary.by_oracle) > 1:
         _print_oracles(summary)
-    print(summary)
+    print(summary, flush=True)
     stages = "".join(f", {name} {spent:.1f} s" for name, spent in summary.seconds.items())
     where = "" if summary.campaign is None else f"; records in {summary.campaign}"
     remark(f"{seconds:.1f} s{stages}; {summary.policy_calls} policy calls{where}")
@@ -127,6 +132,24 @@ def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
         remark(f"note: {text}")
     if len(summary.remarks) > MOST_REMARKS:
         remark(f"... and {len(summary.remarks) - MOST_REMARKS} more notes (--json has all)")
+    _print_ending(summary)
+
+
+def _columns(summary: Summary) -> list[str]:
+    """What is the same on all tasks, because it is nowhere, would only take room from their names."""
+    counts = list(summary.by_task.values())
+    always = {"states", "tested", "bugs", "unknown"}
+    return [name for name in counts[0] if name in always or any(own[name] for own in counts)]
+
+
+def _print_ending(summary: Summary) -> None:
+    """Last, whatever was said on standard error."""
+    from misstep.cli.ending import three_lines
+
+    goes_on = summary.worst is None and summary.campaign is not None
+    word = _word_on_policy(Path(summary.campaign)) if goes_on and summary.campaign else ""
+    sys.stderr.flush()
+    print("", *three_lines(summary, word), sep="\n", flush=True)
 
 
 def _print_oracles(summary: Summary) -> None:

@@ -77,6 +77,25 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
 
 
+def own_bars(*columns: ProgressColumn) -> Progress:
+    """Bars on standard error that vanish when they are stopped.
+
+    They are drawn on the stream itself, past the one that writes out controls, and leave our streams alone: rich would
+    else put a stream of its own before them, through which its controls come out as text.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+    return Progress(
+        *columns,
+        console=Console(file=stream),
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+
+
 class _Bar:
     """A line of progress on standard error. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal."""
 
@@ -101,14 +120,10 @@ class _Bar:
             self._progress.update(self._progress.task_ids[0], completed=completed, **fields)
 
     def _start(self, completed: int, fields: dict[str, Any]) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
-
-        console = Console(stderr=True)
-        self._wanted = console.is_terminal
+        self._wanted = sys.stderr.isatty()
         if not self._wanted:
             return
-        self._progress = Progress(*self._columns(), console=console, transient=True)
+        self._progress = own_bars(*self._columns())
         self._progress.add_task(self._title, total=self._total, completed=completed, **fields)
         self._progress.tasks[0].start_time = self._began
         self._progress.start()
@@ -159,11 +174,10 @@ def waiting(title: str, shown: bool = True) -> Iterator[None]:
     if not shown or not sys.stderr.isatty():
         yield
         return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with own_bars(*columns) as progress:
         progress.add_task(title, total=None)
         yield
 

@@ -1,0 +1,86 @@
+"""Which bug is the worst, and what it is in one sentence: what somebody in a hurry reads first.
+
+The order is defined, so that two people who look at one campaign speak of the same bug: what does not reach the goal,
+or gets unsafe, comes before what only costs more. Of those that fail, the one with the cheapest plan: the easier the
+task, the worse. Of unsafe ones, the one that the fewest deviations avoid. Of costly ones, the largest proven gap. Of
+equals, the one that was found first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from misstep.campaigns.records import Record, interval_text
+
+_CLASSES = {
+    **dict.fromkeys(("fails", "fails-all", "unsafe"), 0),
+    "fails-some": 1,
+    "crash": 2,
+    **dict.fromkeys(("costly", "costly-best", "costly-some"), 3),
+}
+_OTHER = 4  # unclassified: the run was cut, and had already spent more than a plan costs
+
+_FAILS = {
+    "loop": "the policy runs in a circle",
+    "stuck": "the policy stops before the goal",
+    "inapplicable": "the policy chooses an action that does not apply",
+    "error": "the policy crashes",
+}
+
+
+def severity(
+    kind: str | None, low: int | None, high: int | None, upper: int | None
+) -> tuple[float, ...]:
+    """Sorts bugs, the worst first: of a gap or radius, and of the cost of the best plan known. None is infinite."""
+    least, most, plan = (math.inf if bound is None else bound for bound in (low, high, upper))
+    of_kind = _CLASSES.get(kind or "", _OTHER)
+    if kind == "unsafe":
+        return of_kind, least, most
+    if of_kind < 3:
+        return of_kind, plan
+    return of_kind, -least, -most
+
+
+def severity_of(record: Record) -> tuple[float, ...]:
+    low, high = record.gap or record.radius or (None, None)
+    return severity(record.kind, low, high, (record.bounds or (None, None))[1])
+
+
+def worst_bug(records: Iterable[Record]) -> Record | None:
+    """The worst of the bugs among the records; None if there is none."""
+    return min((own for own in records if own.is_bug), key=severity_of, default=None)
+
+
+def sentence(record: Record) -> str:
+    """What is wrong there, in one sentence without a full stop."""
+    steps = _counted(len(record.run.operators), "step")
+    if record.kind == "unsafe":
+        radius = interval_text(record.radius or (None, None))
+        deviations = "deviation avoids" if radius == "1" else "deviations avoid"
+        text = f"the policy gets into an unsafe state after {steps}, which {radius} {deviations}"
+    elif record.kind == "crash":
+        text = f"the policy crashes after {steps}"
+    elif (record.kind or "").startswith("fails"):
+        what = _FAILS.get(record.run.outcome, "the policy does not reach the goal")
+        text = f"{what} after {steps}, where {_plan(record, 'a plan of cost {} reaches the goal')}"
+    elif record.run.outcome != "goal":
+        spent = "too much" if record.run.cost is None else str(record.run.cost)
+        text = f"the policy has spent {spent} after {steps} and is not there, where {_plan(record)}"
+    else:
+        text = f"the policy spends {record.run.cost}, where {_plan(record)}"
+    return text if record.family is None else f"{text} ({record.family})"
+
+
+def _plan(record: Record, words: str = "{} is enough") -> str:
+    upper = None if record.bounds is None else record.bounds[1]
+    if upper is None:
+        return f"it loses {interval_text(record.gap or (None, None))}"
+    return words.format(upper)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+__all__ = ["sentence", "severity", "severity_of", "worst_bug"]

@@ -1,0 +1,84 @@
+"""The last three lines of a campaign, for a person in a hurry: what was found, the worst of it, what to type next."""
+
+from __future__ import annotations
+
+from shlex import quote
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from misstep.campaigns.summary import Summary
+
+SEARCH = "astar(evaluations={})"
+EVALUATIONS = (100_000, 1_000_000, 10_000_000)
+
+
+def three_lines(summary: Summary, word: str = "") -> list[str]:
+    """`word` is what must be typed besides, if going on runs code that the folder names."""
+    return [
+        f"found  {_found(summary)}",
+        f"worst  {_worst(summary)}",
+        f"next   {next_command(summary, word)}",
+    ]
+
+
+def _found(summary: Summary) -> str:
+    where = f"{_counted(summary.tested, 'tested state')} on {_counted(summary.tasks, 'task')}"
+    kinds = {kind: count for kind, count in summary.bugs.items() if count and kind != "total"}
+    good = "optimal" if summary.world == "planning" else "not bugs"
+    rest = [f"{summary.optimal} {good}", f"{summary.unknown} unknown"]
+    for count, name in ((summary.unsolvable, "unsolvable"), (summary.flaky, "flaky")):
+        if count:
+            rest.append(f"{count} {name}")
+    if kinds:
+        how = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        text = f"{_counted(summary.bugs['total'], 'bug')} ({how}) in {where}; {', '.join(rest)}"
+    elif not summary.tested:
+        text = f"nothing was tested on {_counted(summary.tasks, 'task')}"
+    else:
+        text = f"no bug in {where}; {', '.join(rest)}"
+    if not summary.finished:
+        text += f"; not finished{'' if summary.limit is None else f', the {summary.limit} limit was reached'}"
+    return text
+
+
+def _worst(summary: Summary) -> str:
+    if summary.worst is not None:
+        return f"{summary.worst['id']}: {summary.worst['sentence']}"
+    if summary.runs and summary.crashes + summary.timeouts == summary.runs:
+        return "the policy answered nowhere, so nothing is known about it"
+    if summary.flaky:
+        return f"{_counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
+    if summary.unknown:
+        return f"none is proven; {_counted(summary.unknown, 'state')} may still be bugs"
+    return "none" if summary.tested else "nothing is known yet"
+
+
+def next_command(summary: Summary, word: str = "") -> str:
+    """One command that makes sense after what was found."""
+    folder = quote(summary.campaign or "DIR")
+    if summary.worst is not None:
+        handle = summary.worst["id"]
+        if summary.tasks == 1:
+            handle = handle.rpartition(":")[2]
+        return f"misstep explain {folder} {quote(handle)}"
+    if not summary.finished:
+        return f"misstep test --resume --out {folder}{word}"
+    if summary.runs and summary.crashes + summary.timeouts == summary.runs:
+        return f"misstep records {folder}"
+    if summary.flaky:
+        return f"misstep records {folder} --verdict FLAKY"
+    if summary.unknown and summary.world == "planning":
+        for evaluations in EVALUATIONS:
+            oracle = SEARCH.format(evaluations)
+            if oracle not in summary.oracles:
+                return f"misstep judge {folder} --oracle '{oracle}'{word}"
+    if summary.world == "planning":
+        return f"misstep test --resume --out {folder} --pool {max(2 * summary.states, 2)}{word}"
+    return f"misstep test --resume --out {folder} --runs {max(2 * summary.runs, 2)}{word}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+__all__ = ["next_command", "three_lines"]

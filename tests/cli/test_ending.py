@@ -1,0 +1,116 @@
+"""The last three lines of a campaign."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from misstep.campaigns.summary import Summary
+from misstep.cli.ending import three_lines
+from support.commands import misstep, result_of
+
+CLEAN = Summary(
+    "found", "planning", "first", ["p24"], finished=True, tasks=1, states=30, tested=30, runs=30, optimal=30
+)  # fmt: skip
+
+
+def last(summary: Summary, word: str = "") -> tuple[str, str, str]:
+    found, worst, then = three_lines(summary, word)
+    assert (found[:7], worst[:7], then[:7]) == ("found  ", "worst  ", "next   ")
+    return found[7:], worst[7:], then[7:]
+
+
+def test_nothing_was_found() -> None:
+    assert last(CLEAN, " --policy x") == (
+        "no bug in 30 tested states on 1 task; 30 optimal, 0 unknown",
+        "none",
+        "misstep test --resume --out found --pool 60 --policy x",
+    )
+
+
+def test_bugs() -> None:
+    bugs = {"total": 3, "fails": 1, "costly": 2}
+    worst = {"id": "a b:7", "sentence": "the policy spends 9, where 5 is enough"}
+    found = replace(CLEAN, bugs=bugs, optimal=27, worst=worst, campaign="my found")
+    assert last(found) == (
+        "3 bugs (1 fails, 2 costly) in 30 tested states on 1 task; 27 optimal, 0 unknown",
+        "a b:7: the policy spends 9, where 5 is enough",
+        "misstep explain 'my found' 7",
+    )
+    assert last(replace(found, tasks=2))[2] == "misstep explain 'my found' 'a b:7'"
+
+
+@pytest.mark.parametrize(
+    ("changed", "worst", "then"),
+    [
+        (
+            {"unknown": 4, "optimal": 26},
+            "none is proven; 4 states may still be bugs",
+            "misstep judge found --oracle 'astar(evaluations=100000)'",
+        ),
+        (
+            {"unknown": 4, "oracles": ["p24", "astar(evaluations=100000)"]},
+            "none is proven; 4 states may still be bugs",
+            "misstep judge found --oracle 'astar(evaluations=1000000)'",
+        ),
+        (
+            {"flaky": 1},
+            "1 state where the policy contradicts itself, so that nothing is proven",
+            "misstep records found --verdict FLAKY",
+        ),
+        (
+            {"crashes": 20, "timeouts": 10},
+            "the policy answered nowhere, so nothing is known about it",
+            "misstep records found",
+        ),
+        ({"finished": False, "limit": "time"}, "none", "misstep test --resume --out found"),
+        ({"world": "model", "runs": 50}, "none", "misstep test --resume --out found --runs 100"),
+        (
+            {"tested": 0, "states": 0, "finished": False},
+            "nothing is known yet",
+            "misstep test --resume --out found",
+        ),
+    ],
+)
+def test_what_else_may_be(changed: dict[str, object], worst: str, then: str) -> None:
+    assert last(replace(CLEAN, **changed))[1:] == (worst, then)  # type: ignore[arg-type]
+
+
+def test_a_limit_is_named() -> None:
+    assert last(replace(CLEAN, finished=False, limit="time"))[0].endswith(
+        "; not finished, the time limit was reached"
+    )
+
+
+def test_a_campaign_ends_with_them_and_the_next_command_works(tmp_path: Path) -> None:
+    misstep("generate", "gripper", "--balls", "3", "-o", tmp_path / "task")
+    folder = tmp_path / "with blank"
+    done = misstep("test", tmp_path / "task", "--policy", "first", "--pool", "6", "--out", folder)
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[-3:]] == ["found", "worst", "next"]
+    assert lines[-4] == ""
+    assert any(line.startswith("tested ") for line in lines)  # the numbers are still there
+    command = shlex.split(lines[-1])
+    assert command[:3] == ["next", "misstep", "explain"]
+    explained = misstep(*command[2:])
+    assert explained.returncode == 0
+    assert lines[-2].split()[1].rstrip(":") in explained.stdout
+    again = misstep("test", "--resume", "--out", folder)
+    assert again.stdout.splitlines()[-3:] == lines[-3:]
+    summary = result_of("test", "--resume", "--out", folder, code=1)
+    assert lines[-2] == f"worst  {summary['worst']['id']}: {summary['worst']['sentence']}"
+
+
+def test_the_next_command_works_where_nothing_was_found(tmp_path: Path) -> None:
+    misstep("generate", "gripper", "--balls", "2", "-o", tmp_path / "task")
+    folder = tmp_path / "found"
+    done = misstep("test", tmp_path / "task", "--policy", "optimal", "--pool", "4", "--out", folder)
+    assert done.returncode == 0
+    command = shlex.split(done.stdout.splitlines()[-1])[1:]
+    grown = misstep(*command[1:])
+    assert grown.returncode == 0
+    assert "in 8 tested states" in grown.stdout
