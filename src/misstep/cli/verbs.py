@@ -101,7 +101,7 @@ EXPORT_VERBS = {
     "tests": Verb(
         "Write tests for pytest that replay the bugs with the current policy, as expected failures until they are "
         "fixed.",
-        "misstep.cli.exports.tests:tests_command",
+        "misstep.cli.exports.tests:export_tests_command",
     ),
     "problem": Verb(
         "Write a state as a PDDL problem that begins there, with its domain; for a SAS task, as a SAS file.",

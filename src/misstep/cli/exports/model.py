@@ -14,9 +14,7 @@ from misstep.cli.output import remark
 def model_command(
     folder: Folder,
     bug: Id,
-    target: Annotated[
-        Path | None, output("File to write. Default: ./TASK-NUMBER.jani.")
-    ] = None,
+    target: Annotated[Path | None, output("File to write. Default: ./TASK-NUMBER.jani.")] = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> int:

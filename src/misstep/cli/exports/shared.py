@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
 from misstep.cli.campaigns import open_folder
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import print_json, remark, waiting
+from misstep.errors import UsageError
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
 
 Id = Annotated[
     str,
-    typer.Argument(
-        metavar="ID", help="The id of a record, such as gripper:3.", show_default=False
-    ),
+    typer.Argument(metavar="ID", help="The id of a record, such as gripper:3.", show_default=False),
 ]
 Folders = Annotated[
     list[Path],
     typer.Argument(metavar="DIR...", help="Folders of campaigns.", show_default=False),
+]
+TableName = Annotated[
+    str, typer.Option("--table", metavar="NAME", help="The table to write; see above.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite a file that differs.")]
 
@@ -40,6 +44,34 @@ def opened(folder: Path) -> Campaign:
     return campaign
 
 
+@contextmanager
+def opened_all(folders: Sequence[Path]) -> Iterator[list[Campaign]]:
+    """The campaigns of several folders; on a terminal, that work goes on is shown."""
+    with ExitStack() as stack:
+        campaigns = [stack.enter_context(opened(folder)) for folder in folders]
+        stack.enter_context(waiting("reading records"))
+        yield campaigns
+
+
+def to_file(
+    path: Path | None, write: Callable[[TextIO], int], *, force: bool, as_json: bool
+) -> int:
+    """Write rows into a file, or to standard output where none is named."""
+    if path is None:
+        if as_json:
+            raise UsageError("--json says what was written", expected="-o FILE with it")
+        rows = write(sys.stdout)
+    else:
+        from misstep.reports.exports.files import new_file
+
+        with new_file(path, force=force) as file:
+            rows = write(file)
+        said([path], as_json, {"rows": rows})
+    if not rows:
+        remark("there are no rows: the table is empty")
+    return 0
+
+
 def said(paths: Iterable[Path], as_json: bool, more: Mapping[str, Any] | None = None) -> int:
     """Tell which files were written."""
     names = [str(path) for path in paths]
@@ -50,4 +82,14 @@ def said(paths: Iterable[Path], as_json: bool, more: Mapping[str, Any] | None = 
     return 0
 
 
-__all__ = ["Folders", "Force", "Id", "opened", "output", "said"]
+__all__ = [
+    "Folders",
+    "Force",
+    "Id",
+    "TableName",
+    "opened",
+    "opened_all",
+    "output",
+    "said",
+    "to_file",
+]

@@ -13,7 +13,7 @@ from misstep.cli.exports.shared import opened, output
 from misstep.cli.output import print_json, remark
 
 
-def tests_command(
+def export_tests_command(
     folder: Folder,
     bugs: Annotated[
         list[str] | None,

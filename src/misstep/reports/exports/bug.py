@@ -6,8 +6,8 @@ from pathlib import Path
 
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, headline
-from misstep.errors import InputFileError, UnsupportedError, UsageError
-from misstep.files import read_bytes, reason, write_bytes
+from misstep.errors import UnsupportedError, UsageError
+from misstep.reports.exports.files import write_files
 from misstep.reports.exports.model import model_file, options_of
 from misstep.reports.exports.names import file_name, shortened, visible
 from misstep.reports.exports.problem import pddl_files, sas_file
@@ -15,7 +15,6 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import Task
 
-_MOST_BYTES = 2**30
 DOMAIN = "domain.pddl"
 
 
@@ -44,9 +43,7 @@ def write_problem(
     own = path or Path(name) / "problem.pddl"
     beside = own.with_name(DOMAIN)
     if own == beside:
-        raise UsageError(
-            f"{own} is where the domain goes", expected="another name for the problem"
-        )
+        raise UsageError(f"{own} is where the domain goes", expected="another name for the problem")
     domain, problem = pddl_files(task, record.state, remark_of(record))
     return write_files({own: problem, beside: domain}, force=force)
 
@@ -122,34 +119,6 @@ def remark_of(record: Record) -> str:
     return shortened(visible(f"Made by misstep from the record {record.id}: {headline(record)}."))
 
 
-def write_files(contents: dict[Path, bytes], *, force: bool) -> list[Path]:
-    """Write files and the folders they are in; none of them if one exists that differs, unless that is allowed."""
-    for path, content in contents.items():
-        try:
-            there = path.exists()
-        except (OSError, ValueError) as error:
-            said = reason(error) if isinstance(error, OSError) else str(error)
-            raise InputFileError(f"cannot write: {said}", where=str(path)[:200]) from error
-        if there and not force and read_bytes(path, _MOST_BYTES, "a file to write to") != content:
-            raise InputFileError(
-                "the file exists and differs from what would be written",
-                where=str(path),
-                expected="no such file, or the same content",
-                hint="choose another place, or give --force (in Python: force=True)",
-            )
-    for path, content in contents.items():
-        make_folder(path.parent)
-        write_bytes(path, content)
-    return list(contents)
-
-
-def make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputFileError(f"cannot make the folder: {reason(error)}", where=str(folder)) from error
-
-
 def _of(campaign: Campaign, bug: Record | str | int) -> tuple[Record, AnyTask]:
     record = campaign.record(bug)
     return record, next(task for task in campaign.tasks if task.name == record.task)
@@ -161,10 +130,8 @@ def _name(record: Record) -> str:
 
 __all__ = [
     "load_options",
-    "make_folder",
     "plan_text",
     "remark_of",
-    "write_files",
     "write_model",
     "write_plan",
     "write_problem",

@@ -30,7 +30,9 @@ class TaskFiles:
 
     name: str
     world: str
-    files: tuple[str, ...]  # domain and problem, and a SAS file where the translator would make another; or one file
+    files: tuple[
+        str, ...
+    ]  # domain and problem, and a SAS file where the translator would make another; or one file
     options: dict[str, Any] = field(default_factory=dict)  # of `load_task`
 
 
@@ -139,9 +141,7 @@ def _line(value: Any) -> str:
 def _block(own: JSON, indent: int = 1) -> str:
     if not own:
         return "{}"
-    inside = ",".join(
-        f"\n{' ' * indent}{_line(key)}: {_line(value)}" for key, value in own.items()
-    )
+    inside = ",".join(f"\n{' ' * indent}{_line(key)}: {_line(value)}" for key, value in own.items())
     return f"{{{inside}\n{' ' * (indent - 1)}}}"
 
 

@@ -179,10 +179,10 @@ def load_files(own: TaskFiles, folder: Path) -> AnyTask:
 def _same_run(case: Case, task: JaniTask, system: Any, engine: Any) -> list[int] | None:
     """The unsafe run that was recorded, if the policy still decides so all along it: it may be a long one."""
     states, labels = case.before.get("states"), case.before["operators"]
-    if not states:
+    if not states or len(states) != len(labels) + 1:
         return None
     ids = [engine.intern(tuple(state)) for state in states]
-    for here, label, after in zip(ids, labels, ids[1:], strict=True):
+    for here, label, after in zip(ids[:-1], labels, ids[1:], strict=True):
         decision = system.decision(here)
         if decision is None or task.labels[decision] != label:
             return None
@@ -231,7 +231,9 @@ def _planning_words(case: Case, task: Task, run: Trace, enough: int | None) -> s
     else:
         how = f"the policy does not reach the goal (its run ends with: {run.outcome})"
     plan = case.witness.get("operators")
-    better = f"a plan costs {enough}" if plan is not None else f"it is proven that {enough} is enough"
+    better = (
+        f"a plan costs {enough}" if plan is not None else f"it is proven that {enough} is enough"
+    )
     lines = [
         f"{case.id} is a bug: {how}, and {better}.",
         f"  state:   {_few(case.state, ', ')}",

@@ -21,7 +21,6 @@ from misstep.campaigns.settings import Settings
 from misstep.errors import InputFileError, MisstepError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.identity import IN_MEMORY
-from misstep.reports.exports.bug import make_folder
 from misstep.reports.exports.cases import (
     DATA_NAME,
     MODULE_NAME,
@@ -31,6 +30,7 @@ from misstep.reports.exports.cases import (
     TaskFiles,
     read_own_cases,
 )
+from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.judge import MOST_STATES
 from misstep.reports.exports.model import model_file, options_of
 from misstep.reports.exports.names import file_name, visible
