@@ -154,7 +154,10 @@ def test_the_words_name_both_ways_and_where_they_part(tmp_path: Path) -> None:
     costly = next(bug for bug in campaign.bugs if bug.kind == "costly")
     export_tests(campaign, tmp_path, bugs=[costly])
     (text,) = bench(tmp_path, None)[1]
-    assert f"reaches the goal at cost {costly.run.cost}, and a plan costs {costly.witness.cost}." in text
+    assert (
+        f"reaches the goal at cost {costly.run.cost}, and a plan costs {costly.witness.cost}."
+        in text
+    )
     explained = campaign.explain(costly).diff
     assert explained is not None
     assert explained.divergence is not None

@@ -15,7 +15,7 @@ def file_name(text: str) -> str:
     What had to be changed gets a digest of the original behind it, so that two names stay two.
     """
     plain = _PLAIN.sub("_", text).lstrip(".-")[:_LONGEST]
-    if plain == text:
+    if plain and plain == text:
         return plain
     return f"{plain or 'x'}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
 

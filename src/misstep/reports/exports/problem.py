@@ -63,24 +63,20 @@ def _stays(item: Word | Block, named: set[Atom]) -> bool:
     return Atom(item.tag, tuple(map(str, item[1:]))) not in named
 
 
-def _part(part: Word | Block) -> list[str]:
-    """A section of the problem, with one line for each of its blocks where it does not fit into one."""
+def _part(part: Word | Block, indent: str = "  ") -> list[str]:
+    """A section of the problem; what does not fit into a line is broken between words and between blocks."""
     text = _text(part)
     if isinstance(part, Word) or len(text) <= _WIDTH:
-        return [f"  {text}"]
-    lines, words = [], ""
+        return [indent + text]
+    lines, inner = [f"{indent}("], f"{indent}  "
     for item in part:
         if isinstance(item, Block):
-            lines += [words, f"    {_text(item)}"] if words else [f"    {_text(item)}"]
-            words = ""
-        elif len(words) + len(item) > _WIDTH:
-            lines.append(words)
-            words = f"    {item}"
+            lines += _part(item, inner)
+        elif lines[-1].endswith(")") or len(lines[-1]) + len(item) > _WIDTH:
+            lines.append(inner + item)
         else:
-            words = f"{words} {item}" if words else f"    {item}"
-    if words:
-        lines.append(words)
-    return [f"  ({lines[0].strip()}", *lines[1:], "  )"]
+            lines[-1] += item if lines[-1].endswith("(") else f" {item}"
+    return [*lines, f"{indent})"]
 
 
 def _text(item: Word | Block) -> str:
