@@ -127,7 +127,7 @@ def test_figures(folders: tuple[Path, Path], place: Path) -> None:
         ([tasks, "depth", "-o", "x.png"], 2, "neither SVG nor PDF"),
         ([tasks, models, "severity"], 2, "do not go into one figure"),
     ):
-        failed = misstep("export", "figure", *arguments)  # type: ignore[arg-type]
+        failed = misstep("export", "figure", *arguments)
         assert failed.returncode == code
         assert word in failed.stderr
 

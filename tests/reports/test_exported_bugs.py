@@ -281,6 +281,27 @@ def test_a_remark_cannot_leave_its_comment() -> None:
     assert all(line.startswith("; ") for line in text.split("(define")[0].splitlines())
 
 
+def test_whatever_operators_and_tasks_are_called(tmp_path: Path) -> None:
+    """Names of a SAS file may be anything but a line end."""
+    odd = "<script>\"' =cmd() τ\u202e & \\ " + "x" * 2000
+    text = small_task("gripper-4").sas.decode().replace("ball1", odd)
+    campaign = misstep.test(Task(text.encode(), name=f"../{odd}"), NOISY, pool=8, seed=1)
+    bugs = [bug for bug in campaign.bugs if any(odd in name for name in bug.witness.names or ())]
+    inner = tmp_path / "inner"
+    (path,) = write_problem(campaign, bugs[0], inner / "odd.sas")
+    assert tuple(parse_sas(path.read_text()).initial_state) == bugs[0].state
+    with pytest.raises(UnsupportedError, match="which the format of plans cannot quote"):
+        plan_text(campaign, bugs[0])
+    for what in ("csv", "json", "latex"):
+        campaign.export(what, inner / what)
+    for figure in ("over-time", "severity", "depth"):
+        campaign.export("figure", inner / f"{figure}.svg", figure=figure)
+    campaign.export("tests", inner / "tests")
+    # Nothing has left the folder, although the task is called as its parent.
+    assert list(tmp_path.iterdir()) == [inner]
+    assert len(list((inner / "tests" / "misstep_tasks").glob("*/task.sas"))) == 1
+
+
 def test_a_state_of_thousands_of_facts() -> None:
     task = misstep.load_task(misstep.generate("visitall", width=40, height=40))
     assert isinstance(task, Task)

@@ -18,6 +18,7 @@ from misstep.tasks.generate import generate
 from misstep.tasks.task import Task
 from support.campaigns import NOISY
 from support.exports import model_campaign, planning_campaign, run_pytest, strategy_policy
+from support.tasks import small_task
 
 
 def counts(text: str) -> dict[str, int]:
@@ -189,7 +190,7 @@ def test_a_witness_that_is_none_is_an_error(tmp_path: Path) -> None:
 
 def test_tasks_of_sas_files_and_of_other_translations(tmp_path: Path) -> None:
     """A SAS task travels as such; so does one that the translator would not make again."""
-    task = misstep.load_task(generate("gripper", balls=2))
+    task = small_task("gripper-4")
     plain = Task(task.sas, name="plain")
     other = Task(task.sas + b"\n", name="other", pddl=task.pddl)
     for name, own, files in (("plain", plain, 1), ("other", other, 3)):

@@ -16,6 +16,7 @@ from misstep.tasks.load import AnyTask
 from misstep.tasks.task import Task
 
 DOMAIN = "domain.pddl"
+_ENDS = frozenset("();\n\r")  # of a name in a plan file
 
 
 def write_problem(
@@ -95,6 +96,14 @@ def plan_text(campaign: Campaign, bug: Record | str | int, *, policy_run: bool =
             where=record.id,
             hint="--policy-run writes the run of the policy",
         )
+    for name in names:
+        if set(name) & _ENDS:
+            raise UnsupportedError(
+                f"an operator is called {shortened(name, 60)!r}",
+                where=record.id,
+                expected="names without ( ) ; and line ends, which the format of plans cannot quote",
+                hint=f"'misstep records DIR --json' has the names in the record {record.id}",
+            )
     lines = [f"({visible(name)})" for name in names]
     kind = "unit cost" if not task.metric else "general cost"
     lines += [f"; cost = {cost} ({kind})", f"; {visible(record.id)}: {what}"]

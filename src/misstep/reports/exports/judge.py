@@ -95,9 +95,7 @@ class Bench:
         runner = self._runner(case, task)
         run = runner.trace(start, case.settings.get("max_steps"))
         _refuse_no_answer(case, run)
-        enough = case.witness.get("cost")
-        if enough is None:
-            enough = case.witness.get("bound")
+        enough = enough_for(case)
         if run.outcome == "goal" and (
             case.settings.get("objective") == "goal" or enough is None or run.cost <= enough
         ):
@@ -152,7 +150,8 @@ class Bench:
         if run is None:
             return None
         states = [policy.engine.values(id) for id in run]
-        labels = [task.labels[system.native.decision(id)] for id in run[:-1]]
+        decisions = [system.native.decision(id) for id in run[:-1]]
+        labels = ["nothing" if own is None else task.labels[own] for own in decisions]
         return _model_words(case, task, states, labels)
 
     def _label_policy(self, case: Case, task: JaniTask) -> LabelPolicy:
@@ -162,6 +161,13 @@ class Bench:
             source = self._source(task)
             self._label_policies[key] = load_policy(source, task, inapplicable=chosen)
         return self._label_policies[key]
+
+
+def enough_for(case: Case) -> int | None:
+    """What the witness of a planning task proves to be enough: the cost of its plan, or the bound of its derivation."""
+    cost: int | None = case.witness.get("cost")
+    bound: int | None = case.witness.get("bound")
+    return bound if cost is None else cost
 
 
 def load_files(own: TaskFiles, folder: Path) -> AnyTask:
@@ -282,4 +288,4 @@ def _few(items: Sequence[Any], between: str = " ") -> str:
     return shown if len(items) <= _SHOWN else f"{shown} ... ({len(items)} in all)"
 
 
-__all__ = ["MOST_STATES", "Bench", "load_files", "unsafe_run"]
+__all__ = ["MOST_STATES", "Bench", "enough_for", "load_files", "unsafe_run"]

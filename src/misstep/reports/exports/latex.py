@@ -43,7 +43,7 @@ def latex_text(table: Table, *, fragment: bool = False, booktabs: bool = False) 
     So that it fits on a page, columns are left out that say nothing: those that are empty or 0 in every row, and the
     campaign where there is only one.
     """
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     more = 0
     for row in table.rows:
         if len(rows) < _MOST_ROWS:

@@ -31,7 +31,7 @@ from misstep.reports.exports.cases import (
     read_own_cases,
 )
 from misstep.reports.exports.files import make_folder
-from misstep.reports.exports.judge import MOST_STATES
+from misstep.reports.exports.judge import MOST_STATES, enough_for
 from misstep.reports.exports.model import model_file, options_of
 from misstep.reports.exports.names import file_name, visible
 from misstep.tasks.jani.task import JaniTask
@@ -161,9 +161,13 @@ def _merged(
 def _is_fixed(record: Record, case: Case) -> bool:
     """Proven to be no bug, or as good as the witness, which is what the test asks for."""
     if record.verdict == "UNKNOWN":
-        enough = case.witness.get("cost") or case.witness.get("bound")
-        cost = record.run.cost
-        return record.run.outcome == "goal" and None not in (enough, cost) and cost <= enough
+        cost, enough = record.run.cost, enough_for(case)
+        return (
+            record.run.outcome == "goal"
+            and cost is not None
+            and enough is not None
+            and cost <= enough
+        )
     return record.verdict != "FLAKY"
 
 

@@ -7,6 +7,7 @@ others, so such a text gets an apostrophe in front, which spreadsheets do not sh
 from __future__ import annotations
 
 import csv
+from functools import lru_cache
 from typing import TextIO
 
 from misstep.reports.exports.names import visible
@@ -29,10 +30,16 @@ def write_csv(table: Table, file: TextIO) -> int:
 
 def guarded(cell: Cell) -> Cell:
     """The cell as it may be opened in a spreadsheet: on one line, and never a formula."""
+    if isinstance(cell, str):
+        return _guarded_text(cell)
     if isinstance(cell, float):
         return round(cell, 6)  # seconds: nobody measures less than a microsecond
-    if not isinstance(cell, str):
-        return cell
+    return cell
+
+
+@lru_cache(maxsize=4096)
+def _guarded_text(cell: str) -> str:
+    # Most cells of a large table are a few words that come again and again.
     text = visible(cell)
     return f"'{text}" if text.lstrip()[:1] in _FORMULA else text
 

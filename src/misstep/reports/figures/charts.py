@@ -58,7 +58,7 @@ class _Layout:
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
-        self.labels = [own.label for own in (*chart.curves, *chart.series)]
+        self.labels = [own.label for own in chart.curves] + [own.label for own in chart.series]
         values = [y for curve in chart.curves for _, y in curve.points]
         values += [y for series in chart.series for y in series.values]
         self.y_ticks = nice_ticks(max(values, default=0), whole=True)
