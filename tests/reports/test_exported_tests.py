@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,12 +13,23 @@ import pytest
 import misstep
 from misstep.campaigns.campaign import Campaign
 from misstep.errors import InputFileError, InputFormatError
-from misstep.reports.exports.cases import DATA_NAME, MODULE_NAME, read_cases, read_own_cases
-from misstep.reports.exports.judge import Bench
+from misstep.policies.load import load_policy
+from misstep.reports.exports.cases import (
+    DATA_NAME,
+    MODULE_NAME,
+    TaskFiles,
+    read_cases,
+    read_own_cases,
+)
+from misstep.reports.exports.judge import Bench, unsafe_run
 from misstep.reports.exports.regression import export_tests
+from misstep.runs.runner import PolicyRunner
+from misstep.safety.jani import system_of
+from misstep.tasks.domains import generate as generate_planning
+from misstep.tasks.domains.write import write_instance
 from misstep.tasks.generate import generate
 from misstep.tasks.task import Task
-from support.campaigns import NOISY
+from support.campaigns import MODELS, NOISY, ModelTruth, small_model
 from support.exports import model_campaign, planning_campaign, run_pytest, strategy_policy
 from support.tasks import small_task
 
@@ -303,3 +316,79 @@ def test_records_that_are_no_bugs_are_said(tmp_path: Path) -> None:
     done = export_tests(campaign, tmp_path, bugs=[sound, campaign.bugs[0]])
     assert len(done.added) == 1
     assert done.remarks == [f"{sound.id} is no bug ({sound.verdict}) and makes no new test"]
+
+
+# -- the truth ----------------------------------------------------------------------------------------
+
+
+def test_the_judge_of_tasks_agrees_with_exact_distances_in_every_state(tmp_path: Path) -> None:
+    """A policy passes where its run costs no more than the best plan, and nowhere else."""
+    task = small_task("gripper-4")
+    states = reachable(task)
+    export_tests(planning_campaign(), tmp_path, bugs=planning_campaign().bugs[:1])
+    cases = read_cases(tmp_path / DATA_NAME)
+    (pattern,) = cases.cases
+    files = write_instance(generate_planning("gripper", seed=1, balls=4), tmp_path / "task")
+    names = tuple(str(path.relative_to(tmp_path)) for path in files)
+    truth = Bench(
+        replace(cases, tasks={pattern.task: TaskFiles("gripper", "planning", names)}),
+        tmp_path,
+        NOISY,
+    )
+    runner = PolicyRunner(load_policy(NOISY, task))
+    seen = set()
+    for state in states[::7]:
+        found = misstep.plan(task, start=state)
+        assert found.cost is not None
+        witness = {"cost": found.cost, "bound": None, "operators": list(found.operators)}
+        case = replace(pattern, state=task.facts(state), witness=witness)
+        run = runner.trace(state)
+        good = run.outcome == "goal" and run.cost <= found.cost
+        seen.add(good)
+        if good:
+            truth.check(case)
+        else:
+            with pytest.raises(AssertionError, match="is a bug"):
+                truth.check(case)
+    assert seen == {True, False}
+    truth.close()
+
+
+def reachable(task: Task) -> list[misstep.State]:
+    states = {task.initial_state: None}
+    for state in (queue := [task.initial_state]):  # grows
+        for operator in task.applicable(state):
+            after = task.apply(state, operator)
+            if after not in states:
+                states[after] = None
+                queue.append(after)
+    return list(states)
+
+
+@pytest.mark.parametrize("name", sorted(MODELS))
+def test_unsafe_runs_are_found_exactly_where_there_are_some(name: str) -> None:
+    """Compared with everything that the checker's own evaluator reaches under the policy."""
+    task = small_model(name)
+    truth = ModelTruth(task, "first")
+    lost = set(truth.space.unsafe)
+    while True:
+        more = {
+            i
+            for i, label in enumerate(truth.policy)
+            if label is not None and i not in lost and lost & set(truth.space.outcomes[i][label])
+        }
+        if not more:
+            break
+        lost |= more
+    policy = load_policy("first", task)
+    system = system_of(task, policy, policy.engine)
+    for state, i in truth.number.items():
+        run = unsafe_run(system.native, policy.engine, policy.engine.intern(state), 10**6)
+        assert (run is not None) == (i in lost)
+        if run is not None:
+            passed = [truth.number[policy.engine.values(id)] for id in run]
+            assert passed[-1] in truth.space.unsafe
+            for here, after in pairwise(passed):
+                label = truth.policy[here]
+                assert label is not None
+                assert after in truth.space.outcomes[here][label]

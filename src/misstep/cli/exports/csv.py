@@ -23,7 +23,7 @@ def csv_command(
 
     Example: misstep export csv found -o records.csv
     """
-    with opened_all(folders) as campaigns:
+    with opened_all(folders, quiet=target is None) as campaigns:
         from misstep.reports.exports.spreadsheet import write_csv
         from misstep.reports.exports.tables import sources
         from misstep.reports.exports.tables import table as table_of

@@ -32,7 +32,7 @@ def json_command(
 
     Example: misstep export json before after --table metrics -o metrics.json
     """
-    with opened_all(folders) as campaigns:
+    with opened_all(folders, quiet=target is None) as campaigns:
         from misstep.reports.exports.json_file import write_json
         from misstep.reports.exports.tables import sources
 

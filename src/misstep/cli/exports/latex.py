@@ -31,7 +31,7 @@ def latex_command(
 
     Example: misstep export latex before after --table summary -o table.tex
     """
-    with opened_all(folders) as campaigns:
+    with opened_all(folders, quiet=target is None) as campaigns:
         from misstep.reports.exports.latex import latex_text
         from misstep.reports.exports.tables import sources
         from misstep.reports.exports.tables import table as table_of

@@ -27,7 +27,7 @@ def plan_command(
 
     Example: misstep export plan found gripper:3 -o witness.plan
     """
-    with opened(folder) as campaign:
+    with opened(folder, quiet=target is None) as campaign:
         from misstep.reports.exports.bug import plan_text, write_plan
 
         if target is not None:

@@ -36,7 +36,7 @@ def output(help: str, metavar: str = "FILE") -> Any:
     return typer.Option("-o", "--output", metavar=metavar, help=help, show_default=False)
 
 
-def opened(folder: Path) -> Campaign:
+def _opened(folder: Path) -> Campaign:
     """The campaign; that it is not finished is said, as what is exported is then a part."""
     campaign = open_folder(folder)
     if not _is_finished(folder):
@@ -53,12 +53,19 @@ def _is_finished(folder: Path) -> bool:
 
 
 @contextmanager
-def opened_all(folders: Sequence[Path]) -> Iterator[list[Campaign]]:
-    """The campaigns of several folders; on a terminal, that work goes on is shown."""
+def opened_all(folders: Sequence[Path], *, quiet: bool = False) -> Iterator[list[Campaign]]:
+    """The campaigns of several folders. On a terminal it is shown that work goes on, unless that prints itself."""
     with ExitStack() as stack:
-        campaigns = [stack.enter_context(opened(folder)) for folder in folders]
-        stack.enter_context(waiting("reading records"))
+        campaigns = [stack.enter_context(_opened(folder)) for folder in folders]
+        stack.enter_context(waiting("exporting", not quiet))
         yield campaigns
+
+
+@contextmanager
+def opened(folder: Path, *, quiet: bool = False) -> Iterator[Campaign]:
+    """The same of one folder."""
+    with opened_all([folder], quiet=quiet) as (campaign,):
+        yield campaign
 
 
 def to_file(
