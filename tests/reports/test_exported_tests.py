@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from dataclasses import replace
@@ -21,7 +22,7 @@ from misstep.reports.exports.cases import (
     read_cases,
     read_own_cases,
 )
-from misstep.reports.exports.judge import Bench, unsafe_run
+from misstep.reports.exports.judge import Bench, load_files, unsafe_run
 from misstep.reports.exports.regression import export_tests
 from misstep.runs.runner import PolicyRunner
 from misstep.safety.jani import system_of
@@ -31,6 +32,7 @@ from misstep.tasks.generate import generate
 from misstep.tasks.task import Task
 from support.campaigns import MODELS, NOISY, ModelTruth, small_model
 from support.exports import model_campaign, planning_campaign, run_pytest, strategy_policy
+from support.jani import TINY_LINE, write
 from support.tasks import small_task
 
 
@@ -213,6 +215,23 @@ def test_tasks_of_sas_files_and_of_other_translations(tmp_path: Path) -> None:
         assert len(next(iter(cases.tasks.values())).files) == files
         assert all(bench(tmp_path / name, None)[1])
         assert not any(bench(tmp_path / name, "optimal")[1])
+
+
+def test_an_interface_that_the_property_names_travels_with_the_model(tmp_path: Path) -> None:
+    (tmp_path / "net.jani2nnet").write_text('{"input": [], "output": []}')
+    document = copy.deepcopy(TINY_LINE)
+    document["properties"][0]["expression"]["file"] = "net.jani2nnet"
+    task = misstep.load_task(write(document, folder=tmp_path))
+    campaign = misstep.test(task, "first", runs=3)
+    export_tests(campaign, tmp_path / "tests")
+    text = next((tmp_path / "tests").rglob("model.jani")).read_text()
+    assert str(tmp_path) not in text
+    (own,) = read_cases(tmp_path / "tests" / DATA_NAME).tasks.values()
+    again = load_files(own, tmp_path / "tests")
+    assert isinstance(again, misstep.Model)
+    assert again.interface_file is not None
+    assert again.interface_file.read_text() == '{"input": [], "output": []}'
+    assert all(bench(tmp_path / "tests", None)[1])
 
 
 # -- exporting twice ----------------------------------------------------------------------------------

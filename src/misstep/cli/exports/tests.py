@@ -17,9 +17,7 @@ def export_tests_command(
     folder: Folder,
     bugs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[ID...]", help="Ids of bugs. Default: all of them.", show_default=False
-        ),
+        typer.Argument(metavar="ID", help="Ids of bugs. Default: all of them.", show_default=False),
     ] = None,
     target: Annotated[
         Path, output("Folder to write to, or to bring up to date; default: ./tests.", "DIR")

@@ -30,9 +30,9 @@ class TaskFiles:
 
     name: str
     world: str
-    files: tuple[
-        str, ...
-    ]  # domain and problem, and a SAS file where the translator would make another; or one file
+    # Domain and problem, and a SAS file where the translator would make another; a SAS file alone; or a model, and the
+    # interface of networks where its property names one.
+    files: tuple[str, ...]
     options: dict[str, Any] = field(default_factory=dict)  # of `load_task`
 
 

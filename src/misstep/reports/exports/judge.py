@@ -177,7 +177,9 @@ def load_files(own: TaskFiles, folder: Path) -> AnyTask:
         domain, problem = (read_source(path) for path in paths[:2])
         sas = read_bytes(paths[2], _MOST_SAS_BYTES, "a SAS file")
         return Task(sas, name=own.name, pddl=(domain, problem))
-    task: AnyTask = load_task(*paths, **own.options)
+    # What lies beside a model is found by its name in the model.
+    given = paths[:1] if own.world == "model" else paths
+    task: AnyTask = load_task(*given, **own.options)
     task.name = own.name
     return task
 

@@ -22,8 +22,17 @@ JSON = dict[str, Any]
 OPTIONS = {"out_of_bounds": "error", "silent": "refuse", "scale": "none"}
 
 
-def model_file(task: JaniTask, start: Values | None = None, remark: str | None = None) -> bytes:
-    """The model in one file, with the starts of its property or with one start; the remark becomes its description."""
+def model_file(
+    task: JaniTask,
+    start: Values | None = None,
+    remark: str | None = None,
+    interface: str | None = None,
+) -> bytes:
+    """The model in one file, with the starts of its property or with one start; the remark becomes its description.
+
+    `interface` names a copy of the interface for networks that the property names. Without one, the interface stays
+    where it is and is named by its whole path.
+    """
     source = task.source
     documents = Documents(source["files"])
     node = documents.open(Path(source["path"]))
@@ -40,7 +49,8 @@ def model_file(task: JaniTask, start: Values | None = None, remark: str | None =
     for constant in model.get("constants", []):
         if constant["name"] in source["parameters"]:
             constant["value"] = source["parameters"][constant["name"]]
-    _keep_interface(own["expression"], task)
+    if "file" in own["expression"] and task.interface_file is not None:
+        own["expression"]["file"] = interface or str(task.interface_file.absolute())
     if start is not None:
         reader = read_model(node, source["parameters"])
         own["expression"]["start"] = {
@@ -50,12 +60,6 @@ def model_file(task: JaniTask, start: Values | None = None, remark: str | None =
     if remark is not None:
         model["metadata"] = {**model.get("metadata", {}), "description": remark}
     return ModelInstance(task.name, model, ()).text.encode()
-
-
-def _keep_interface(expression: JSON, task: JaniTask) -> None:
-    """The interface of networks that the property names lies beside the old file: it is named by its whole path."""
-    if "file" in expression and task.interface_file is not None:
-        expression["file"] = str(task.interface_file.absolute())
 
 
 def _whole(node: Cursor) -> Any:

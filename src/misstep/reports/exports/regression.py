@@ -42,6 +42,7 @@ from misstep.tasks.task import Task
 _MOST_BYTES = 2**30
 _LONGEST_RUN = 1000  # steps of a model's run that are written with their states
 _LARGEST_STRATEGY = 200  # states; of a larger one, what it says along the run is written
+_INTERFACE = "interface.jani2nnet"  # of networks, where the property names one
 _HEADER = "# Written by 'misstep export tests'. Digest: "
 _MODULE = f'''"""Bugs that 'misstep export tests' has found worth a test: each replays one with the current policy.
 
@@ -251,9 +252,13 @@ def _strategy(record: Record) -> dict[str, Any]:
 
 
 def _model_files(task: JaniTask, key: str) -> tuple[TaskFiles, dict[str, bytes]]:
-    name = f"{TASKS_NAME}/{key}/model.jani"
-    content = model_file(task)
-    return TaskFiles(visible(task.name), task.world, (name,), options_of(task)), {name: content}
+    folder = f"{TASKS_NAME}/{key}"
+    contents = {f"{folder}/model.jani": model_file(task, interface=_INTERFACE)}
+    interface = task.interface_file
+    if interface is not None and interface.is_file():
+        copied = read_bytes(interface, _MOST_BYTES, "an interface of networks")
+        contents[f"{folder}/{_INTERFACE}"] = copied
+    return TaskFiles(visible(task.name), task.world, tuple(contents), options_of(task)), contents
 
 
 def _task_files(task: Task, key: str) -> tuple[TaskFiles, dict[str, bytes]]:
