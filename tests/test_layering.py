@@ -42,7 +42,7 @@ ORDER = [
     ["comparison"],
     ["reports", "training"],
     ["experiments"],
-    ["cli"],
+    ["cli", "pytest_plugin"],
 ]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 # The checker stands apart: it may know the errors only, and anybody may call it.

@@ -14,7 +14,7 @@ import pytest
 
 from misstep import __main__ as program
 from misstep.cli import defaults
-from misstep.cli.verbs import TRAIN_VERBS, VERBS, Verb, load_command
+from misstep.cli.verbs import EXPORT_VERBS, TRAIN_VERBS, VERBS, Verb, load_command
 from misstep.errors import Interrupted
 from support.commands import misstep
 
@@ -97,7 +97,7 @@ def test_a_task_is_looked_for_before_numpy_is_loaded(task: str) -> None:
 
 
 def all_verbs() -> list[tuple[str, Verb]]:
-    return [*VERBS.items(), *TRAIN_VERBS.items()]
+    return [*VERBS.items(), *TRAIN_VERBS.items(), *EXPORT_VERBS.items()]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_a_line_of_help_is_that_of_its_command(name: str, verb: Verb) -> None:
 
 
 def test_the_help_lists_every_verb_with_its_whole_line() -> None:
-    for group, verbs in {"": VERBS, "train": TRAIN_VERBS}.items():
+    for group, verbs in {"": VERBS, "train": TRAIN_VERBS, "export": EXPORT_VERBS}.items():
         shown = misstep(*group.split(), "--help").stdout
         listed = " ".join(shown[shown.index("Commands:") :].split())
         expected = " ".join(f"{name} {verb.help}" for name, verb in verbs.items())
@@ -179,6 +179,7 @@ def test_completion_of_options_and_of_further_verbs() -> None:
     assert found == ["--policy", "--pool-from", "--pool"]
     assert commands_in(loaded) >= {"test"}
     assert "numpy" not in loaded
+    assert complete("misstep export pl")[0] == ["plan"]
     assert complete("misstep train ")[0] == ["asnet", "qlearning"]
     assert complete("misstep generate gri")[0] == ["gripper"]
 
@@ -194,7 +195,7 @@ def test_completion_shows_a_line_an_answer(shell: str) -> None:
 
 
 def test_a_group_without_a_verb_shows_its_help() -> None:
-    for arguments in ([], ["train"], ["generate"]):
+    for arguments in ([], ["train"], ["export"], ["generate"]):
         bare = misstep(*arguments)
         assert (bare.returncode, bare.stderr) == (0, "")
         assert bare.stdout == misstep(*arguments, "--help").stdout

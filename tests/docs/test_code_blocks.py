@@ -33,6 +33,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/sb3.md": "",
     "policies/sets.md": "",
     "policies/zoo.md": "",
+    "exports.md": "",
 }
 
 

@@ -227,6 +227,17 @@ class Campaign:
         pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
         return all_metrics(tasks, self.records, pools, regions)
 
+    def export(self, what: str, path: StrPath, **options: Any) -> list[Path]:
+        """Write files for other tools, as `misstep export` does; returns those that were written.
+
+        `what` is tests, problem, plan, model (these three of one record, `bug=ID`), csv, json, latex, figure or
+        baseline; `misstep.reports.exports.api` has an example and the options of each.
+        """
+        from misstep.reports.exports.api import export
+
+        place = as_path("the target", path, "the path of a file or folder")
+        return export(self, what, place, options)
+
     # -- going on ---------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:

@@ -65,6 +65,10 @@ VERBS = {
         "Replay every run and every witness of a campaign with the independent checker.",
         "misstep.cli.replay:replay_command",
     ),
+    "export": Verb(
+        "Write what a campaign found as files for other tools: tests, problems, plans, models, tables, figures.",
+        "misstep.cli.export:app",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",
@@ -90,6 +94,46 @@ TRAIN_VERBS = {
     "qlearning": Verb(
         "Train a network on a JANI model by deep Q-learning.",
         "misstep.cli.train_qlearning:qlearning_command",
+    ),
+}
+
+EXPORT_VERBS = {
+    "tests": Verb(
+        "Write tests for pytest that replay the bugs with the current policy, as expected failures until they are "
+        "fixed.",
+        "misstep.cli.exports.tests:export_tests_command",
+    ),
+    "problem": Verb(
+        "Write a state as a PDDL problem that begins there, with its domain; for a SAS task, as a SAS file.",
+        "misstep.cli.exports.problem:problem_command",
+    ),
+    "plan": Verb(
+        "Write the plan that proves a bug in the format of the planning competitions.",
+        "misstep.cli.exports.plan:plan_command",
+    ),
+    "model": Verb(
+        "Write a JANI model whose only start is the state of a record, in one file.",
+        "misstep.cli.exports.model:model_command",
+    ),
+    "csv": Verb(
+        "Write a table of records or of the papers' numbers as CSV.",
+        "misstep.cli.exports.csv:csv_command",
+    ),
+    "json": Verb(
+        "Write the tables of campaigns as one JSON object.",
+        "misstep.cli.exports.json:json_command",
+    ),
+    "latex": Verb(
+        "Write a table of the papers' numbers, or of records, as LaTeX.",
+        "misstep.cli.exports.latex:latex_command",
+    ),
+    "figure": Verb(
+        "Draw bugs over time, how severe they are, or how deep they were found, as SVG or PDF.",
+        "misstep.cli.exports.figure:figure_command",
+    ),
+    "baseline": Verb(
+        "Write the bugs of a campaign as a baseline, which later runs are compared with.",
+        "misstep.cli.exports.baseline:baseline_command",
     ),
 }
 
@@ -147,6 +191,10 @@ class VerbGroup(TyperGroup):
 
 class TrainGroup(VerbGroup):
     verbs = TRAIN_VERBS
+
+
+class ExportGroup(VerbGroup):
+    verbs = EXPORT_VERBS
 
 
 def show_help(context: typer.Context) -> None:

@@ -1,0 +1,1 @@
+"""The verbs of `misstep export`, a file each."""

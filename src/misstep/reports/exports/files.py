@@ -1,0 +1,76 @@
+"""Writing exported files: whole or not at all, and never over a file that differs, unless the user says so."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from misstep.errors import InputFileError
+from misstep.files import read_bytes, reason, write_bytes
+
+_MOST_BYTES = 2**30
+
+
+def write_files(contents: dict[Path, bytes], *, force: bool) -> list[Path]:
+    """Write files and the folders they are in; none of them if one exists that differs, unless that is allowed."""
+    for path, content in contents.items():
+        try:
+            there = path.exists()
+        except (OSError, ValueError) as error:
+            said = reason(error) if isinstance(error, OSError) else str(error)
+            raise InputFileError(f"cannot write: {said}", where=str(path)[:200]) from error
+        if there and not force and read_bytes(path, _MOST_BYTES, "a file to write to") != content:
+            raise InputFileError(
+                "the file exists and differs from what would be written",
+                where=str(path),
+                expected="no such file, or the same content",
+                hint="choose another place, or give --force (in Python: force=True)",
+            )
+    for path, content in contents.items():
+        make_folder(path.parent)
+        write_bytes(path, content)
+    return list(contents)
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputFileError(
+            f"cannot make the folder: {reason(error)}", where=str(folder)
+        ) from error
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool) -> Iterator[TextIO]:
+    """A text file to write to, which takes its place when all of it is written; one that exists is not replaced."""
+    try:
+        there = path.exists()
+    except (OSError, ValueError) as error:
+        said = reason(error) if isinstance(error, OSError) else str(error)
+        raise InputFileError(f"cannot write: {said}", where=str(path)[:200]) from error
+    if there and not force:
+        raise InputFileError(
+            "the file exists",
+            where=str(path),
+            expected="no such file",
+            hint="choose another place, or give --force (in Python: force=True)",
+        )
+    if there and not path.is_file():
+        raise InputFileError("this is not a regular file", where=str(path))
+    make_folder(path.parent)
+    temporary = path.with_name(f".{uuid.uuid4().hex}.part")
+    try:
+        with temporary.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            yield file
+        temporary.replace(path)
+    except OSError as error:
+        raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+__all__ = ["make_folder", "new_file", "write_files"]

@@ -1,0 +1,40 @@
+"""Names of others as parts of file names and of text: tasks and facts may be called anything."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_LONGEST = 60
+_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+
+
+def file_name(text: str) -> str:
+    """The text as one part of a path: letters, digits, dots, lines.
+
+    What had to be changed gets a digest of the original behind it, so that two names stay two.
+    """
+    plain = _PLAIN.sub("_", text).lstrip(".-")[:_LONGEST]
+    if plain and plain == text:
+        return plain
+    return f"{plain or 'x'}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def visible(text: str) -> str:
+    """The text on one line, with every character that is a command rather than a letter written out, as in `\\x1b`."""
+    if text.isprintable():
+        return text
+    return "".join(
+        own if own.isprintable() else own.encode("unicode_escape", "surrogatepass").decode()
+        for own in text
+    )
+
+
+def shortened(text: str, longest: int = 300) -> str:
+    """The text, or its beginning with the number of characters that it has."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}... ({len(text):,} characters)"
+
+
+__all__ = ["file_name", "shortened", "visible"]

@@ -1,0 +1,1 @@
+"""Figures of campaigns, drawn without another library: `charts` lays them out, `svg` and `pdf` write them."""
