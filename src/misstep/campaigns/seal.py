@@ -20,6 +20,7 @@ import sqlite3
 from collections.abc import Iterator
 from hashlib import sha256
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError
 
 KEY = "seal"
@@ -125,9 +126,9 @@ def sealed_columns(connection: sqlite3.Connection) -> dict[str, list[str]]:
 def read_sums(connection: sqlite3.Connection) -> Sums:
     found = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
     try:
-        known = json.loads(found[0])
+        known = parse_json(found[0])
         return {table: (int(n), int(total, 16)) for table, (n, total) in known.items()}
-    except (TypeError, ValueError, AttributeError, RecursionError):
+    except (TypeError, ValueError, AttributeError):
         raise InputFormatError(
             "the database is damaged: it has no digest of its records",
             expected="the number and the digest of the rows of each table",
