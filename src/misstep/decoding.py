@@ -17,7 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn
 
 # numpy is loaded where it is needed: whoever looks for a campaign that is not there does not wait for it.
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 500  # of lists and objects within each other
 MAX_ARRAYS = 100_000  # of an archive
 MAX_DIGITS = 40  # of a number without a fraction
-# Whatever `zipfile` raises for an archive that is cut off or damaged, encrypted (RuntimeError), or packed by a method
-# that it does not know (NotImplementedError, which is one).
+# Whatever `zipfile` raises for an archive that is cut off or damaged, or encrypted (RuntimeError).
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # Numbers that are long or large enough to be looked at one by one.
 _SUSPECT = re.compile(r"\d{19}|[eE]\+?\d{3}")
@@ -58,6 +58,23 @@ class LargeArchiveError(ValueError):
     """A zip archive that unpacks to more than is allowed."""
 
 
+class _Archive(zipfile.ZipFile):
+    """Raises BadZipFile where a member is at a place before the beginning or has a name that is no text."""
+
+    def open(
+        self,
+        name: str | zipfile.ZipInfo,
+        mode: Literal["r", "w"] = "r",
+        pwd: bytes | None = None,
+        *,
+        force_zip64: bool = False,
+    ) -> IO[bytes]:
+        try:
+            return super().open(name, mode, pwd, force_zip64=force_zip64)
+        except ValueError as error:
+            raise zipfile.BadZipFile(str(error)) from error
+
+
 @contextmanager
 def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     """A zip archive from somebody else. Members never give more bytes than they promise, and promises are added up.
@@ -65,13 +82,16 @@ def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     What goes wrong while members are read, also in the `with` block, is told as damage of the archive.
     """
     try:
-        archive = zipfile.ZipFile(io.BytesIO(content))
-    # A place before the beginning, or a name that is no text, is a ValueError.
+        archive = _Archive(io.BytesIO(content))
     except (*_DAMAGED, ValueError) as error:
         raise DamagedArchiveError(f"a damaged archive ({type(error).__name__})") from error
     try:
         with archive:
-            size = sum(member.file_size for member in archive.infolist())
+            members = archive.infolist()
+            # Other methods take memory as the archive says.
+            if any(member.compress_type not in _METHODS for member in members):
+                raise zipfile.BadZipFile("an unusual method of packing")
+            size = sum(member.file_size for member in members)
             if size > max_bytes:
                 raise LargeArchiveError(f"unpacks to {size:,} bytes, more than {max_bytes:,}")
             yield archive

@@ -8,7 +8,7 @@ import resource
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -247,3 +247,33 @@ def test_archives_that_cannot_be_read_are_told_alike(tmp_path: Path) -> None:
     np.savez(arrays, a=np.zeros(3))
     with pytest.raises(ValueError, match="a damaged archive"):
         read_npz(encrypted(arrays.getvalue()), 10**6)
+
+
+def members_at(content: bytes, changed: bytes, place: int) -> bytes:
+    """The archive with other bytes at a place of the first entry of its directory."""
+    at = content.index(b"PK\x01\x02") + place
+    return content[:at] + changed + content[at + len(changed) :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[10:],  # members before the beginning
+        lambda content: members_at(content, b"\x0e\x00", 10),  # LZMA
+        lambda content: members_at(content, b"\x63\x00", 10),  # no method
+        lambda content: content.replace(b"a.params", b"\xff.params").replace(
+            b"PK\x03\x04\x14\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x08"
+        ),
+    ],
+    ids=["moved", "lzma", "unknown", "name"],
+)
+def test_members_that_cannot_be_opened(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Findings of the fuzzer: `zipfile` answers some of them with a ValueError."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.params", "{}")
+    content = damage(buffer.getvalue())
+    assert content != buffer.getvalue()
+    (tmp_path / "x.model").write_bytes(content)
+    with pytest.raises(InputFormatError, match=r"cut short or damaged|is not a ranker"):
+        read_model(tmp_path / "x.model")
