@@ -71,7 +71,7 @@ fuzz: setup  ## damage the input of every reader for FUZZ_SECONDS; findings are 
 fuzz-native:  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS each
 	@command -v $(CLANG) >/dev/null || { echo "clang is needed with its libFuzzer: apt-get install clang"; exit 1; }
 	@cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMISSTEP_BINDINGS=OFF \
-	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null
+	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null
 	@cmake --build build/fuzz --parallel $(JOBS) --target fuzz_all >/dev/null
 	bash tests/core/fuzz/run.sh build/fuzz/tests/core/fuzz $(FUZZ_SECONDS) $(JOBS)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 NAMES = (
     "starting",
+    "sealing",
     "planner",
     "walks",
     "pairs",

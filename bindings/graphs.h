@@ -29,10 +29,30 @@ struct PolicyGraphHandle : Owned, PolicyGraph {
 
 using Ids = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-inline std::vector<StateId> checked_ids(const PolicyGraphHandle &graph, const Ids &ids) {
+template <class Graph>
+std::vector<StateId> checked_ids(const Graph &graph, const Ids &ids) {
     std::vector<StateId> result(ids.data(), ids.data() + ids.shape(0));
     for (StateId id : result) graph.check_id(id);
     return result;
+}
+
+// What every graph over states offers: ids of states, and states of ids.
+template <class Graph>
+nb::object add_states(Graph &graph, const StateBatch &states) {
+    check_batch(graph.handle, states);
+    std::vector<StateId> ids;
+    ids.reserve(states.shape(0));
+    for (std::size_t i = 0; i < states.shape(0); ++i) ids.push_back(graph.add(states.data() + i * states.shape(1)));
+    return to_numpy(std::move(ids));
+}
+template <class Graph>
+nb::object states_of(const Graph &graph, const Ids &ids) {
+    const std::size_t width = graph.task().variable_count();
+    const std::vector<StateId> checked = checked_ids(graph, ids);
+    std::vector<std::int32_t> values(checked.size() * width);
+    for (std::size_t i = 0; i < checked.size(); ++i) graph.values(checked[i], values.data() + i * width);
+    const std::vector<std::size_t> shape{checked.size(), width};
+    return to_numpy(std::move(values), shape);
 }
 
 }  // namespace misstep::bindings

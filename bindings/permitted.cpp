@@ -10,21 +10,19 @@ struct PermittedGraphHandle : Owned, PermittedGraph {
     PermittedGraphHandle(TaskHandle &task, std::uint32_t limit, bool dearest)
         : Owned(task), PermittedGraph(task.generator, limit, dearest) {}
 
-    StateId checked(StateId id) const {
+    void check_id(StateId id) const {
         if (id >= size()) throw nb::index_error("the permitted graph has no such state");
-        return id;
     }
-    std::vector<StateId> checked(const Ids &ids) const {
-        std::vector<StateId> result(ids.data(), ids.data() + ids.shape(0));
-        for (StateId id : result) checked(id);
-        return result;
+    StateId checked(StateId id) const {
+        check_id(id);
+        return id;
     }
 };
 
 using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 void permit(PermittedGraphHandle &self, const Ids &ids, const Offsets &offsets, const OperatorBatch &operators) {
-    const std::vector<StateId> checked = self.checked(ids);
+    const std::vector<StateId> checked = checked_ids(self, ids);
     if (offsets.shape(0) != checked.size() + 1) throw nb::value_error("one offset more than states is needed");
     for (OperatorId op : std::span(operators.data(), operators.shape(0)))
         if (op < 0 || op >= self.task().operator_count()) throw nb::value_error("the task has no such operator");
@@ -39,7 +37,7 @@ void permit(PermittedGraphHandle &self, const Ids &ids, const Offsets &offsets, 
 nb::tuple edges(const PermittedGraphHandle &self, const Ids &ids) {
     std::vector<std::int64_t> offsets{0}, successors;
     std::vector<OperatorId> operators;
-    for (StateId id : self.checked(ids)) {
+    for (StateId id : checked_ids(self, ids)) {
         for (OperatorId op : self.operators(id)) operators.push_back(op);
         for (StateId successor : self.successors(id))
             successors.push_back(successor == NO_STATE ? -1 : static_cast<std::int64_t>(successor));
@@ -61,28 +59,8 @@ void define_permitted(nb::module_ &module) {
             },
             nb::arg("task"), nb::arg("limit"), nb::arg("dearest") = false, nb::keep_alive<1, 2>())
         .def("__len__", &PermittedGraphHandle::size)
-        .def(
-            "add",
-            [](PermittedGraphHandle &self, const StateBatch &states) {
-                check_batch(self.handle, states);
-                std::vector<StateId> ids;
-                ids.reserve(states.shape(0));
-                for (std::size_t i = 0; i < states.shape(0); ++i)
-                    ids.push_back(self.add(states.data() + i * states.shape(1)));
-                return to_numpy(std::move(ids));
-            },
-            nb::arg("states"), "Ids of the states, new ones where needed.")
-        .def(
-            "states",
-            [](const PermittedGraphHandle &self, const Ids &ids) {
-                const std::size_t width = self.task().variable_count();
-                const std::vector<StateId> checked = self.checked(ids);
-                std::vector<std::int32_t> values(checked.size() * width);
-                for (std::size_t i = 0; i < checked.size(); ++i) self.values(checked[i], values.data() + i * width);
-                const std::vector<std::size_t> shape{checked.size(), width};
-                return to_numpy(std::move(values), shape);
-            },
-            nb::arg("ids"))
+        .def("add", &add_states<PermittedGraphHandle>, nb::arg("states"), "Ids of the states, new ones where needed.")
+        .def("states", &states_of<PermittedGraphHandle>, nb::arg("ids"))
         .def("permit", &permit, nb::arg("ids"), nb::arg("offsets"), nb::arg("operators"),
              "Stores the permitted operators of states, increasing in each.")
         .def(
@@ -92,14 +70,14 @@ void define_permitted(nb::module_ &module) {
         .def(
             "explore",
             [](PermittedGraphHandle &self, const Ids &ids) {
-                return to_numpy(std::vector<StateId>(self.explore(self.checked(ids))));
+                return to_numpy(std::vector<StateId>(self.explore(checked_ids(self, ids))));
             },
             nb::arg("ids"), "States to ask about before the chooser knows what to do in these; none: it knows.")
         .def(
             "choices",
             [](const PermittedGraphHandle &self, const Ids &ids) {
                 std::vector<OperatorId> result;
-                for (StateId id : self.checked(ids)) result.push_back(self.choice(id));
+                for (StateId id : checked_ids(self, ids)) result.push_back(self.choice(id));
                 return to_numpy(std::move(result));
             },
             nb::arg("ids"), "Operator, -1 no action, -2 failed, -3 not explored, -4 timed out.")
@@ -120,7 +98,7 @@ void define_permitted(nb::module_ &module) {
             "answered",
             [](const PermittedGraphHandle &self, const Ids &ids) {
                 std::vector<std::uint8_t> result;
-                for (StateId id : self.checked(ids)) result.push_back(self.is_set(id));
+                for (StateId id : checked_ids(self, ids)) result.push_back(self.is_set(id));
                 return to_numpy(std::move(result));
             },
             nb::arg("ids"), "Whether the permitted operators of the states are known.")
@@ -128,7 +106,7 @@ void define_permitted(nb::module_ &module) {
             "goals",
             [](const PermittedGraphHandle &self, const Ids &ids) {
                 std::vector<std::uint8_t> result;
-                for (StateId id : self.checked(ids)) result.push_back(self.is_goal(id));
+                for (StateId id : checked_ids(self, ids)) result.push_back(self.is_goal(id));
                 return to_numpy(std::move(result));
             },
             nb::arg("ids"))

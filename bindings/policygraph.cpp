@@ -113,28 +113,8 @@ void define_graph(nb::module_ &module) {
         .def("__len__", &PolicyGraphHandle::size)
         .def_prop_ro("decided", &PolicyGraphHandle::decided)
         .def_prop_ro("bytes", &PolicyGraphHandle::bytes)
-        .def(
-            "add",
-            [](PolicyGraphHandle &self, const StateBatch &states) {
-                check_batch(self.handle, states);
-                std::vector<StateId> ids;
-                ids.reserve(states.shape(0));
-                for (std::size_t i = 0; i < states.shape(0); ++i)
-                    ids.push_back(self.add(states.data() + i * states.shape(1)));
-                return to_numpy(std::move(ids));
-            },
-            nb::arg("states"), "Ids of the states, new ones where needed.")
-        .def(
-            "states",
-            [](const PolicyGraphHandle &self, const Ids &ids) {
-                const std::size_t width = self.task().variable_count();
-                const std::vector<StateId> checked = checked_ids(self, ids);
-                std::vector<std::int32_t> values(checked.size() * width);
-                for (std::size_t i = 0; i < checked.size(); ++i) self.values(checked[i], values.data() + i * width);
-                const std::vector<std::size_t> shape{checked.size(), width};
-                return to_numpy(std::move(values), shape);
-            },
-            nb::arg("ids"))
+        .def("add", &add_states<PolicyGraphHandle>, nb::arg("states"), "Ids of the states, new ones where needed.")
+        .def("states", &states_of<PolicyGraphHandle>, nb::arg("ids"))
         .def(
             "state",
             [](const PolicyGraphHandle &self, StateId id) {

@@ -15,8 +15,9 @@ import tokenize
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, NoReturn
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn
 
 # numpy is loaded where it is needed: whoever looks for a campaign that is not there does not wait for it.
 if TYPE_CHECKING:
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 MAX_DEPTH = 500  # of lists and objects within each other
 MAX_ARRAYS = 100_000  # of an archive
 MAX_DIGITS = 40  # of a number without a fraction
+# Whatever `zipfile` raises for an archive that is cut off or damaged, or encrypted (RuntimeError).
+_DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # Numbers that are long or large enough to be looked at one by one.
 _SUSPECT = re.compile(r"\d{19}|[eE]\+?\d{3}")
@@ -46,30 +50,75 @@ def unpack(data: object, max_bytes: int) -> bytes:
     return found
 
 
+class DamagedArchiveError(ValueError):
+    """A zip archive that cannot be read."""
+
+
+class LargeArchiveError(ValueError):
+    """A zip archive that unpacks to more than is allowed."""
+
+
+class _Archive(zipfile.ZipFile):
+    """Raises BadZipFile where a member is at a place before the beginning or has a name that is no text."""
+
+    def open(
+        self,
+        name: str | zipfile.ZipInfo,
+        mode: Literal["r", "w"] = "r",
+        pwd: bytes | None = None,
+        *,
+        force_zip64: bool = False,
+    ) -> IO[bytes]:
+        try:
+            return super().open(name, mode, pwd, force_zip64=force_zip64)
+        except ValueError as error:
+            raise zipfile.BadZipFile(str(error)) from error
+
+
+@contextmanager
+def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
+    """A zip archive from somebody else. Members never give more bytes than they promise, and promises are added up.
+
+    What goes wrong while members are read, also in the `with` block, is told as damage of the archive.
+    """
+    try:
+        archive = _Archive(io.BytesIO(content))
+    except (*_DAMAGED, ValueError) as error:
+        raise DamagedArchiveError(f"a damaged archive ({type(error).__name__})") from error
+    try:
+        with archive:
+            members = archive.infolist()
+            # Other methods take memory as the archive says.
+            if any(member.compress_type not in _METHODS for member in members):
+                raise zipfile.BadZipFile("an unusual method of packing")
+            size = sum(member.file_size for member in members)
+            if size > max_bytes:
+                raise LargeArchiveError(f"unpacks to {size:,} bytes, more than {max_bytes:,}")
+            yield archive
+    except _DAMAGED as error:
+        raise DamagedArchiveError(f"a damaged archive ({type(error).__name__})") from error
+
+
 def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
     """The arrays of an archive of numpy, if they are no larger than their bytes and than the limit together."""
     import numpy as np
 
     try:
         # numpy warns of headers that it has to guess at; ours are not of that kind.
-        with warnings.catch_warnings(), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        with warnings.catch_warnings(), open_archive(content, max_bytes) as archive:
             warnings.simplefilter("error", UserWarning)
             members = archive.infolist()
-            if len(members) > MAX_ARRAYS or sum(own.file_size for own in members) > max_bytes:
-                raise ValueError(f"more than {MAX_ARRAYS:,} arrays or {max_bytes:,} bytes")
+            if len(members) > MAX_ARRAYS:
+                raise ValueError(f"more than {MAX_ARRAYS:,} arrays")
             for member in members:
                 with archive.open(member) as file:
                     _check_array(file, member.file_size)
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return dict(stored)
-    except ValueError:
-        raise
+            with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+                return dict(stored)
     except UserWarning as error:
         raise ValueError("an array with a header that is not ours") from error
-    except (OSError, EOFError, KeyError, NotImplementedError, RuntimeError, zlib.error) as error:
-        raise ValueError(f"no archive of arrays ({type(error).__name__})") from error
     # numpy takes the header of an array apart as a piece of Python, as far as that goes.
-    except (zipfile.BadZipFile, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
+    except (LookupError, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
         raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
 
 
@@ -152,4 +201,14 @@ def _finite(text: str) -> float:
     return number
 
 
-__all__ = ["MAX_DEPTH", "MAX_DIGITS", "excerpt", "parse_json", "read_npz", "unpack"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_DIGITS",
+    "DamagedArchiveError",
+    "LargeArchiveError",
+    "excerpt",
+    "open_archive",
+    "parse_json",
+    "read_npz",
+    "unpack",
+]

@@ -8,7 +8,7 @@ import resource
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +18,11 @@ from misstep.decoding import MAX_DEPTH, parse_json, read_npz, unpack
 from misstep.errors import InputFormatError, MisstepError
 from misstep.policies.networks.load import load_network
 from misstep.policies.process.protocol import MalformedError, object_of
+from misstep.policies.sb3.agent import read_agent
+from misstep.policies.wl.model_file import read_model
 from misstep.tasks.jani.load import load_jani
 from misstep.training.resumable import ResumableFolder
+from support import agents
 from support.attacks import change
 from support.commands import misstep
 
@@ -166,7 +169,7 @@ def npy(shape: tuple[int, ...], data: bytes = b"") -> bytes:
 def test_archives_of_arrays(tmp_path: Path, content: bytes) -> None:
     with Training.create(tmp_path / "training", {}) as folder:
         (folder.path / "state.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"arr|zip|bytes|cut|magic|EOF|data"):
+        with pytest.raises(ValueError, match=r"arr|archive|bytes|cut|magic|EOF|data"):
             read_npz(content, 2**24)
         if len(content) < 2**12:
             with pytest.raises(InputFormatError):
@@ -210,3 +213,67 @@ def test_a_torch_file_of_repeated_numbers(tmp_path: Path) -> None:
     assert (tmp_path / "x.pt").stat().st_size < 2**20
     with pytest.raises(MisstepError, match="MiB"):
         load_network(tmp_path / "x.pt")
+
+
+# -- archives -------------------------------------------------------------------------------------
+
+
+def encrypted(content: bytes) -> bytes:
+    """The archive with the mark of encryption on every member."""
+    changed = bytearray(content)
+    for signature, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        found = content.find(signature)
+        while found >= 0:
+            changed[found + place] |= 1
+            found = content.find(signature, found + 1)
+    return bytes(changed)
+
+
+def test_archives_that_cannot_be_read_are_told_alike(tmp_path: Path) -> None:
+    ranker = tmp_path / "ranker.model"
+    with zipfile.ZipFile(ranker, "w") as archive:
+        archive.writestr("x.params", "{}")
+    agent = agents.archive(agents.state_dict(agents.actor([3, 2])))
+    weights = agents.archive(encrypted(agents.state_dict(agents.actor([3, 2]))))
+    for name, content, read in (
+        ("a.zip", encrypted(agent), read_agent),
+        ("b.zip", weights, read_agent),
+        ("c.model", encrypted(ranker.read_bytes()), read_model),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputFormatError, match=r"cut short or damaged.*fetch the file again"):
+            read(tmp_path / name)
+    arrays = io.BytesIO()
+    np.savez(arrays, a=np.zeros(3))
+    with pytest.raises(ValueError, match="a damaged archive"):
+        read_npz(encrypted(arrays.getvalue()), 10**6)
+
+
+def members_at(content: bytes, changed: bytes, place: int) -> bytes:
+    """The archive with other bytes at a place of the first entry of its directory."""
+    at = content.index(b"PK\x01\x02") + place
+    return content[:at] + changed + content[at + len(changed) :]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: content[10:],  # members before the beginning
+        lambda content: members_at(content, b"\x0e\x00", 10),  # LZMA
+        lambda content: members_at(content, b"\x63\x00", 10),  # no method
+        lambda content: content.replace(b"a.params", b"\xff.params").replace(
+            b"PK\x03\x04\x14\x00\x00\x00", b"PK\x03\x04\x14\x00\x00\x08"
+        ),
+    ],
+    ids=["moved", "lzma", "unknown", "name"],
+)
+def test_members_that_cannot_be_opened(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Findings of the fuzzer: `zipfile` answers some of them with a ValueError."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr("a.params", "{}")
+    content = damage(buffer.getvalue())
+    assert content != buffer.getvalue()
+    (tmp_path / "x.model").write_bytes(content)
+    with pytest.raises(InputFormatError, match=r"cut short or damaged|is not a ranker"):
+        read_model(tmp_path / "x.model")

@@ -6,13 +6,16 @@ import sqlite3
 from collections.abc import Callable, Iterator
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from misstep.campaigns.rows import FaultRow
-from misstep.campaigns.seal import computed_sums, read_sums, row_digest
+from misstep.campaigns.seal import MODULUS, Value, computed_sums, read_sums, sums_of
 from misstep.campaigns.store import RowsDoNotFitError, Store, memory_store
 from misstep.campaigns.tables import Findings
 from misstep.checking.seal import Sealed
 from support.campaigns import CONFIG, add_tested, fill, run_row, state_row, verdict_row
+from support.seals import row_digest
 
 
 @pytest.fixture
@@ -110,3 +113,40 @@ def test_no_two_rows_are_written_alike() -> None:
         ("u", 1, None),
     ]
     assert len({row_digest(row) for row in rows}) == len(rows)
+
+
+values = st.one_of(
+    st.none(),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.binary(max_size=200),
+    st.text(st.characters(), max_size=200),
+    st.text("'\"\\\n\t\x7f\xa0\u20ac\U0001f600\ud800a", max_size=80),
+)
+tables = st.sampled_from(["states", "tasks", "knowledge", "it's"])
+rows_of_tables = st.lists(
+    st.builds(lambda table, row: (table, *row), tables, st.lists(values, max_size=4))
+)
+
+
+@given(rows_of_tables)
+def test_the_core_computes_the_same_sums(rows: list[tuple[Value, ...]]) -> None:
+    expected: dict[str, tuple[int, int]] = {}
+    for row in rows:
+        count, total = expected.get(str(row[0]), (0, 0))
+        expected[str(row[0])] = count + 1, (total + row_digest(row)) % MODULUS
+    assert sums_of(rows) == expected
+
+
+def test_texts_of_every_length_around_a_block() -> None:
+    for size in range(200):
+        assert sums_of([("t", "x" * size)]) == {"t": (1, row_digest(("t", "x" * size)))}
+        assert sums_of([("tasks", b"x" * size)]) == {
+            "tasks": (1, row_digest(("tasks", b"x" * size)))
+        }
+
+
+def test_rows_without_a_table_are_refused() -> None:
+    for row in ((), (1,)):
+        with pytest.raises(ValueError, match="name of its table"):
+            sums_of([row])

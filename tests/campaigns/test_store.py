@@ -186,6 +186,7 @@ def test_records(campaign: Path) -> None:
             "effort": {"expansions": 7, "evaluations": 0},
             "fuzzing_bug": False,
             "chooser": None,
+            "family": None,
         }
         assert len(opinion) == 1
         assert (records[2].times.pool, records[2].times.run, records[2].times.judge) == (

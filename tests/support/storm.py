@@ -20,7 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -129,26 +129,15 @@ def _train_asnet(out: Path, jobs: int) -> None:  # noqa: ARG001
 
 
 def _train_qlearning(out: Path, jobs: int) -> None:  # noqa: ARG001
-    from misstep.training.qlearning.settings import QSettings
     from misstep.training.qlearning.trainer import resume, train
+    from support.qlearning import small_settings
 
     task = load_jani(generate_model("one-way-line", cells=3, packages=1, vmax=2))
     if (out / "settings.json").exists():
         resume(task, out)
         return
-    settings = QSettings(
-        hidden=(8,),
-        steps=2560,
-        environments=4,
-        horizon=20,
-        replay=256,
-        batch_size=16,
-        warm_up=32,
-        epsilon_steps=300,
-        checkpoints=16,
-        episodes=8,
-    )
-    train(task, out, settings)
+    # Longer, so that there is time to be killed in.
+    train(task, out, replace(small_settings(), steps=2560, checkpoints=16))
 
 
 def _networks(out: Path) -> object:

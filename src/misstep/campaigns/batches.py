@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from misstep.decoding import parse_json
+
 Sizes = Mapping[int, int]  # size -> calls
 
 
@@ -17,7 +19,7 @@ def encoded(sizes: Sizes) -> str:
 
 def decoded_sizes(text: str) -> Counter[int]:
     """Raises ValueError if this is nothing that `encoded` has written."""
-    content = json.loads(text)
+    content = parse_json(text)
     if not isinstance(content, dict):
         raise ValueError("expected sizes of batches")
     sizes = Counter({int(size): calls for size, calls in content.items()})

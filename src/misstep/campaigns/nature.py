@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 from misstep.campaigns.rows import decoded
 from misstep.campaigns.store import Store
+from misstep.decoding import parse_json
 
 
 class Nature(NamedTuple):
@@ -26,7 +26,7 @@ class Nature(NamedTuple):
 def read_nature(store: Store) -> Nature:
     found = store.rows("SELECT value FROM meta WHERE key = 'nature'")
     return (
-        decoded(lambda row: Nature(**json.loads(row[0])), found[0], store.path)
+        decoded(lambda row: Nature(**parse_json(row[0])), found[0], store.path)
         if found
         else Nature()
     )

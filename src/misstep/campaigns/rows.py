@@ -103,7 +103,7 @@ class PermittedRow(NamedTuple):
 
     @staticmethod
     def decoded(text: str) -> PermittedRow:
-        given = json.loads(text)
+        given = parse_json(text)
         if not isinstance(given, dict) or given.keys() != set(PermittedRow._fields):
             raise ValueError("expected what is known of the permitted runs")
         risk = given["risk"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,108 +10,143 @@ import typer
 
 from misstep.cli.arguments import AsJson, KeepUnimportant, TaskPaths, check_limits, read_task
 from misstep.cli.defaults import DOMINANCE_STATES, DOMINANCE_STEPS, DOMINANCE_TRANSITIONS
+from misstep.cli.groups import Group, takes
 from misstep.cli.output import print_json, print_pairs, remark, search_progress
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
-    from misstep.oracles.dominance import FactorInfo
+    from misstep.oracles.dominance import DominanceFunction, FactorInfo
+    from misstep.tasks.task import Task
 
 
-def dominance_command(
-    task: TaskPaths,
+@dataclass(frozen=True)
+class Subject(Group, heading="Task"):
+    """The task."""
+
+    task: TaskPaths
+    keep_unimportant: KeepUnimportant = True
+
+
+@dataclass(frozen=True)
+class Factors(Group, heading="Factors"):
+    """Which factors the function is made of."""
+
     atomic: Annotated[
         bool, typer.Option("--atomic", help="One factor a variable; merge nothing.")
-    ] = False,
+    ] = False
     simplify: Annotated[
         bool,
         typer.Option("--simplify", help="Reduce labels and shrink factors while merging (exact)."),
-    ] = False,
+    ] = False
     both: Annotated[
         bool,
         typer.Option(
             "--both", help="What the oracles use: atomic factors and merged, simplified ones."
         ),
-    ] = False,
+    ] = False
     limit_transitions: Annotated[
         int, typer.Option(metavar="N", help="Merge no factors to more transitions than this.")
-    ] = DOMINANCE_TRANSITIONS,
+    ] = DOMINANCE_TRANSITIONS
     limit_states: Annotated[
         int, typer.Option(metavar="N", help="Merge no factors to more states than this.")
-    ] = DOMINANCE_STATES,
+    ] = DOMINANCE_STATES
     keep_unreachable: Annotated[
         bool, typer.Option("--keep-unreachable", help="Compare unreachable states as well.")
-    ] = False,
+    ] = False
+
+
+@dataclass(frozen=True)
+class Effort(Group, heading="Effort"):
+    """How long it may take."""
+
     steps: Annotated[
         int, typer.Option(metavar="N", help="Budget of a factor, in table entries read.")
-    ] = DOMINANCE_STEPS,
+    ] = DOMINANCE_STEPS
     time_limit: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", help="Use what is there after so many seconds."),
-    ] = None,
+    ] = None
     threads: Annotated[
         int, typer.Option(metavar="N", help="Work on so many factors at a time.")
-    ] = 1,
+    ] = 1
+
+
+@dataclass(frozen=True)
+class Output(Group, heading="Output"):
+    """What is told of it."""
+
     pairs: Annotated[
         bool,
         typer.Option("--pairs", help="Compare all pairs of states with the truth (small tasks)."),
-    ] = False,
+    ] = False
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the function to a file.")
-    ] = None,
-    keep_unimportant: KeepUnimportant = True,
-    as_json: AsJson = False,
+    ] = None
+    as_json: AsJson = False
+
+
+@takes(Subject, Factors, Effort, Output)
+def dominance_command(
+    context: typer.Context,  # noqa: ARG001
+    subject: Subject,
+    factors: Factors,
+    effort: Effort,
+    output: Output,
 ) -> int:
     """Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t)."""
     check_limits(
-        limit_transitions=limit_transitions,
-        limit_states=limit_states,
-        steps=steps,
-        time_limit=time_limit,
-        threads=threads,
+        limit_transitions=factors.limit_transitions,
+        limit_states=factors.limit_states,
+        **asdict(effort),
     )
-    if atomic and (simplify or both):
+    if factors.atomic and (factors.simplify or factors.both):
         raise UsageError("--atomic goes with neither --simplify nor --both")
-    loaded = read_task(task, keep_unimportant)
-    from misstep.oracles.dominance import dominance
-
-    with search_progress("comparing states", unit="table entries read") as update:
-        function = dominance(
-            loaded,
-            progress=lambda _, steps, seconds: update(steps, 0, 0, 0, seconds),
-            atomic=atomic or both,
-            merged=not atomic,
-            reduce_labels=simplify or both,
-            shrink=simplify or both,
-            limit_states=limit_states,
-            limit_transitions=limit_transitions,
-            prune_unreachable=not keep_unreachable,
-            steps=steps,
-            seconds=time_limit,
-            threads=threads,
-        )
+    task = read_task(subject.task, subject.keep_unimportant)
+    function = _computed(task, factors, effort)
     for text in function.remarks:
         remark(text)
     result: dict[str, Any] = {
-        "task": loaded.name,
+        "task": task.name,
         "solvable": function.solvable,
-        "factors": [_as_dict(factor, both) for factor in function.factors],
+        "factors": [_as_dict(factor, factors.both) for factor in function.factors],
         "merges": function.merges,
         "rounds": list(function.rounds),
         "seconds": round(function.seconds, 3),
         "table_bytes": function.bytes,
     }
-    if pairs:
+    if output.pairs:
         from misstep.oracles.dominance.pairs import count_pairs
 
         result |= asdict(count_pairs(function))
-    if save is not None:
-        function.save(save)
-        result["saved"] = str(save)
-    if as_json:
+    if output.save is not None:
+        function.save(output.save)
+        result["saved"] = str(output.save)
+    if output.as_json:
         print_json(result)
     else:
         _print_table(result, function.factors)
     return 0
+
+
+def _computed(task: Task, factors: Factors, effort: Effort) -> DominanceFunction:
+    from misstep.oracles.dominance import dominance
+
+    simplify = factors.simplify or factors.both
+    with search_progress("comparing states", unit="table entries read") as update:
+        return dominance(
+            task,
+            progress=lambda _, steps, seconds: update(steps, 0, 0, 0, seconds),
+            atomic=factors.atomic or factors.both,
+            merged=not factors.atomic,
+            reduce_labels=simplify,
+            shrink=simplify,
+            limit_states=factors.limit_states,
+            limit_transitions=factors.limit_transitions,
+            prune_unreachable=not factors.keep_unreachable,
+            steps=effort.steps,
+            seconds=effort.time_limit,
+            threads=effort.threads,
+        )
 
 
 def _as_dict(factor: FactorInfo, several: bool) -> dict[str, Any]:

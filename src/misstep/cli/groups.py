@@ -60,7 +60,7 @@ def takes(*groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., 
                     inspect.Parameter(
                         option.name,
                         keyword,
-                        default=option.default,
+                        default=_default(option),
                         annotation=hints[option.name],
                     )
                 )
@@ -68,6 +68,12 @@ def takes(*groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., 
         return called
 
     return decorate
+
+
+def _default(option: dataclasses.Field[Any]) -> object:
+    """What an option is if it is not given; one without a default has to be."""
+    missing = option.default is dataclasses.MISSING
+    return inspect.Parameter.empty if missing else option.default
 
 
 def given_options(context: typer.Context, *groups: Group) -> dict[str, Any]:

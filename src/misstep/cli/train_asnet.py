@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +22,7 @@ from misstep.cli.defaults import (
     TEST_ORACLE,
     TEST_POOL,
 )
+from misstep.cli.groups import Group, takes
 from misstep.cli.output import print_json, remark
 from misstep.errors import UsageError
 
@@ -33,26 +34,38 @@ if TYPE_CHECKING:
 SHOWN = 20  # rows of the live table
 
 
-def asnet_command(
-    domain: Annotated[Path, typer.Argument(metavar="DOMAIN.pddl", help="The domain.")],
+@dataclass(frozen=True)
+class Tasks(Group, heading="Tasks"):
+    """What the policy learns on and is tested on."""
+
+    domain: Annotated[Path, typer.Argument(metavar="DOMAIN.pddl", help="The domain.")]
     train: Annotated[
         list[Path], typer.Argument(metavar="TRAIN...", help="Training problems, small ones.")
-    ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")],
+    ]
     validate: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="VAL...", help="Validation problems: every checkpoint is tested on them."
         ),
-    ] = None,
+    ] = None
+    from_bugs: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Also learn from the faults of this campaign."),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Algorithm(Group, heading="Algorithm"):
+    """Which networks are trained, and which one is taken."""
+
     config: Annotated[
         str, typer.Option(metavar="NAME", help="Algorithm: " + ", ".join(ALGORITHMS) + ".")
-    ] = "original",
-    epochs: Annotated[int, typer.Option(help="Budget of epochs, over all lines.")] = 60,
-    inits: Annotated[int, typer.Option(help="Random initialisations (all but original).")] = INITS,
+    ] = "original"
+    epochs: Annotated[int, typer.Option(help="Budget of epochs, over all lines.")] = 60
+    inits: Annotated[int, typer.Option(help="Random initialisations (all but original).")] = INITS
     start: Annotated[
         int, typer.Option(help="Epochs of each before the main phase (tree, line-pitest, start).")
-    ] = START_EPOCHS,
+    ] = START_EPOCHS
     select: Annotated[
         str,
         typer.Option(
@@ -61,107 +74,108 @@ def asnet_command(
             + ", ".join(CRITERIA[:-1])
             + "; auto: by tests if there are any.",
         ),
-    ] = "auto",
-    steps: Annotated[int, typer.Option(help="Minibatches of an epoch.")] = 700,
-    batch_size: Annotated[int, typer.Option(help="States of a minibatch.")] = 64,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3,
-    dropout: Annotated[float, typer.Option(help="Share of features left out.")] = 0.1,
-    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 2e-4,
-    clip: Annotated[float, typer.Option(help="Largest norm of a gradient.")] = 5.0,
-    hidden: Annotated[int, typer.Option(help="Features of a module.")] = 16,
-    layers: Annotated[int, typer.Option(help="Proposition layers.")] = 2,
+    ] = "auto"
+    pool: Annotated[int, typer.Option(metavar="N", help="Test states a validation task.")] = (
+        TEST_POOL
+    )
+    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracle of the tests.")] = TEST_ORACLE
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same models, on one machine.")] = 0
+
+
+@dataclass(frozen=True)
+class Learning(Group, heading="Learning"):
+    """The network and how it learns."""
+
+    steps: Annotated[int, typer.Option(help="Minibatches of an epoch.")] = 700
+    batch_size: Annotated[int, typer.Option(help="States of a minibatch.")] = 64
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3
+    dropout: Annotated[float, typer.Option(help="Share of features left out.")] = 0.1
+    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 2e-4
+    clip: Annotated[float, typer.Option(help="Largest norm of a gradient.")] = 5.0
+    hidden: Annotated[int, typer.Option(help="Features of a module.")] = 16
+    layers: Annotated[int, typer.Option(help="Proposition layers.")] = 2
+
+
+@dataclass(frozen=True)
+class Teaching(Group, heading="Teacher"):
+    """Which states are learnt from, and who says what is right there."""
+
     teacher: Annotated[
         str,
         typer.Option(
             metavar="SPEC", help="auto, exhaustive, astar or 'command:PROGRAM {sas} {plan}'."
         ),
-    ] = "auto",
+    ] = "auto"
     exhaustive_states: Annotated[
         int, typer.Option(help="Tasks up to this size are enumerated by the auto teacher.")
-    ] = TEACHER_STATES,
-    teacher_expansions: Annotated[int, typer.Option(help="Of A*, a state.")] = TEACHER_EXPANSIONS,
-    unit_costs: Annotated[bool, typer.Option("--unit-costs", help="Teach shortest plans.")] = False,
+    ] = TEACHER_STATES
+    teacher_expansions: Annotated[int, typer.Option(help="Of A*, a state.")] = TEACHER_EXPANSIONS
+    unit_costs: Annotated[bool, typer.Option("--unit-costs", help="Teach shortest plans.")] = False
     all_states: Annotated[
         bool, typer.Option("--all-states", help="Begin with all states of enumerated tasks.")
-    ] = False,
-    walks: Annotated[int, typer.Option(help="Random walks from each rollout.")] = 0,
-    from_bugs: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Also learn from the faults of this campaign."),
-    ] = None,
-    pool: Annotated[
-        int, typer.Option(metavar="N", help="Test states a validation task.")
-    ] = TEST_POOL,
-    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracle of the tests.")] = TEST_ORACLE,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same models, on one machine.")] = 0,
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the training in DIR.")
-    ] = False,
+    ] = False
+    walks: Annotated[int, typer.Option(help="Random walks from each rollout.")] = 0
+
+
+@dataclass(frozen=True)
+class Keeping(Group, heading="Output"):
+    """Where the training is kept, and how it goes on."""
+
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")]
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the training in DIR.")] = (
+        False
+    )
     keep: Annotated[
         int | None, typer.Option(metavar="N", help="With --resume: go on after the first N models.")
-    ] = None,
-    as_json: AsJson = False,
+    ] = None
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu"
+    as_json: AsJson = False
+
+
+@takes(Tasks, Algorithm, Learning, Teaching, Keeping)
+def asnet_command(
+    context: typer.Context,  # noqa: ARG001
+    tasks: Tasks,
+    algorithm: Algorithm,
+    learning: Learning,
+    teaching: Teaching,
+    keeping: Keeping,
 ) -> int:
     """Train an ASNet on small tasks of a domain.
 
     Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
     (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
     """
-    if keep is not None and not resume:
+    if keeping.keep is not None and not keeping.resume:
         raise UsageError("--keep is for --resume")
-    from misstep.training.api import asnet_settings, check_device
-    from misstep.training.api import train as train_asnet
+    from misstep.training.api import asnet_settings, check_device, train
 
-    settings = {
-        "config": config,
-        "epochs": epochs,
-        "inits": inits,
-        "start": start,
-        "select": select,
-        "steps": steps,
-        "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "dropout": dropout,
-        "weight_decay": weight_decay,
-        "clip": clip,
-        "hidden": hidden,
-        "layers": layers,
-        "teacher": teacher,
-        "exhaustive_states": exhaustive_states,
-        "teacher_expansions": teacher_expansions,
-        "unit_costs": unit_costs,
-        "all_states": all_states,
-        "walks": walks,
-        "pool": pool,
-        "oracle": oracle,
-        "seed": seed,
-    }
-    check_device(device)
+    settings = asdict(algorithm) | asdict(learning) | asdict(teaching)
+    check_device(keeping.device)
     asnet_settings(settings)  # whatever is wrong is told before the translator works
-    tasks = read_problems(train, domain)
-    validation = read_problems(validate or [], domain)
-    faults = None if from_bugs is None else _read_faults(from_bugs)
+    problems = read_problems(tasks.train, tasks.domain)
+    validation = read_problems(tasks.validate or [], tasks.domain)
+    faults = None if tasks.from_bugs is None else _read_faults(tasks.from_bugs)
     began = monotonic()
-    with _live(as_json) as report:
-        summary: Any = train_asnet(
-            tasks,
-            out,
+    with _live(keeping.as_json) as report:
+        summary: Any = train(
+            problems,
+            keeping.out,
             validate=validation,
             from_bugs=faults,
-            resume=resume,
-            keep=keep,
-            device=device,
+            resume=keeping.resume,
+            keep=keeping.keep,
+            device=keeping.device,
             report=report,
             **settings,
         )
     summary.seconds["total"] = round(monotonic() - began, 3)
     for text in summary.remarks:
         remark(f"note: {text}")
-    if as_json:
+    if keeping.as_json:
         print_json(asdict(summary))
     else:
-        _print(asdict(summary), out)
+        _print(asdict(summary), keeping.out)
     return 0
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from misstep.cli.arguments import AsJson
+from misstep.cli.groups import Group, takes
 from misstep.cli.models import Constants, Property, Reading, read_model
 from misstep.cli.output import print_json, remark
 from misstep.errors import UsageError
@@ -17,55 +18,85 @@ from misstep.training.qlearning.settings import QSettings
 USUAL = QSettings()
 
 
-def qlearning_command(
-    model: Annotated[Path, typer.Argument(metavar="MODEL.jani", help="The model.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")],
-    hidden: Annotated[
-        str, typer.Option(metavar="SIZES", help="Sizes of the hidden layers.")
-    ] = ",".join(map(str, USUAL.hidden)),
-    steps: Annotated[
-        int | None,
-        typer.Option(
-            help=f"Steps in the model, over all episodes; {USUAL.steps:,} if nothing is said.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0,
-    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu",
-    property: Property = None,
-    constant: Constants = None,
+@dataclass(frozen=True)
+class Model(Group, heading="Model"):
+    """What the policy learns on, and what it sees of it."""
+
+    model: Annotated[Path, typer.Argument(metavar="MODEL.jani", help="The model.")]
+    property: Property = None
+    constant: Constants = None
     ignore: Annotated[
         list[str] | None,
         typer.Option(metavar="VARIABLE", help="A variable that the policy does not see."),
-    ] = None,
-    checkpoints: Annotated[int, typer.Option(help="Kept on the way.")] = USUAL.checkpoints,
-    episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes,
-    stop_at: Annotated[
-        float | None,
-        typer.Option(
-            metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
-        ),
-    ] = None,
-    horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon,
-    environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments,
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate,
-    gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma,
+    ] = None
     uniform_outcomes: Annotated[
         bool,
         typer.Option(
             "--uniform-outcomes",
             help="All outcomes of a label are equally likely, whatever the model says.",
         ),
-    ] = False,
-    goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0,
-    unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0,
-    dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0,
-    step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1,
+    ] = False
+
+
+@dataclass(frozen=True)
+class Learning(Group, heading="Learning"):
+    """The network, how it learns and how it is tested."""
+
+    hidden: Annotated[str, typer.Option(metavar="SIZES", help="Sizes of the hidden layers.")] = (
+        ",".join(map(str, USUAL.hidden))
+    )
+    steps: Annotated[
+        int | None,
+        typer.Option(
+            help=f"Steps in the model, over all episodes; {USUAL.steps:,} if nothing is said.",
+            show_default=False,
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0
+    checkpoints: Annotated[int, typer.Option(help="Kept on the way.")] = USUAL.checkpoints
+    episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes
+    stop_at: Annotated[
+        float | None,
+        typer.Option(
+            metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
+        ),
+    ] = None
+    horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon
+    environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments
+    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate
+    gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma
+
+
+@dataclass(frozen=True)
+class Rewards(Group, heading="Rewards"):
+    """Of a step, by where it leads."""
+
+    goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0
+    unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0
+    dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0
+    step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1
+
+
+@dataclass(frozen=True)
+class Keeping(Group, heading="Output"):
+    """Where the training is kept, and how it goes on."""
+
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to keep all in.")]
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Go on with the training in DIR, also for more --steps."),
-    ] = False,
-    as_json: AsJson = False,
+    ] = False
+    device: Annotated[str, typer.Option(metavar="cpu|cuda", help="Where to learn.")] = "cpu"
+    as_json: AsJson = False
+
+
+@takes(Model, Learning, Rewards, Keeping)
+def qlearning_command(
+    context: typer.Context,  # noqa: ARG001
+    model: Model,
+    learning: Learning,
+    rewards: Rewards,
+    keeping: Keeping,
 ) -> int:
     """Train a network on a JANI model by deep Q-learning.
 
@@ -75,29 +106,27 @@ def qlearning_command(
     from misstep.training.api import check_device, qlearning_settings, train
 
     settings: dict[str, Any] = {
-        "hidden": _sizes(hidden),
-        "seed": seed,
-        "environments": environments,
-        "horizon": horizon,
-        "gamma": gamma,
-        "learning_rate": learning_rate,
-        "checkpoints": checkpoints,
-        "episodes": episodes,
-        "stop_at": stop_at,
-        "ignore": tuple(ignore or ()),
-        "uniform_outcomes": uniform_outcomes,
-        "goal_reward": goal_reward,
-        "unsafe_reward": unsafe_reward,
-        "dead_end_reward": dead_end_reward,
-        "step_reward": step_reward,
-        **({} if steps is None else {"steps": steps}),
+        **asdict(learning),
+        **asdict(rewards),
+        "hidden": _sizes(learning.hidden),
+        "ignore": tuple(model.ignore or ()),
+        "uniform_outcomes": model.uniform_outcomes,
     }
-    check_device(device)
+    if learning.steps is None:
+        del settings["steps"]
+    check_device(keeping.device)
     qlearning_settings(settings)  # whatever is wrong is told before the model is read
-    task = read_model([model], Reading(property, constant))
-    report = None if as_json else _line
-    summary: Any = train(task, out, resume=resume, device=device, report=report, **settings)
-    if as_json:
+    task = read_model([model.model], Reading(model.property, model.constant))
+    report = None if keeping.as_json else _line
+    summary: Any = train(
+        task,
+        keeping.out,
+        resume=keeping.resume,
+        device=keeping.device,
+        report=report,
+        **settings,
+    )
+    if keeping.as_json:
         print_json(asdict(summary))
     else:
         print(_told(asdict(summary)))

@@ -6,10 +6,11 @@ random walks and along the policy's own runs, in several ways that must not make
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep._core import CounterRandom
 from misstep.errors import MisstepError
@@ -77,98 +78,121 @@ def check_policy(
 def _examine(
     policy: Policy, load: Callable[[], Policy], count: int, seed: int
 ) -> tuple[int, list[Finding]]:
-    task = policy.task
-    states = sample_states(task, policy, count, seed)
+    states = sample_states(policy.task, policy, count, seed)
     if len(states) == 0:
         return 0, []
-    findings: list[Finding] = []
-    if not policy.deterministic:
-        said = "the policy declares that it is not deterministic"
-        findings.append(Finding("is a function of the state", 1, said))
+    examination = _Examination(policy, states)
+    if examination.ask():
+        examination.check_answers()
+        examination.check_repetition(load)
+    return len(states), examination.findings
 
-    def report(rule: str, rows: list[int], describe: Callable[[int], str]) -> None:
-        if rows:
-            findings.append(Finding(rule, len(rows), describe(rows[0])))
 
-    copy = states.copy()
-    answers = answers_of(policy, states)
-    if not np.array_equal(copy, states):
-        findings.append(Finding("leaves the states it is given alone", 1, "the array was changed"))
-        states = copy.copy()
-    first = np.asarray(answers.operators)
-    if first.shape != (len(states),) or first.dtype != np.int32:
-        example = f"{len(states)} states, an answer of shape {first.shape} and type {first.dtype}"
-        return len(states), [*findings, Finding("one operator a state", 1, example)]
+class _Examination:
+    """What a policy says in these states, and what is wrong with it."""
 
-    def where(row: int) -> str:
-        return f"in state {State(states[row].tolist())}"
+    def __init__(self, policy: Policy, states: States) -> None:
+        self.policy, self.task, self.states = policy, policy.task, states
+        self.findings: list[Finding] = []
+        self.first: Operators = np.zeros(0, dtype=np.int32)
+        self.messages: Mapping[int, str] = {}
 
-    def shown(operator: int) -> str:
-        if operator in (NO_ACTION, FAILED, TIMED_OUT):
-            words = {NO_ACTION: "no action", FAILED: "a crash"}
-            return words.get(operator, "no answer in time")
-        known = 0 <= operator < task.operator_count
-        return f"({task.operator_name(operator)})" if known else f"operator {operator}"
+    def ask(self) -> bool:
+        """The first answers; whether they are of a form that can be looked at further."""
+        if not self.policy.deterministic:
+            said = "the policy declares that it is not deterministic"
+            self.findings.append(Finding("is a function of the state", 1, said))
+        copy = self.states.copy()
+        answers = answers_of(self.policy, self.states)
+        if not np.array_equal(copy, self.states):
+            rule = "leaves the states it is given alone"
+            self.findings.append(Finding(rule, 1, "the array was changed"))
+            self.states = copy
+        self.first, self.messages = np.asarray(answers.operators), answers.messages
+        shape, dtype = self.first.shape, self.first.dtype
+        if shape == (len(self.states),) and dtype == np.int32:
+            return True
+        example = f"{len(self.states)} states, an answer of shape {shape} and type {dtype}"
+        self.findings.append(Finding("one operator a state", 1, example))
+        return False
 
-    report(
-        "answers every state",
-        np.flatnonzero((first == FAILED) | (first == TIMED_OUT)).tolist(),
-        lambda row: f"{answers.messages.get(row, 'no message')}, {where(row)}",
-    )
-    report(
-        "answers in time",
-        np.flatnonzero(first == TIMED_OUT).tolist(),
-        lambda row: f"{answers.messages.get(row, 'no message')}, {where(row)}",
-    )
-    report(
-        "names operators that exist",
-        np.flatnonzero(
-            ((first < FAILED) & (first != TIMED_OUT)) | (first >= task.operator_count)
-        ).tolist(),
-        lambda row: f"operator {first[row]}, {where(row)}",
-    )
-    offsets, applicable = task.applicable_batch(states)
-    report(
-        "names operators that apply",
-        [
-            row
+    def check_answers(self) -> None:
+        """Whether each of them makes sense by itself."""
+        first, count = self.first, self.task.operator_count
+
+        def message(row: int) -> str:
+            return f"{self.messages.get(row, 'no message')}, {self._where(row)}"
+
+        self._report("answers every state", (first == FAILED) | (first == TIMED_OUT), message)
+        self._report("answers in time", first == TIMED_OUT, message)
+        self._report(
+            "names operators that exist",
+            ((first < FAILED) & (first != TIMED_OUT)) | (first >= count),
+            lambda row: f"operator {first[row]}, {self._where(row)}",
+        )
+        offsets, applicable = self.task.applicable_batch(self.states)
+        fails_to_apply = [
+            0 <= operator < count and operator not in applicable[offsets[row] : offsets[row + 1]]
             for row, operator in enumerate(first.tolist())
-            if 0 <= operator < task.operator_count
-            and operator not in applicable[offsets[row] : offsets[row + 1]]
-        ],
-        lambda row: f"{shown(int(first[row]))}, {where(row)}",
-    )
+        ]
+        self._report(
+            "names operators that apply",
+            np.array(fails_to_apply),
+            lambda row: f"{self._shown(int(first[row]))}, {self._where(row)}",
+        )
 
-    def compare(rule: str, again: Callable[[], Operators]) -> None:
+    def check_repetition(self, load: Callable[[], Policy]) -> None:
+        """Whether they are the same when the policy is asked in other ways."""
+        policy, states = self.policy, self.states
+        self._compare(
+            "says the same when asked twice", lambda: answers_of(policy, states).operators
+        )
+        self._compare(
+            "says the same alone and in a batch",
+            lambda: np.concatenate(
+                [answers_of(policy, states[i : i + 1]).operators for i in range(len(states))]
+            ),
+        )
+        self._compare(
+            "says the same in another order",
+            lambda: answers_of(policy, np.ascontiguousarray(states[::-1])).operators[::-1],
+        )
+        self._compare("says the same after it is loaded again", lambda: _reloaded(load, states))
+        if not policy.in_memory and not isinstance(policy, NativePolicy):
+            self._compare(
+                "says the same in another process, with another order of hashes",
+                lambda: decide_elsewhere(policy.spec, self.task, states),
+            )
+
+    def _compare(self, rule: str, again: Callable[[], Operators]) -> None:
         try:
             second = np.asarray(again())
         except MisstepError as error:
-            findings.append(Finding(rule, 1, str(error)))
+            self.findings.append(Finding(rule, 1, str(error)))
             return
-        report(
+        self._report(
             rule,
-            np.flatnonzero(first != second).tolist(),
-            lambda row: f"{shown(int(first[row]))}, then {shown(int(second[row]))}, {where(row)}",
+            self.first != second,
+            lambda row: (
+                f"{self._shown(int(self.first[row]))}, then {self._shown(int(second[row]))}, "
+                f"{self._where(row)}"
+            ),
         )
 
-    compare("says the same when asked twice", lambda: answers_of(policy, states).operators)
-    compare(
-        "says the same alone and in a batch",
-        lambda: np.concatenate(
-            [answers_of(policy, states[i : i + 1]).operators for i in range(len(states))]
-        ),
-    )
-    compare(
-        "says the same in another order",
-        lambda: answers_of(policy, np.ascontiguousarray(states[::-1])).operators[::-1],
-    )
-    compare("says the same after it is loaded again", lambda: _reloaded(load, states))
-    if not policy.in_memory and not isinstance(policy, NativePolicy):
-        compare(
-            "says the same in another process, with another order of hashes",
-            lambda: decide_elsewhere(policy.spec, task, states),
-        )
-    return len(states), findings
+    def _report(self, rule: str, wrong: NDArray[np.bool_], describe: Callable[[int], str]) -> None:
+        rows = np.flatnonzero(wrong).tolist()
+        if rows:
+            self.findings.append(Finding(rule, len(rows), describe(rows[0])))
+
+    def _where(self, row: int) -> str:
+        return f"in state {State(self.states[row].tolist())}"
+
+    def _shown(self, operator: int) -> str:
+        if operator in (NO_ACTION, FAILED, TIMED_OUT):
+            words = {NO_ACTION: "no action", FAILED: "a crash"}
+            return words.get(operator, "no answer in time")
+        known = 0 <= operator < self.task.operator_count
+        return f"({self.task.operator_name(operator)})" if known else f"operator {operator}"
 
 
 def answers_of(policy: Policy, states: States) -> Answers:

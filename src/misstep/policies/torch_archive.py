@@ -7,11 +7,9 @@ names and tensors, and nothing else; it has no instruction that calls a function
 
 from __future__ import annotations
 
-import io
 import math
 import pickletools
 import zipfile
-import zlib
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -19,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import InputFormatError, UnsupportedError
+from misstep.policies.archives import archive_of
 
 MAX_INSTRUCTIONS = 1_000_000
 Tensors = dict[str, NDArray[np.float64]]
@@ -175,22 +174,8 @@ def _tensor(numbers: NDArray[Any], offset: int, shape: Any, strides: Any) -> NDA
 def read_state_dict(content: bytes, where: str, kind: str, max_bytes: int) -> Tensors:
     """The tensors of a state dict by name, in double precision; `kind` says what was hoped for."""
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-            if size > max_bytes:
-                raise UnsupportedError(
-                    f"the weights unpack to {size / 2**20:.0f} MiB",
-                    where=where,
-                    expected=f"at most {max_bytes / 2**20:.0f} MiB",
-                )
+        with archive_of(content, where, "state dict", kind, max_bytes) as archive:
             stored = _unpack(archive, where)
-    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, NotImplementedError) as error:
-        raise InputFormatError(
-            "the weights are cut short or damaged",
-            where=where,
-            expected=kind,
-            hint="fetch the file again",
-        ) from error
     except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise InputFormatError(
             f"the weights cannot be read ({str(error)[:60] or type(error).__name__})",

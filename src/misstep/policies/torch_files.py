@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import io
 import re
-import zipfile
 from typing import Any
 
 from misstep.errors import InputFormatError, UnsupportedError
+from misstep.policies.archives import archive_of
 from misstep.policies.torch_extra import torch
 
 MAX_PARTS = 1_000_000
@@ -19,24 +19,8 @@ MAX_PARTS = 1_000_000
 
 def load_weights(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
     """The content of the archive, by the restricted unpickler; `kind` says what was hoped for."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError) as error:
-        start = content[:2] == b"PK"
-        what = "the file is cut short or damaged" if start else "the file is not a checkpoint"
-        raise InputFormatError(
-            what,
-            where=where,
-            expected=kind,
-            hint="fetch the file again" if start else "is this the right file?",
-        ) from error
-    if size > max_bytes:  # An archive may unpack to far more than its own size.
-        raise UnsupportedError(
-            f"the checkpoint unpacks to {size / 2**20:.0f} MiB",
-            where=where,
-            expected=f"at most {max_bytes / 2**20:.0f} MiB",
-        )
+    with archive_of(content, where, "checkpoint", kind, max_bytes):
+        pass  # it may unpack to far more than its own size, so that is looked at first
     try:
         stored = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except Exception as error:  # Damaged pickles raise nearly anything.

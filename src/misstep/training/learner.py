@@ -7,8 +7,6 @@ its own, so nothing that happens elsewhere in the process changes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +28,7 @@ from misstep.training.network import (
 )
 from misstep.training.samples import Samples
 from misstep.training.settings import LearnerSettings
+from misstep.training.threads import one_thread
 from misstep.training.union import Plan, share_places
 
 LOSS_SAMPLES = 4096  # the loss is measured on that many samples, spread evenly, if there are more
@@ -40,17 +39,6 @@ class Model(NamedTuple):
 
     weights: Weights
     moments: Moments | None = None
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Matrices are too small to be shared out, and sums would depend on who gets which part."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 class Learner:

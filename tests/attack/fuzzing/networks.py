@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import io
 import json
+import zipfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -24,7 +26,9 @@ from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.task import Task
 from support.agents import actor, archive, state_dict
 from support.networks import (
+    LIGHTGBM,
     LIGHTGBM_FILE,
+    XGBOOST,
     random_ensemble,
     random_mlp,
     safetensors_bytes,
@@ -34,47 +38,6 @@ from support.tasks import rows, small_task, walk
 
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
-XGBOOST = {
-    "learner": {
-        "learner_model_param": {"base_score": "[5E-1,1E0]", "num_class": "2", "num_feature": "2"},
-        "objective": {"name": "multi:softprob"},
-        "gradient_booster": {
-            "name": "gbtree",
-            "model": {
-                "tree_info": [0, 1],
-                "trees": [
-                    {
-                        "left_children": [1, -1, -1],
-                        "right_children": [2, -1, -1],
-                        "split_indices": [feature, 0, 0],
-                        "split_conditions": [0.1, 2.0, 3.0],
-                        "split_type": [0, 0, 0],
-                        "tree_param": {"size_leaf_vector": "1"},
-                    }
-                    for feature in (0, 1)
-                ],
-            },
-        },
-    }
-}
-LIGHTGBM = {
-    "num_tree_per_iteration": 1,
-    "max_feature_idx": 1,
-    "objective": "binary sigmoid:1",
-    "tree_info": [
-        {
-            "num_leaves": 2,
-            "tree_structure": {
-                "split_feature": 1,
-                "threshold": 0.5,
-                "decision_type": "<=",
-                "missing_type": "None",
-                "left_child": {"leaf_value": 1},
-                "right_child": {"leaf_value": 2.5},
-            },
-        }
-    ],
-}
 INTERFACE = {
     "file": "n.nnet",
     "input": [{"name": "x", "index": 0, "automaton": {"name": "m", "index": 0}}, {"name": "y"}],
@@ -163,7 +126,10 @@ def torch_seeds() -> list[Files]:
 
 
 def wl_seeds() -> list[Files]:
-    return [{"x.model": (Path(zoo[0]) / "ferry-wl.model").read_bytes()}]
+    """As it is stored, and unpacked: damage to an archive seldom gets as far as what is in it."""
+    content = (Path(zoo[0]) / "ferry-wl.model").read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as stored:
+        return [{"x.model": content}, {"x.model": stored.read("ferry-wl.model.params")}]
 
 
 def asnet_seeds() -> list[Files]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from attack.fuzzing import networks, stored, tasks, texts
+from attack.fuzzing import checkpoints, networks, stored, tasks, texts
 from attack.fuzzing.reader import Reader
 
 READERS: dict[str, Reader] = {
     reader.name: reader
-    for reader in (*tasks.READERS, *networks.READERS, *texts.READERS, *stored.READERS)
+    for module in (tasks, networks, checkpoints, texts, stored)
+    for reader in module.READERS
 }

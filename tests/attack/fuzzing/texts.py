@@ -95,6 +95,9 @@ def read_message(files: Files, _: Path) -> None:
 READERS = (
     Reader("rules", rule_seeds, use_policy("rules:", "x.rules"), cases=1250),
     Reader("sketch", sketch_seeds, use_policy("sketch:--width=0 ", "x.txt"), cases=1250),
+    Reader(
+        "sketch-all", sketch_seeds, use_policy("sketch:--width=0 --choose=all ", "x.txt"), cases=500
+    ),
     Reader("lines", line_seeds, read_line, allowed=(ProgramError,), cases=5000),
     Reader("replies", reply_seeds, read_reply, allowed=(NoAnswerError, ValueError), cases=5000),
     Reader("messages", message_seeds, read_message, allowed=(ValueError,), cases=5000),

@@ -17,7 +17,9 @@ from misstep.policies.networks.nnet import encode_nnet
 from misstep.policies.networks.trees import encode_ensemble
 from misstep.tasks.jani.interface import load_interface
 from support.networks import (
+    LIGHTGBM,
     LIGHTGBM_FILE,
+    XGBOOST,
     random_ensemble,
     random_mlp,
     safetensors_bytes,
@@ -42,47 +44,6 @@ VALUES: list[Any] = [
     [[]],
 ]
 
-XGBOOST = {
-    "learner": {
-        "learner_model_param": {"base_score": "[5E-1,1E0]", "num_class": "2", "num_feature": "2"},
-        "objective": {"name": "multi:softprob"},
-        "gradient_booster": {
-            "name": "gbtree",
-            "model": {
-                "tree_info": [0, 1],
-                "trees": [
-                    {
-                        "left_children": [1, -1, -1],
-                        "right_children": [2, -1, -1],
-                        "split_indices": [i, 0, 0],
-                        "split_conditions": [0.1, 2.0, 3.0],
-                        "split_type": [0, 0, 0],
-                        "tree_param": {"size_leaf_vector": "1"},
-                    }
-                    for i in (0, 1)
-                ],
-            },
-        },
-    }
-}
-LIGHTGBM = {
-    "num_tree_per_iteration": 1,
-    "max_feature_idx": 1,
-    "objective": "binary sigmoid:1",
-    "tree_info": [
-        {
-            "num_leaves": 2,
-            "tree_structure": {
-                "split_feature": 1,
-                "threshold": 0.5,
-                "decision_type": "<=",
-                "missing_type": "None",
-                "left_child": {"leaf_value": 1},
-                "right_child": {"leaf_value": 2.5},
-            },
-        }
-    ],
-}
 INTERFACE = {
     "file": "n.nnet",
     "input": [{"name": "x", "index": 0, "automaton": {"name": "m", "index": 0}}],

@@ -24,6 +24,7 @@ from misstep.policies.networks import onnx as onnx_module
 from misstep.policies.networks.onnx import OnnxNetwork
 from misstep.policies.networks.onnx_files import names_other_files
 from support.networks import naive_mlp, random_mlp
+from support.onnx_files import encode_onnx
 
 ROWS = np.random.default_rng(0).normal(size=(20, 4))
 
@@ -55,6 +56,16 @@ def write(path: Path, *, batch: Any = "n", precision: str = "FLOAT", inputs: int
         helper.make_model(graph, ir_version=9, opset_imports=[opset]).SerializeToString()
     )
     return weights
+
+
+def test_the_files_that_the_fuzzer_begins_with(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    weights = random_mlp([4, 8, 3])
+    content = encode_onnx(weights)
+    assert not names_other_files(content)
+    (tmp_path / "net.onnx").write_bytes(content)
+    found = load_network(tmp_path / "net.onnx").evaluate(ROWS)
+    np.testing.assert_allclose(found, naive_mlp(weights, ROWS), rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("batch", ["n", 1])

@@ -83,10 +83,10 @@ def one(tensors: dict[str, Any]) -> bytes:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"", "this is no agent"),
+        (b"", "the file is not a saved agent"),
         (b"PK\x03\x04", "cut short or damaged"),
         (state_dict(actor([2, 2])), "no file data"),
-        (archive(b"no archive"), "the weights are cut short"),
+        (archive(b"no archive"), "policy.pth: the file is not a state dict"),
         (archive(state_dict(actor([2, 2])), [1]), "no JSON object"),
         (archive(state_dict({})), "no state dict"),
         (one({"log_std": [1.0]}), "continuous actions"),

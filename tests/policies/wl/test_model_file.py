@@ -130,7 +130,7 @@ def archive(**members: bytes) -> bytes:
         (archive(a_params=b"[]"), "no JSON object"),
         (archive(a_params=b"[" * 200_000), "no JSON"),
         (b"{" + b'"a":{' * 100_000, "no JSON"),
-        (b"\x80\x02cos\nsystem\n", "this is no ranker"),
+        (b"\x80\x02cos\nsystem\n", "the file is not a ranker"),
         (b"PK\x03\x04 and no more", "cut short or damaged"),
     ],
 )
@@ -143,7 +143,9 @@ def test_other_files(content: bytes, told: str, saved: Path) -> None:
 def test_a_bomb_is_not_unpacked(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_file, "MAX_JSON_BYTES", 10_000)
     saved.write_bytes(archive(a_params=b" " * 20_000))
-    with pytest.raises(UnsupportedError, match="unpack to more than"):
+    with pytest.raises(
+        UnsupportedError, match="the ranker unpacks to 20,000 bytes, more than 10,000"
+    ):
         read_model(saved)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +11,9 @@ from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning.settings import QSettings
 from support.jani import TINY_LINE, write
+from support.qlearning import small_settings
 
 pytest.importorskip("torch")
-
-SMALL = QSettings(
-    hidden=(8,),
-    steps=640,
-    environments=4,
-    horizon=20,
-    replay=256,
-    batch_size=16,
-    warm_up=32,
-    epsilon_steps=300,
-    checkpoints=4,
-    episodes=8,
-)
 
 
 @pytest.fixture
@@ -36,7 +23,7 @@ def task(tmp_path: Path) -> JaniTask:
 
 @pytest.fixture
 def small() -> QSettings:
-    return replace(SMALL)
+    return small_settings()
 
 
 def networks(folder: Path) -> dict[str, bytes]:

@@ -19,6 +19,7 @@ from time import monotonic, sleep
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from misstep.decoding import parse_json
 from misstep.errors import ToolError, UsageError
 
 MAX_BODY_BYTES = 8 * 2**20
@@ -196,9 +197,9 @@ def _checked(url: str) -> SplitResult:
 
 def _reply(body: bytes, request: Mapping[str, object], requests: int) -> Reply:
     try:
-        answer: Any = json.loads(body)
+        answer: Any = parse_json(body)
         text = answer["choices"][0]["message"]["content"]
-    except (ValueError, LookupError, TypeError, RecursionError):
+    except (ValueError, LookupError, TypeError):
         raise NoAnswerError(
             f"the server answered {_excerpt(body)!r}, not a chat completion in JSON"
         ) from None

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, ToolError, UnsupportedError, UsageError
 from misstep.files import read_bytes
 from misstep.policies.options import Parser, flag, one_of, positive, split_options
@@ -214,8 +215,8 @@ def _words(atom: Atom) -> list[str]:
 def _decoded(line: bytes) -> dict[str, Any]:
     """A program that finds the descriptor of our exchange could write anything there."""
     try:
-        answer = json.loads(line)
-    except (ValueError, RecursionError):
+        answer = parse_json(line)
+    except ValueError:
         answer = None
     plan = answer.get("plan") if isinstance(answer, dict) else None
     if not isinstance(answer, dict) or not (

@@ -26,6 +26,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.gnn.checkpoint import (
@@ -116,8 +117,8 @@ def write_model(network: Checkpoint, path: Path) -> tuple[Path, Path]:
 
 def _shape(text: bytes, where: str) -> tuple[tuple[Relation, ...], int, int, bool]:
     try:
-        shape = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError):
+        shape = parse_json(text)
+    except ValueError:
         _refuse("this is no JSON, or it is cut off", where)
     if not isinstance(shape, dict) or shape.get("format") != FORMAT:
         _refuse(f"the format is not {FORMAT!r}", where)

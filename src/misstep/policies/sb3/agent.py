@@ -7,16 +7,14 @@ the class of the policy and the activation function can be told. `policy.pth` ho
 from __future__ import annotations
 
 import hashlib
-import io
-import json
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
+from misstep.policies.archives import archive_of
 from misstep.policies.networks.mlp import MlpWeights, from_tensors
 from misstep.policies.torch_archive import Tensors, read_state_dict
 
@@ -48,7 +46,7 @@ def read_agent(path: Path, activation: str | None = None) -> Agent:
     where = str(path)
     content = read_bytes(path, MAX_BYTES, KIND)
     data, stored = _members(content, where)
-    tensors = read_state_dict(stored, where, KIND, MAX_BYTES)
+    tensors = read_state_dict(stored, f"{where}, policy.pth", KIND, MAX_BYTES)
     about = _about(data, where)
     if any(name.startswith(Q_NET) for name in tensors):
         algorithm, default = "dqn", "relu"
@@ -63,40 +61,17 @@ def read_agent(path: Path, activation: str | None = None) -> Agent:
 
 
 def _members(content: bytes, where: str) -> tuple[bytes, bytes]:
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-            if size > MAX_BYTES:
-                raise UnsupportedError(
-                    f"the agent unpacks to {size / 2**20:.0f} MiB",
-                    where=where,
-                    expected=f"at most {MAX_BYTES / 2**20:.0f} MiB",
-                )
-            missing = [name for name in ("data", "policy.pth") if name not in archive.namelist()]
-            if missing:
-                _refuse(f"the archive has no file {missing[0]}", where)
-            return archive.read("data"), archive.read("policy.pth")
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:
-        start = content[:2] == b"PK"
-        raise InputFormatError(
-            "the archive is cut short or damaged" if start else "this is no agent",
-            where=where,
-            expected=KIND,
-            hint="fetch the file again" if start else "is this the right file?",
-        ) from error
+    with archive_of(content, where, "saved agent", KIND, MAX_BYTES) as archive:
+        missing = [name for name in ("data", "policy.pth") if name not in archive.namelist()]
+        if missing:
+            _refuse(f"the archive has no file {missing[0]}", where)
+        return archive.read("data"), archive.read("policy.pth")
 
 
 def _about(data: bytes, where: str) -> dict[str, Any]:
     try:
-        about = json.loads(data.decode("utf-8"))
-    except (ValueError, RecursionError):
+        about = parse_json(data)
+    except ValueError:
         about = None
     if not isinstance(about, dict):
         _refuse("the file data in the archive is no JSON object", where)

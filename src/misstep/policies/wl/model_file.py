@@ -11,7 +11,6 @@ import io
 import json
 import re
 import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
@@ -19,8 +18,10 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes, write_bytes
+from misstep.policies.archives import archive_of
 
 KIND = "a Weisfeiler-Leman ranker written by wlplan (a zip file with a .params file, or that file)"
 MAX_FILE_BYTES = 64 * 2**20
@@ -53,8 +54,8 @@ def read_model(path: Path) -> WlModel:
     content = read_bytes(path, MAX_FILE_BYTES, KIND)
     text = content if content[:1] in (b"{", b" ", b"\n") else _member(content, where)
     try:
-        document = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        document = parse_json(text)
+    except ValueError as error:
         raise InputFormatError(
             f"this is no JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
         ) from None
@@ -64,36 +65,12 @@ def read_model(path: Path) -> WlModel:
 
 
 def _member(content: bytes, where: str) -> bytes:
-    """The parameters in the archive. Archives may promise less than they hold, so the reading is bounded too."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            members = [m for m in archive.infolist() if m.filename.endswith(".params")]
-            if len(members) != 1:
-                _refuse(f"the archive has {len(members)} files that end in .params, not one", where)
-            with archive.open(members[0]) as file:
-                text = file.read(MAX_JSON_BYTES + 1)
-    except (
-        zipfile.BadZipFile,
-        zlib.error,
-        EOFError,
-        OSError,
-        ValueError,
-        RuntimeError,
-    ) as error:
-        start = content[:2] == b"PK"
-        raise InputFormatError(
-            "the archive is cut short or damaged" if start else "this is no ranker",
-            where=where,
-            expected=KIND,
-            hint="fetch the file again" if start else "is this the right file?",
-        ) from error
-    if len(text) > MAX_JSON_BYTES:
-        raise UnsupportedError(
-            f"the parameters unpack to more than {MAX_JSON_BYTES / 2**20:.0f} MiB",
-            where=where,
-            expected="a ranker of usual size",
-        )
-    return text
+    """The parameters in the archive."""
+    with archive_of(content, where, "ranker", KIND, MAX_JSON_BYTES) as archive:
+        members = [m for m in archive.infolist() if m.filename.endswith(".params")]
+        if len(members) != 1:
+            _refuse(f"the archive has {len(members)} files that end in .params, not one", where)
+        return archive.read(members[0])
 
 
 def decode(document: dict[str, Any], where: str, digest: str = "") -> WlModel:

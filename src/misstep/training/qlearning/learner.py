@@ -6,8 +6,6 @@ says how to get the values back.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -137,15 +135,4 @@ def _shortest(values: Floats) -> Array:
     return np.array(decimals, dtype=np.float64).reshape(values.shape)
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Networks this small are slower with more, and sums would depend on how many there are."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
-
-
-__all__ = ["Learner", "one_thread"]
+__all__ = ["Learner"]

@@ -28,10 +28,11 @@ from misstep.training.qlearning.environments import Environments, Rows
 from misstep.training.qlearning.evaluate import evaluate, spread
 from misstep.training.qlearning.folder import QFolder
 from misstep.training.qlearning.interruption import noticed
-from misstep.training.qlearning.learner import Learner, one_thread
+from misstep.training.qlearning.learner import Learner
 from misstep.training.qlearning.replay import Replay
 from misstep.training.qlearning.settings import QSettings
 from misstep.training.settings import require_same
+from misstep.training.threads import one_thread
 
 Report = Callable[[dict[str, Any]], None]  # gets each line of the log
 # Streams of random numbers.

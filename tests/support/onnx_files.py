@@ -1,0 +1,64 @@
+"""A small network as an ONNX file, written without any package: messages of protocol buffers by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from misstep.policies.networks.mlp import MlpWeights
+
+_FLOAT = 1  # the type of elements
+_INT = 2  # the type of an attribute
+
+
+def encode_onnx(weights: MlpWeights) -> bytes:
+    """A network of linear layers with ReLU between them, in single precision, for any number of rows."""
+    nodes, constants, name = b"", b"", "x"
+    for number, layer in enumerate(weights.layers):
+        constants += _part(5, _tensor(f"w{number}", layer.matrix))
+        constants += _part(5, _tensor(f"b{number}", layer.bias))
+        transposed = _part(5, _text(1, "transB") + _number(3, 1) + _number(20, _INT))
+        nodes += _node("Gemm", [name, f"w{number}", f"b{number}"], f"y{number}", transposed)
+        name = f"y{number}"
+        if number + 1 < len(weights.layers):
+            nodes += _node("Relu", [name], f"z{number}")
+            name = f"z{number}"
+    inputs, outputs = weights.layers[0].matrix.shape[1], weights.layers[-1].matrix.shape[0]
+    graph = nodes + _text(2, "net") + constants
+    graph += _part(11, _matrix("x", inputs)) + _part(12, _matrix(name, outputs))
+    opset = _part(8, _text(1, "") + _number(2, 17))
+    return _number(1, 9) + _part(7, graph) + opset
+
+
+def _node(operation: str, inputs: list[str], output: str, attributes: bytes = b"") -> bytes:
+    given = b"".join(_text(1, name) for name in inputs)
+    return _part(1, given + _text(2, output) + _text(4, operation) + attributes)
+
+
+def _tensor(name: str, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> bytes:
+    sizes = b"".join(_number(1, size) for size in values.shape)
+    return sizes + _number(2, _FLOAT) + _text(8, name) + _part(9, values.astype("<f4").tobytes())
+
+
+def _matrix(name: str, columns: int) -> bytes:
+    shape = _part(1, _text(2, "n")) + _part(1, _number(1, columns))
+    return _text(1, name) + _part(2, _part(1, _number(1, _FLOAT) + _part(2, shape)))
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value)
+
+
+def _part(field: int, content: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(content)) + content
+
+
+def _text(field: int, text: str) -> bytes:
+    return _part(field, text.encode())
+
+
+def _varint(value: int) -> bytes:
+    found = b""
+    while value >= 0x80:
+        found += bytes([value & 0x7F | 0x80])
+        value >>= 7
+    return found + bytes([value])
