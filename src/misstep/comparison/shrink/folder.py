@@ -109,7 +109,9 @@ def read(campaign: Campaign, record: Record) -> Shrunk | None:
             )
         note = Note.from_dict(_parsed(rows[0][0], store.path), store.path)
         small = Campaign(store, campaign._policy, campaign._trust)
-        if note.id != record.id or not small.records or not small.records[-1].is_bug:
+        count = len(small.records)
+        holds = note.id == record.id and 0 <= note.number < count
+        if not holds or not small.records[note.number].is_bug:
             raise InputFormatError(
                 "the folder does not hold this bug", where=str(place), hint="delete the folder"
             )

@@ -369,6 +369,7 @@ class PlanningShrink:
             digest=digest_of(self.task, self.judge),
             kind=now.kind,
             family=now.family,
+            number=now.number,
             start=start.step,
             before=Sizes(
                 objects=None if original is None else len(original.objects),

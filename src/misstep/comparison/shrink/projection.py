@@ -166,7 +166,7 @@ class Projector:
             return None
         if any(fact not in self.atoms and fact not in self.problem.facts for fact in true):
             return None
-        state, goal = self._state(true), self._goal(problem)
+        state, goal = self._state(true, gone), self._goal(problem)
         if state is None or not goal:
             return None
         operators = [
@@ -177,12 +177,14 @@ class Projector:
         small = _reduced(self.document, operators, state, goal)
         return None if small is None else Task(small.text().encode(), name=name, pddl=(self.domain, source))
 
-    def _state(self, true: set[Fact]) -> list[int] | None:
+    def _state(self, true: set[Fact], gone: set[str]) -> list[int] | None:
         state = []
         for _, names in self.document.variables:
             chosen = [k for k, own in enumerate(names) if _atom(own) in true]
             if not chosen:
                 chosen = [k for k, own in enumerate(names) if not own.startswith("Atom ")]
+            if not chosen and all(gone.intersection(_atom(own) or ()) for own in names):
+                chosen = [0]  # any: no operator that is left knows the variable
             if len(chosen) != 1:
                 return None
             state.append(chosen[0])

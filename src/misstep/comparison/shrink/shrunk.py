@@ -81,6 +81,7 @@ class Note:
     digest: str  # of the original task and policy
     kind: str | None
     family: str | None
+    number: int  # of the bug in the small campaign
     start: int  # step of the original run where the small task starts
     before: Sizes
     after: Sizes
@@ -111,7 +112,8 @@ class Note:
             for name in ("kind", "family"):
                 if values[name] is not None:
                     _require(values, str, name)
-            if type(values["start"]) is not int or type(values["minimal"]) is not bool:
+            numbers = (values["start"], values["number"])
+            if any(type(n) is not int for n in numbers) or type(values["minimal"]) is not bool:
                 raise InputFormatError("a field of another type")
             if values["legal"] not in LEGAL or values["allowed"] not in LEGAL:
                 raise InputFormatError("no word for legal states")
@@ -148,7 +150,7 @@ def _require(values: Mapping[str, Any], kind: type, *names: str) -> None:
 
 
 class Shrunk:
-    """A bug made small. `campaign` is an ordinary campaign; its last record is the bug."""
+    """A bug made small. `campaign` is an ordinary campaign; `record` is the bug in it."""
 
     def __init__(self, campaign: Campaign, note: Note) -> None:
         self.campaign = campaign
@@ -157,7 +159,7 @@ class Shrunk:
     @cached_property
     def record(self) -> Record:
         """The bug in the small task."""
-        return self.campaign.records[-1]
+        return self.campaign.records[self.note.number]
 
     @property
     def id(self) -> str:
