@@ -157,7 +157,7 @@ def _progress(title: str, most: int) -> Iterator[Progress]:
 def _print(results: list[Shrunk], folder: Path) -> None:
     if not results:
         return
-    names = ("objects", "goals", "facts", "plan", "run", "walk", "changed", "constants")
+    names = ("objects", "goals", "facts", "plan", "run", "walk", "changed", "constants", "strategy")
     shown = [
         name for name in names if any(own.note.before.as_dict()[name] is not None for own in results)
     ]

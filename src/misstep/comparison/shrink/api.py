@@ -74,7 +74,10 @@ def _shrunk(
     if not isinstance(task, Task):
         from misstep.comparison.shrink.models import ModelShrink
 
-        return ModelShrink(campaign, task, record, place, budget, progress).run()
+        model = ModelShrink(campaign, task, record, place, budget, progress, legal=legal)
+        if known is not None and known.minimal and known.note.digest == model.digest:
+            return known
+        return model.run()
     judge = _judge(campaign, record)
     is_same = (
         known is not None

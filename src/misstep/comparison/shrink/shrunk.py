@@ -29,6 +29,7 @@ class Sizes:
     walk: int | None = None  # steps from the original initial state to the start
     changed: int | None = None  # of a model: variables whose value is not that of a start
     constants: int | None = None  # of a model: the sum of the constants that may be lowered
+    strategy: int | None = None  # of a model: states that the witness names
 
     def as_dict(self) -> dict[str, int | None]:
         return dict(vars(self))
