@@ -104,7 +104,9 @@ def shrink_command(
             _print(results, request.folder)
         if len(results) < len(bugs) or any("time limit" in own.reason for own in results):
             left = len(bugs) - len(results)
-            remark(f"the time ended the work: {left} of {len(bugs)} bugs were not begun; {again} goes on")
+            remark(
+                f"the time ended the work: {left} of {len(bugs)} bugs were not begun; {again} goes on"
+            )
             return TimeLimitError.exit_code
     return 0
 
@@ -159,7 +161,9 @@ def _print(results: list[Shrunk], folder: Path) -> None:
         return
     names = ("objects", "goals", "facts", "plan", "run", "walk", "changed", "constants", "strategy")
     shown = [
-        name for name in names if any(own.note.before.as_dict()[name] is not None for own in results)
+        name
+        for name in names
+        if any(own.note.before.as_dict()[name] is not None for own in results)
     ]
     print_table(
         ["bug", *shown, "legal", "minimal", "seconds"],

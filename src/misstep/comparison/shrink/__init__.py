@@ -4,4 +4,12 @@ from misstep.comparison.shrink.api import DEFAULT_CANDIDATES, shrink_all, shrink
 from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL
 from misstep.comparison.shrink.shrunk import Shrunk
 
-__all__ = ["DEFAULT_CANDIDATES", "DEFAULT_LEGAL", "LEGAL", "Shrunk", "shrink_all", "shrink_bug", "shrunk_of"]
+__all__ = [
+    "DEFAULT_CANDIDATES",
+    "DEFAULT_LEGAL",
+    "LEGAL",
+    "Shrunk",
+    "shrink_all",
+    "shrink_bug",
+    "shrunk_of",
+]

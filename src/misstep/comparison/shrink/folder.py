@@ -47,7 +47,9 @@ def writing(campaign: Campaign) -> Iterator[None]:
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise InputFileError(f"cannot make this folder: {reason(error)}", where=str(folder)) from error
+        raise InputFileError(
+            f"cannot make this folder: {reason(error)}", where=str(folder)
+        ) from error
     lock = WriterLock(folder)
     try:
         yield

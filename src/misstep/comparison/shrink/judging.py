@@ -12,14 +12,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.confirm import Asking
+from misstep.campaigns.engine import Engine
 from misstep.campaigns.planning.stages import PoolStage, pool_key
 from misstep.campaigns.records import Record
 from misstep.campaigns.rows import StateRow
-from misstep.campaigns.session import load_again, work
+from misstep.campaigns.session import check_identity, load_again, work
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.signatures import STOPS
 from misstep.campaigns.store import memory_store
 from misstep.campaigns.tables import Content
+from misstep.campaigns.workers import Worker
 from misstep.errors import MisstepError
 from misstep.policies.native import NativePolicy
 from misstep.policies.policy import Policy
@@ -72,8 +75,10 @@ class Judge:
     trust: Trust
     sought: Sought
 
-    def campaign(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign:
-        """A campaign in memory on the initial state, or on the states given."""
+    def campaign(
+        self, task: Task, states: Sequence[StateRow] = (), *, quick: bool = False
+    ) -> Campaign:
+        """A campaign in memory on the initial state, or on the states given; a quick one does not ask twice."""
         store = memory_store(self.settings.as_dict())
         content = Content(store)
         content.add_task(task)
@@ -83,12 +88,31 @@ class Judge:
             findings.add_states(rows)
             size = self.settings.of_planning.fuzzing.max_states
             findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
-        work(content, self.settings, self.source, 1, None, None, None, trust=self.trust)
+        if quick:
+            check_identity(content, self.settings, self.source, [task.name])
+            worker = Worker(self.settings, self.source)
+            oracles = [self.settings.oracle]
+            try:
+                asking = Asking(asks=False)
+                Engine(content, self.settings, worker, oracles=oracles, asking=asking).run(
+                    [task.name]
+                )
+            finally:
+                worker.close()
+        else:
+            work(content, self.settings, self.source, 1, None, None, None, trust=self.trust)
         return Campaign(store, self.source, self.trust)
+
+    def shows(self, task: Task) -> bool:
+        """Whether the initial state seems to show what is sought: nothing is asked twice or checked."""
+        if not self._may_show(task):
+            return False
+        with self.campaign(task, quick=True) as found:
+            return self.sought.shown_by(found.records[-1])
 
     def certified(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign | None:
         """The campaign if its last state shows what is sought and the checker agrees."""
-        if not states and not self._may_show(task):
+        if not states and not self.shows(task):
             return None
         found = self.campaign(task, states)
         if self.sought.shown_by(found.records[-1]) and found.replay().ok:
@@ -108,7 +132,9 @@ class Judge:
             trace = make_runner(policy).trace(task.initial_state, self.settings.max_steps)
             ends = {"fails": ("loop", "stuck", "inapplicable"), "costly": ("goal",)}
             if self.sought.group in ends and trace.outcome not in ends[self.sought.group]:
-                return trace.outcome == "error"  # a crash and a failure are told apart by the verdict
+                return (
+                    trace.outcome == "error"
+                )  # a crash and a failure are told apart by the verdict
             schema = None if self.sought.family is None else self.sought.family.split(" ", 1)[0]
             names = {task.operator_name(op).split(" ", 1)[0].lower() for op in trace.operators}
             is_run = schema in (None, STOPS) or schema in names

@@ -64,7 +64,9 @@ def build(task: JaniTask, variant: Variant, name: str) -> JaniTask:
     source = task.source
     files = dict(source["files"])
     files[source["path"]] = _with_constants(files[source["path"]], dict(variant.fixed))
-    node = find_property(Documents(files).open(Path(source["path"])), source["property"], Documents(files))
+    node = find_property(
+        Documents(files).open(Path(source["path"])), source["property"], Documents(files)
+    )
     prop = dict(node.value)
     prop["expression"] = {
         **prop["expression"],

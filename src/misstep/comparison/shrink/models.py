@@ -63,9 +63,7 @@ class ModelShrink:
         self.legal = legal
         self.tell = progress or (lambda *_: None)
         self.settings: Settings = replace(settings, model=replace(settings.of_model, runs=1))
-        self.source: Any = source_of(
-            campaign._content, settings, campaign._policy, campaign._trust
-        )
+        self.source: Any = source_of(campaign._content, settings, campaign._policy, campaign._trust)
         self.sought = Sought.of(record)
         self.effort = Effort()
         self.began = monotonic()
@@ -215,9 +213,7 @@ class ModelShrink:
             if slot not in changed
         ]
         removed += [
-            f"{name} = {constants[name]}"
-            for name, was in whole.constants
-            if constants[name] != was
+            f"{name} = {constants[name]}" for name, was in whole.constants if constants[name] != was
         ]
         note = Note(
             id=record.id,

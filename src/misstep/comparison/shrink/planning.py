@@ -104,17 +104,24 @@ class PlanningShrink:
         self.began = monotonic()
         self.name = small_name(record)
         self.before = 0  # candidates of earlier sessions
+        self.taken = False  # whether the policy took any other task than the first
+        self.refused: str | None = None  # why it did not, the last time
         self._walks: dict[int, tuple[str, ...] | None] = {}
 
     def run(self, known: Shrunk | None = None) -> Shrunk:
         """The smallest campaign; `known` is what an earlier session has reached."""
         starts = starts_of(self.task, self.record)
         if known is not None and known.note.position is not None:
-            self.effort = known.note.effort
-            self.began -= self.effort.seconds
-            self.before = self.effort.candidates
-            start = next((own for own in starts if own.step == known.note.start), starts[-1])
-            return self._search(start, known.campaign, Position.from_dict(known.note.position))
+            task = known.campaign.tasks[0]
+            assert isinstance(task, Task)
+            reached = self._certified(task)
+            known.campaign.close()
+            if reached is not None:
+                self.effort = known.note.effort
+                self.began -= self.effort.seconds
+                self.before = self.effort.candidates
+                start = next((own for own in starts if own.step == known.note.start), starts[-1])
+                return self._search(start, reached, Position.from_dict(known.note.position))
         for start in starts:
             small = self._started(start)
             if small is not None:
@@ -152,7 +159,7 @@ class PlanningShrink:
         reason = (
             "the fault does not show on a task that starts there, so that the task was kept"
             if why is None
-            else f"the policy takes no other task than its own ({why}): only the start, the walk and the witness shrink"
+            else self._bound(why)
         )
         task = self.task
         for start in starts:
@@ -171,6 +178,10 @@ class PlanningShrink:
             where=task.name,
             hint="has the policy changed, or does it contradict itself?",
         )
+
+    @staticmethod
+    def _bound(why: str | None) -> str:
+        return f"the policy takes no other task than its own ({why}): only the start, the walk and the witness shrink"
 
     def _probe(self, start: Start) -> Task | None:
         if self.task.pddl is None:
@@ -220,10 +231,9 @@ class PlanningShrink:
                                 yield candidate
 
                 accepted = None
-                for number, (candidate, examined) in enumerate(
-                    workers.each(candidates(), base)
-                ):
+                for number, (candidate, examined) in enumerate(workers.each(candidates(), base)):
                     self._count(examined)
+                    self._note_refusal(examined)
                     self.tell("shrinking", self.effort.candidates, self.effort.accepted)
                     if examined.works:
                         task = self._rebuilt(examiner, candidate, examined)
@@ -275,6 +285,11 @@ class PlanningShrink:
         note = self._note(start, small, None, None, minimal=False, reason=limit)
         return keep(small, note, self.place)
 
+    def _note_refusal(self, examined: Examined) -> None:
+        self.refused = examined.refused or self.refused
+        is_judged = examined.refused is None and examined.problem is None
+        self.taken = self.taken or (is_judged and examined.translated)
+
     def _limit(self) -> str | None:
         return self.budget.used_up(self.effort.candidates - self.before)
 
@@ -301,9 +316,13 @@ class PlanningShrink:
         limit: str | None,
     ) -> Shrunk:
         reason = limit or (MINIMAL if position.done else "the search was interrupted")
-        if position.done and self.effort.refused:
+        is_bound = self.refused is not None and not self.taken
+        if position.done and is_bound:
+            reason = self._bound(self.refused)
+        elif position.done and self.effort.refused:
             reason += f"; the policy did not take {self.effort.refused} of the candidates"
-        note = self._note(start, small, problem, whole, minimal=position.done, reason=reason)
+        minimal = position.done and not is_bound
+        note = self._note(start, small, problem, whole, minimal=minimal, reason=reason)
         note = replace(
             note,
             legal=level(problem, whole, invariants, whole.names),

@@ -119,7 +119,12 @@ def read_problem(source: Source) -> Problem:
         else:
             rest.append(_written(section))
     return Problem(
-        domain, tuple(objects), tuple(dict.fromkeys(facts)), tuple(goals), tuple(values), tuple(rest)
+        domain,
+        tuple(objects),
+        tuple(dict.fromkeys(facts)),
+        tuple(goals),
+        tuple(values),
+        tuple(rest),
     )
 
 
@@ -190,7 +195,9 @@ def from_state(problem: Problem, task: Task, state: State) -> Problem:
     known = atoms_of(task)
     values = state.values
     true = [
-        fact for fact, (variable, value) in known.items() if value >= 0 and values[variable] == value
+        fact
+        for fact, (variable, value) in known.items()
+        if value >= 0 and values[variable] == value
     ]
     constant = [fact for fact in problem.facts if fact not in known]
     order = {fact: place for place, fact in enumerate(problem.facts)}

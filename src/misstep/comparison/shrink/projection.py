@@ -50,7 +50,14 @@ class Document:
     operators: list[Operator] = field(default_factory=list)
 
     def text(self) -> str:
-        lines = ["begin_version", "3", "end_version", "begin_metric", str(self.metric), "end_metric"]
+        lines = [
+            "begin_version",
+            "3",
+            "end_version",
+            "begin_metric",
+            str(self.metric),
+            "end_metric",
+        ]
         lines.append(str(len(self.variables)))
         for name, values in self.variables:
             lines += ["begin_variable", name, "-1", str(len(values)), *values, "end_variable"]
@@ -59,7 +66,12 @@ class Document:
             lines += ["begin_mutex_group", str(len(group)), *(f"{v} {d}" for v, d in group)]
             lines.append("end_mutex_group")
         lines += ["begin_state", *map(str, self.state), "end_state"]
-        lines += ["begin_goal", str(len(self.goal)), *(f"{v} {d}" for v, d in self.goal), "end_goal"]
+        lines += [
+            "begin_goal",
+            str(len(self.goal)),
+            *(f"{v} {d}" for v, d in self.goal),
+            "end_goal",
+        ]
         lines.append(str(len(self.operators)))
         for own in self.operators:
             lines += ["begin_operator", own.name, str(len(own.prevail))]
@@ -175,7 +187,11 @@ class Projector:
             if not gone.intersection(own.name.split()[1:]) and not needs & lost_static
         ]
         small = _reduced(self.document, operators, state, goal)
-        return None if small is None else Task(small.text().encode(), name=name, pddl=(self.domain, source))
+        return (
+            None
+            if small is None
+            else Task(small.text().encode(), name=name, pddl=(self.domain, source))
+        )
 
     def _state(self, true: set[Fact], gone: set[str]) -> list[int] | None:
         state = []
@@ -239,15 +255,10 @@ def _reduced(
     kept = {id(own) for own in used}
     values = [sorted(d for v, d in reached if v == k) for k in range(len(state))]
     numbers = {k: n for n, k in enumerate(k for k, own in enumerate(values) if len(own) > 1)}
-    new = {
-        (v, d): (numbers[v], n) for v in numbers for n, d in enumerate(values[v])
-    }
+    new = {(v, d): (numbers[v], n) for v in numbers for n, d in enumerate(values[v])}
     small = Document(
         document.metric,
-        [
-            (f"var{numbers[v]}", [document.variables[v][1][d] for d in values[v]])
-            for v in numbers
-        ],
+        [(f"var{numbers[v]}", [document.variables[v][1][d] for d in values[v]]) for v in numbers],
         [],
         [new[v, state[v]][1] for v in numbers],
         sorted({new[place] for place in goal if place in new}),
@@ -275,7 +286,9 @@ def _operator(own: Operator, new: dict[Place, Place], reached: set[Place]) -> Op
         before = -1 if effect.before < 0 else new[effect.variable, effect.before][1]
         conditions = [new[place] for place in effect.conditions if place in new]
         effects.append(Effect(conditions, variable, before, after))
-    return Operator(own.name, [new[place] for place in own.prevail if place in new], effects, own.cost)
+    return Operator(
+        own.name, [new[place] for place in own.prevail if place in new], effects, own.cost
+    )
 
 
 __all__ = ["Document", "Projector", "read_sas"]
