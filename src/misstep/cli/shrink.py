@@ -98,8 +98,8 @@ def shrink_command(
         bugs = _chosen(campaign, request)
         results = list(_results(campaign, bugs, request, spending))
         if output.as_json:
-            left = [bug.id for bug in bugs[len(results) :]]
-            print_json({"shrunk": [own.as_dict() for own in results], "left": left})
+            open_ones = [bug.id for bug in bugs[len(results) :]]
+            print_json({"shrunk": [own.as_dict() for own in results], "left": open_ones})
         else:
             _print(results, request.folder)
         if len(results) < len(bugs) or any("time limit" in own.reason for own in results):

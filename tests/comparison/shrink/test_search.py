@@ -97,8 +97,10 @@ def test_it_asks_few_questions_where_little_is_needed() -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [None, {"phase": 9}, {"phase": -1}, {"phase": "1"}, {"phase": True}, {"strange": 1}]
-    + [{"done": 1}, {"size": 2**40}],
+    [
+        *(None, {"phase": 9}, {"phase": -1}, {"phase": "1"}, {"phase": True}),
+        *({"strange": 1}, {"done": 1}, {"size": 2**40}),
+    ],
 )
 def test_a_damaged_position_is_refused(values: object) -> None:
     with pytest.raises(InputFormatError):

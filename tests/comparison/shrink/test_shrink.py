@@ -166,7 +166,11 @@ def _no_number(note: dict[str, Any]) -> None:
     note["number"] = 7
 
 
-@pytest.mark.parametrize("damage", [_lose_a_field, _another_id, _no_number])
+def _nowhere(note: dict[str, Any]) -> None:
+    note["position"] = {"phase": 99}
+
+
+@pytest.mark.parametrize("damage", [_lose_a_field, _another_id, _no_number, _nowhere])
 def test_a_damaged_note_is_noticed_and_made_again(found: Path, tmp_path: Path, damage: Any) -> None:
     folder = copied(found, tmp_path / "copy")
     with opened(folder) as campaign:

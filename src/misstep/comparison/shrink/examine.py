@@ -105,11 +105,11 @@ class Examiner:
             task = Task(base.sas, name=self.name, pddl=pddl)
             known = self._projector = (base, Projector(task, base.problem))
         source = self.source(candidate.problem)
-        task = known[1].project(candidate.problem, self.name, source)
-        if task is None:
+        cut = known[1].project(candidate.problem, self.name, source)
+        if cut is None:
             return True
         try:
-            return self.judge.shows(task)
+            return self.judge.shows(cut)
         except PolicyAwayError:
             raise
         except MisstepError:

@@ -17,6 +17,7 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.records import Record
 from misstep.campaigns.store import open_store
+from misstep.comparison.shrink.search import Position
 from misstep.comparison.shrink.shrunk import META, Note, Shrunk
 from misstep.decoding import parse_json
 from misstep.errors import InputFileError, InputFormatError
@@ -110,6 +111,8 @@ def read(campaign: Campaign, record: Record) -> Shrunk | None:
                 f"the campaign has no row {META!r}", where=str(place), hint="delete the folder"
             )
         note = Note.from_dict(_parsed(rows[0][0], store.path), store.path)
+        if note.position is not None:
+            Position.from_dict(note.position)
         small = Campaign(store, campaign._policy, campaign._trust)
         count = len(small.records)
         holds = note.id == record.id and 0 <= note.number < count

@@ -31,8 +31,8 @@ class Invariants:
         for variable, names in enumerate(task.fact_names):
             places = ((variable, value) for value in range(len(names)))
             groups.append(tuple(by_place[place] for place in places if place in by_place))
-        for group in task.mutex_groups:
-            facts = (by_place.get((variable, value)) for variable, value in group)
+        for places_of in task.mutex_groups:
+            facts = (by_place.get((variable, value)) for variable, value in places_of)
             groups.append(tuple(fact for fact in facts if fact is not None))
         values = start.values
         true = {fact for (variable, value), fact in by_place.items() if values[variable] == value}
@@ -61,7 +61,7 @@ class Invariants:
             and any(not gone.intersection(fact[1:]) for fact in group)
         ]
 
-    def _constants(self, problem: Problem) -> set[str]:
+    def _constants(self, problem: Problem) -> frozenset[str]:
         """Objects that the domain declares: a problem never names them among its objects."""
         return self.constants - set(problem.names)
 

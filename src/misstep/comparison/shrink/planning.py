@@ -20,7 +20,14 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Fault, Record
 from misstep.campaigns.rows import Ids, StateRow
 from misstep.campaigns.states import state_of
-from misstep.comparison.shrink.examine import Base, Candidate, Examined, Examiner, examining
+from misstep.comparison.shrink.examine import (
+    Base,
+    Candidate,
+    Examined,
+    Examiner,
+    Examining,
+    examining,
+)
 from misstep.comparison.shrink.folder import keep, small_name
 from misstep.comparison.shrink.judging import Judge, refusal
 from misstep.comparison.shrink.legal import Invariants, level
@@ -62,6 +69,23 @@ class Start:
     step: int
     state: State
     walk: Ids | None  # from the initial state of the original task
+
+
+@dataclass
+class Reached:
+    """How far the search is."""
+
+    start: Start
+    whole: Problem  # that begins at the start
+    invariants: Invariants
+    small: Campaign
+    task: Task
+    problem: Problem
+    position: Position
+
+    def go_on(self, small: Campaign, task: Task, problem: Problem, position: Position) -> None:
+        self.small.close()
+        self.small, self.task, self.problem, self.position = small, task, problem, position
 
 
 def starts_of(task: Task, record: Record) -> list[Start]:
@@ -112,21 +136,28 @@ class PlanningShrink:
         """The smallest campaign; `known` is what an earlier session has reached."""
         starts = starts_of(self.task, self.record)
         if known is not None and known.note.position is not None:
-            task = known.campaign.tasks[0]
-            assert isinstance(task, Task)
-            reached = self._certified(task)
-            known.campaign.close()
+            position = Position.from_dict(known.note.position)
+            start = next((own for own in starts if own.step == known.note.start), starts[-1])
+            reached = self._taken_up(known)
             if reached is not None:
-                self.effort = known.note.effort
-                self.began -= self.effort.seconds
-                self.before = self.effort.candidates
-                start = next((own for own in starts if own.step == known.note.start), starts[-1])
-                return self._search(start, reached, Position.from_dict(known.note.position))
+                return self._search(start, reached, position)
         for start in starts:
             small = self._started(start)
             if small is not None:
                 return self._search(start, small, Position())
         return self._on_its_own_task(starts)
+
+    def _taken_up(self, known: Shrunk) -> Campaign | None:
+        """What an earlier session has reached, made again."""
+        task = known.campaign.tasks[0]
+        assert isinstance(task, Task)
+        known.campaign.close()
+        reached = self._certified(task)
+        if reached is not None:
+            self.effort = known.note.effort
+            self.began -= self.effort.seconds
+            self.before = self.effort.candidates
+        return reached
 
     # -- the start --------------------------------------------------------------------------------
 
@@ -199,63 +230,67 @@ class PlanningShrink:
     def _search(self, start: Start, small: Campaign, position: Position) -> Shrunk:
         if self.task.pddl is None:
             return self._search_sas(start, small, position)
-        whole = from_state(read_problem(self.task.pddl[1]), self.task, start.state)
-        invariants = Invariants(self.task, start.state)
-        invariants.constants = frozenset(own.name for own in self.task.lifted.constants)
-        space = Space(invariants, self.legal)
-        examiner = Examiner(self.judge, self.task.pddl[0], self.name)
         own = small.tasks[0]
         assert isinstance(own, Task)
         assert own.pddl is not None
-        problem = read_problem(own.pddl[1])
+        whole = from_state(read_problem(self.task.pddl[1]), self.task, start.state)
+        invariants = Invariants(self.task, start.state)
+        invariants.constants = frozenset(own.name for own in self.task.lifted.constants)
+        reached = Reached(start, whole, invariants, small, own, read_problem(own.pddl[1]), position)
+        space = Space(invariants, self.legal)
+        examiner = Examiner(self.judge, self.task.pddl[0], self.name)
+        known: set[Candidate] = set()  # that do not work
         limit = self._limit()
-        cache: dict[Candidate, Examined] = {}
+        self._keep(reached, limit)
         with examining(examiner, self.jobs) as workers:
-            self._keep(start, small, problem, whole, invariants, position, limit)
-            while limit is None and not position.done:
-                base = Base(own.sas, problem)
-                unused = _unused(problem, small.records[-1])
-                places: list[Position] = []
+            while limit is None and not reached.position.done:
+                is_smaller, limit = self._advance(reached, space, examiner, workers, known)
+                if is_smaller:
+                    self._keep(reached, limit)
+        return self._finish(reached, limit)
 
-                def candidates(
-                    problem: Problem = problem,
-                    unused: list[str] = unused,
-                    position: Position = position,
-                    places: list[Position] = places,
-                ) -> Iterator[Candidate]:
-                    for place, ways in space.attempts(problem, unused, position):
-                        for way in ways:
-                            candidate = Candidate(way, place.exact)
-                            if candidate not in cache:
-                                places.append(place)
-                                yield candidate
+    def _advance(
+        self,
+        reached: Reached,
+        space: Space,
+        examiner: Examiner,
+        workers: Examining,
+        known: set[Candidate],
+    ) -> tuple[bool, str | None]:
+        """On to the next success; whether there was one, and which limit has ended the search."""
+        places: list[Position] = []
 
-                accepted = None
-                for number, (candidate, examined) in enumerate(workers.each(candidates(), base)):
-                    self._count(examined)
-                    self._note_refusal(examined)
-                    self.tell("shrinking", self.effort.candidates, self.effort.accepted)
-                    if examined.works:
-                        task = self._rebuilt(examiner, candidate, examined)
-                        accepted = self._certified(task)  # once more, here: its campaign is kept
-                        if accepted is not None:
-                            position = replace(places[number], changed=True)
-                            problem, own = candidate.problem, task
-                            break
-                    cache[candidate] = examined
-                    limit = self._limit()
-                    if limit is not None:
-                        position = places[number]
-                        break
-                else:
-                    position = replace(position, exact=True, done=True)
+        def candidates() -> Iterator[Candidate]:
+            unused = _unused(reached.problem, reached.small.records[-1])
+            asked: set[Candidate] = set()
+            for place, ways in space.attempts(reached.problem, unused, reached.position):
+                for way in ways:
+                    candidate = Candidate(way, place.exact)
+                    if candidate not in known and candidate not in asked:
+                        asked.add(candidate)
+                        places.append(place)
+                        yield candidate
+
+        base = Base(reached.task.sas, reached.problem)
+        for number, (candidate, examined) in enumerate(workers.each(candidates(), base)):
+            self._count(examined)
+            self._note_refusal(examined)
+            self.tell("shrinking", self.effort.candidates, self.effort.accepted)
+            if examined.works:
+                task = self._rebuilt(examiner, candidate, examined)
+                accepted = self._certified(task)  # once more, here: its campaign is kept
                 if accepted is not None:
-                    small.close()
-                    small = accepted
                     self.effort = replace(self.effort, accepted=self.effort.accepted + 1)
-                    limit = limit or self._limit()
-                    self._keep(start, small, problem, whole, invariants, position, limit)
-        return self._finish(start, small, problem, whole, invariants, position, limit)
+                    position = replace(places[number], changed=True)
+                    reached.go_on(accepted, task, candidate.problem, position)
+                    return True, self._limit()
+            known.add(candidate)
+            limit = self._limit()
+            if limit is not None:
+                reached.position = places[number]
+                return False, limit
+        reached.position = replace(reached.position, exact=True, done=True)
+        return False, None
 
     @staticmethod
     def _rebuilt(examiner: Examiner, candidate: Candidate, examined: Examined) -> Task:
@@ -305,56 +340,39 @@ class PlanningShrink:
 
     # -- what is kept -----------------------------------------------------------------------------
 
-    def _keep(
-        self,
-        start: Start,
-        small: Campaign,
-        problem: Problem,
-        whole: Problem,
-        invariants: Invariants,
-        position: Position,
-        limit: str | None,
-    ) -> Shrunk:
+    def _keep(self, reached: Reached, limit: str | None) -> Shrunk:
+        position = reached.position
         reason = limit or (MINIMAL if position.done else "the search was interrupted")
         is_bound = self.refused is not None and not self.taken
         if position.done and is_bound:
             reason = self._bound(self.refused)
         elif position.done and self.effort.refused:
             reason += f"; the policy did not take {self.effort.refused} of the candidates"
+        problem, whole = reached.problem, reached.whole
         minimal = position.done and not is_bound
-        note = self._note(start, small, problem, whole, minimal=minimal, reason=reason)
+        note = self._note(
+            reached.start, reached.small, problem, whole, minimal=minimal, reason=reason
+        )
         note = replace(
             note,
-            legal=level(problem, whole, invariants, whole.names),
+            legal=level(problem, whole, reached.invariants, whole.names),
             position=position.as_dict(),
         )
-        return keep(small, note, self.place)
+        return keep(reached.small, note, self.place)
 
-    def _finish(
-        self,
-        start: Start,
-        small: Campaign,
-        problem: Problem,
-        whole: Problem,
-        invariants: Invariants,
-        position: Position,
-        limit: str | None,
-    ) -> Shrunk:
+    def _finish(self, reached: Reached, limit: str | None) -> Shrunk:
         """With a witness that is proven to be a cheapest one, where a search finds it."""
-        bounds = small.records[-1].bounds
-        if bounds is not None and bounds[0] != bounds[1] and position.done:
-            task = small.tasks[0]
-            assert isinstance(task, Task)
-            sharper = self._certified(task)
+        bounds = reached.small.records[-1].bounds
+        if bounds is not None and bounds[0] != bounds[1] and reached.position.done:
+            sharper = self._certified(reached.task)
             if sharper is not None:
                 sharper.judge(SHARPER)
-                shows = self.judge.sought.shown_by(sharper.records[-1])
-                if shows and sharper.replay().ok:
-                    small.close()
-                    small = sharper
+                if self.judge.sought.shown_by(sharper.records[-1]) and sharper.replay().ok:
+                    reached.small.close()
+                    reached.small = sharper
                 else:
                     sharper.close()
-        return self._keep(start, small, problem, whole, invariants, position, limit)
+        return self._keep(reached, limit)
 
     def _walk(self, start: Start) -> tuple[str, ...] | None:
         """The shortest walk to the start that is known, by the names of its operators."""

@@ -184,7 +184,7 @@ def atoms_of(task: Task) -> dict[Fact, tuple[int, int]]:
         for value, name in enumerate(names):
             fact = parse_fact_name(name)
             if fact is not None and fact.positive:
-                found[fact.predicate, *fact.arguments] = (variable, value)
+                found[(fact.predicate, *fact.arguments)] = (variable, value)
             elif fact is not None:
                 found.setdefault((fact.predicate, *fact.arguments), (variable, -1))
     return found

@@ -166,10 +166,8 @@ class Projector:
 
     def project(self, problem: Problem, name: str, source: Source) -> Task | None:
         """The task of a smaller problem; None if only the translator can make it."""
-        if not self.possible or problem.values != self.problem.values:
-            # Costs of operators could be others where values have gone; those of removed objects have no operators.
-            if not self.possible or any(own not in self.problem.values for own in problem.values):
-                return None
+        if not self.possible or not set(self.problem.values).issuperset(problem.values):
+            return None
         gone = set(self.problem.names) - set(problem.names)
         true = set(problem.facts)
         lost = {f for f in self.problem.facts if f not in true and f not in self.atoms}

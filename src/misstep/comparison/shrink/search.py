@@ -40,15 +40,22 @@ class Position:
     @staticmethod
     def from_dict(values: object) -> Position:
         try:
-            assert isinstance(values, dict)
-            found = Position(**values)
-            numbers = (found.phase, found.size, found.index)
-            assert all(type(own) is int and 0 <= own < 2**31 for own in numbers)
-            assert found.phase < len(PHASES)
-            assert all(type(own) is bool for own in (found.changed, found.exact, found.done))
-        except (AssertionError, TypeError):
-            raise InputFormatError("the position of a search is damaged") from None
+            found = Position(**values) if isinstance(values, dict) else None
+        except TypeError:
+            found = None
+        if found is None or not found.is_sound:
+            raise InputFormatError("the position of a search is damaged")
         return found
+
+    @property
+    def is_sound(self) -> bool:
+        numbers = (self.phase, self.size, self.index)
+        marks = (self.changed, self.exact, self.done)
+        return (
+            all(type(own) is int and 0 <= own < 2**31 for own in numbers)
+            and self.phase < len(PHASES)
+            and all(type(own) is bool for own in marks)
+        )
 
 
 @dataclass(frozen=True)
@@ -127,13 +134,6 @@ class Space:
         if not position.exact:
             return replace(position, phase=1, size=0, index=0, exact=True)
         return replace(position, done=True)
-
-    @staticmethod
-    def after_success(position: Position) -> Position:
-        """Where the search goes on with the smaller problem: at the same place, which holds other elements now."""
-        if PHASES[position.phase] == "unused":
-            return replace(position, changed=True)
-        return replace(position, changed=True)
 
 
 __all__ = ["PHASES", "Position", "Space"]
