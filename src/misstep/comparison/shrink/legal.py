@@ -25,6 +25,9 @@ class Invariants:
     """The mutex groups of a task, and which of them must have a true fact."""
 
     def __init__(self, task: Task, start: State) -> None:
+        # Objects that the domain declares: a problem does not name them among its own.
+        declared = () if task.pddl is None else task.lifted.constants
+        self.constants = frozenset(own.name for own in declared)
         known = atoms_of(task)
         by_place = {place: fact for fact, place in known.items() if place[1] >= 0}
         groups: list[tuple[Fact, ...]] = []
@@ -52,7 +55,7 @@ class Invariants:
         """The groups that must have a true fact, have facts left, and have none that is true."""
         true, objects = set(problem.facts), set(problem.names)
         gone = {term for group, _ in self.groups for fact in group for term in fact[1:]}
-        gone -= objects | self._constants(problem)
+        gone -= objects | self.constants
         return [
             number
             for number, (group, required) in enumerate(self.groups)
@@ -60,12 +63,6 @@ class Invariants:
             and not any(fact in true for fact in group)
             and any(not gone.intersection(fact[1:]) for fact in group)
         ]
-
-    def _constants(self, problem: Problem) -> frozenset[str]:
-        """Objects that the domain declares: a problem never names them among its objects."""
-        return self.constants - set(problem.names)
-
-    constants: frozenset[str] = frozenset()
 
     def consistent(self, problem: Problem) -> bool:
         true = set(problem.facts)

@@ -235,7 +235,6 @@ class PlanningShrink:
         assert own.pddl is not None
         whole = from_state(read_problem(self.task.pddl[1]), self.task, start.state)
         invariants = Invariants(self.task, start.state)
-        invariants.constants = frozenset(own.name for own in self.task.lifted.constants)
         reached = Reached(start, whole, invariants, small, own, read_problem(own.pddl[1]), position)
         space = Space(invariants, self.legal)
         examiner = Examiner(self.judge, self.task.pddl[0], self.name)

@@ -183,10 +183,13 @@ def atoms_of(task: Task) -> dict[Fact, tuple[int, int]]:
     for variable, names in enumerate(task.fact_names):
         for value, name in enumerate(names):
             fact = parse_fact_name(name)
-            if fact is not None and fact.positive:
-                found[(fact.predicate, *fact.arguments)] = (variable, value)
-            elif fact is not None:
-                found.setdefault((fact.predicate, *fact.arguments), (variable, -1))
+            if fact is None:
+                continue
+            atom = (fact.predicate, *fact.arguments)
+            if fact.positive:
+                found[atom] = (variable, value)
+            else:
+                found.setdefault(atom, (variable, -1))
     return found
 
 
