@@ -15,6 +15,7 @@ import pytest
 
 import misstep
 from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.states import state_of
 from misstep.comparison.shrink import Shrunk, shrunk_of
 from misstep.comparison.shrink.api import _judge, in_order
 from misstep.comparison.shrink.examine import Candidate, Examiner
@@ -24,7 +25,7 @@ from misstep.comparison.shrink.projection import Projector
 from misstep.comparison.shrink.search import PHASES, Space
 from misstep.errors import MisstepError
 from misstep.tasks.census import Census, state_space
-from misstep.tasks.task import State, Task
+from misstep.tasks.task import Task
 from quality.test_models import PLANTS as MODEL_PLANTS
 from support.commands import misstep as command
 from support.planted import ModelPlant
@@ -50,7 +51,7 @@ def campaign_of(case: tuple[str, dict[str, int], str], folder: Path) -> Campaign
 def start_problem(task: Task, shrunk: Shrunk, record: misstep.Record) -> tuple[Problem, Invariants]:
     """The whole problem from the start of the small one."""
     assert task.pddl is not None
-    state = State(record.state)
+    state = state_of(task, record.state)
     for operator in record.run.operators[: shrunk.note.start]:
         state = task.apply(state, operator)
     return from_state(read_problem(task.pddl[1]), task, state), Invariants(task, state)

@@ -18,6 +18,7 @@ from time import perf_counter
 import misstep
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
+from misstep.campaigns.states import state_of
 from misstep.comparison.shrink.api import _judge, in_order
 from misstep.comparison.shrink.examine import Examiner
 from misstep.comparison.shrink.judging import Judge
@@ -110,8 +111,9 @@ def smallest(campaign: Campaign, bug: Record, below: int) -> Problem | None:
     assert task.pddl is not None
     judge = _judge(campaign, bug)
     examiner = Examiner(judge, task.pddl[0], "smaller")
-    whole = from_state(read_problem(task.pddl[1]), task, misstep.State(bug.state))
-    invariants = Invariants(task, misstep.State(bug.state))
+    state = state_of(task, bug.state)
+    whole = from_state(read_problem(task.pddl[1]), task, state)
+    invariants = Invariants(task, state)
     for size in range(1, below):
         for kept in combinations(whole.names, size):
             small = whole.without_objects(set(whole.names) - set(kept))
