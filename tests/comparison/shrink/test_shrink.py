@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import misstep
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.store import open_store
 from misstep.comparison.shrink import shrunk_of
-from misstep.comparison.shrink.api import in_order
+from misstep.comparison.shrink.api import _refuse_others, in_order
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.policies.function import StateView
 from misstep.policies.trust import _GIVEN
@@ -123,6 +124,11 @@ def test_what_cannot_be_shrunk_is_said(found: Path) -> None:
             campaign.shrink(campaign.bugs[0], legal="all")
         with pytest.raises(UsageError, match="jobs is 0"):
             campaign.shrink(campaign.bugs[0], jobs=0)
+        bug = campaign.bugs[0]
+        with pytest.raises(UsageError, match=r"is no bug: FLAKY \(the policy contradicts itself"):
+            _refuse_others(campaign, replace(bug, verdict="FLAKY"))
+        with pytest.raises(UsageError, match="the campaign is not finished"):
+            _refuse_others(campaign, replace(bug, faults=None))
     good = misstep.test(task_of("gripper", balls=1), "optimal", pool=2)
     with pytest.raises(UsageError, match="is no bug: OPTIMAL"):
         good.shrink(good.records[0])
