@@ -18,6 +18,7 @@ from typing import Any
 import misstep
 from benchmarks.common import remark, report
 from misstep.comparison.shrink.api import in_order
+from misstep.errors import UndecidedError
 
 TASKS: list[tuple[str, dict[str, int], str]] = [
     ("gripper", {"balls": 8}, "heuristic:ff"),
@@ -33,9 +34,15 @@ def measure(domain: str, sizes: dict[str, int], policy: str, bugs: int, jobs: in
     task = misstep.load_task(misstep.generate(domain, **sizes))
     campaign = misstep.test(task, policy, pool=POOL)
     rows = []
-    for bug in in_order(campaign.bugs)[:bugs]:
+    for bug in in_order(campaign.bugs):
+        if len(rows) == bugs:
+            break
         began, before = perf_counter(), sum(os.times()[:4])
-        shrunk = campaign.shrink(bug, jobs=jobs)
+        try:
+            shrunk = campaign.shrink(bug, jobs=jobs)
+        except UndecidedError as error:
+            remark(str(error))
+            continue
         seconds, processor = perf_counter() - began, sum(os.times()[:4]) - before
         if not shrunk.campaign.replay().ok or bug.family not in (None, shrunk.record.family):
             raise SystemExit(f"{bug.id}: the small task does not show the bug")

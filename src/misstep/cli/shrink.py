@@ -17,7 +17,7 @@ from misstep.cli.campaigns import Folder, keeping, open_folder
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import phase_progress, print_json, print_table, remark
 from misstep.cli.plain import escaped
-from misstep.errors import TimeLimitError, UsageError
+from misstep.errors import MisstepError, TimeLimitError, UndecidedError, UsageError
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
@@ -86,8 +86,8 @@ def shrink_command(
 
     Objects, goals and facts are removed as long as the policy still makes the same mistake; the independent checker
     certifies every step. Each result is a campaign of its own in DIR/shrunk/, with its problem.pddl; 'misstep explain'
-    and 'misstep replay' take it. Interrupted, the command goes on where it was. Exit codes: 0 done; 20 the time ended
-    before all bugs were shrunk.
+    and 'misstep replay' take it. Interrupted, the command goes on where it was. Exit codes: 0 done; 10 a bug does not
+    show from its state alone; 20 the time ended before all bugs were shrunk.
 
     Example: misstep shrink found problem:3 --jobs 2
     """
@@ -96,19 +96,22 @@ def shrink_command(
     subject = open_folder(request.folder, request.policy, request.trust_policy)
     with subject as campaign, keeping(request.folder, again):
         bugs = _chosen(campaign, request)
-        results = list(_results(campaign, bugs, request, spending))
+        failed: list[MisstepError] = []
+        results = list(_results(campaign, bugs, request, spending, failed))
         if output.as_json:
-            open_ones = [bug.id for bug in bugs[len(results) :]]
+            done = {own.id for own in results}
+            open_ones = [bug.id for bug in bugs if bug.id not in done]
             print_json({"shrunk": [own.as_dict() for own in results], "left": open_ones})
         else:
             _print(results, request.folder)
-        if len(results) < len(bugs) or any("time limit" in own.reason for own in results):
-            left = len(bugs) - len(results)
+        begun = len(results) + len(failed)
+        if begun < len(bugs) or any("time limit" in own.reason for own in results):
+            left = len(bugs) - begun
             remark(
                 f"the time ended the work: {left} of {len(bugs)} bugs were not begun; {again} goes on"
             )
             return TimeLimitError.exit_code
-    return 0
+    return UndecidedError.exit_code if failed else 0
 
 
 def _chosen(campaign: Campaign, request: Request) -> list[Record]:
@@ -130,8 +133,13 @@ def _chosen(campaign: Campaign, request: Request) -> list[Record]:
 
 
 def _results(
-    campaign: Campaign, bugs: list[Record], request: Request, spending: Spending
+    campaign: Campaign,
+    bugs: list[Record],
+    request: Request,
+    spending: Spending,
+    failed: list[MisstepError],
 ) -> Iterator[Shrunk]:
+    """What became of each bug; those that do not show alone are said, and the others go on."""
     ends = None if spending.time is None else monotonic() + spending.time
     for place, bug in enumerate(bugs, 1):
         left = None if ends is None else ends - monotonic()
@@ -139,15 +147,19 @@ def _results(
             return
         title = f"{bug.id} ({place} of {len(bugs)}): candidates, at most"
         with _progress(title, spending.candidates) as progress:
-            yield campaign.shrink(
-                bug,
-                legal=request.legal,
-                jobs=spending.jobs,
-                candidates=spending.candidates,
-                time_limit=left,
-                again=request.again,
-                progress=progress,
-            )
+            try:
+                yield campaign.shrink(
+                    bug,
+                    legal=request.legal,
+                    jobs=spending.jobs,
+                    candidates=spending.candidates,
+                    time_limit=left,
+                    again=request.again,
+                    progress=progress,
+                )
+            except UndecidedError as error:
+                failed.append(error)
+                remark(f"misstep: {error}")
 
 
 @contextmanager

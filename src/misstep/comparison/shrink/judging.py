@@ -42,6 +42,7 @@ _GROUPS = {
     "unsafe": "unsafe",
 }
 EXACT = "census"
+FAULT_EVALUATIONS = 20_000
 
 
 def group_of(kind: str | None) -> str | None:
@@ -155,6 +156,12 @@ def judging_settings(settings: Settings, states: int = 1) -> Settings:
     return replace(settings, oracle=oracle, planning=planning)
 
 
+def patient(judge: Judge) -> Judge:
+    """With longer searches for faults: a campaign proves them also by what it has found out about other states."""
+    budget = max(judge.settings.fault_budget or 0, FAULT_EVALUATIONS)
+    return replace(judge, settings=replace(judge.settings, fault_budget=budget))
+
+
 def refusal(judge: Judge, task: Task) -> str | None:
     """Why the policy does not take a task; None: it does."""
     try:
@@ -166,4 +173,4 @@ def refusal(judge: Judge, task: Task) -> str | None:
     return None
 
 
-__all__ = ["Judge", "Sought", "group_of", "judging_settings", "refusal"]
+__all__ = ["Judge", "Sought", "group_of", "judging_settings", "patient", "refusal"]

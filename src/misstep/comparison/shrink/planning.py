@@ -29,7 +29,7 @@ from misstep.comparison.shrink.examine import (
     examining,
 )
 from misstep.comparison.shrink.folder import keep, small_name
-from misstep.comparison.shrink.judging import Judge, refusal
+from misstep.comparison.shrink.judging import Judge, patient, refusal
 from misstep.comparison.shrink.legal import Invariants, level
 from misstep.comparison.shrink.problem import Problem, from_state, read_problem, text_of
 from misstep.comparison.shrink.projection import read_sas
@@ -119,6 +119,7 @@ class PlanningShrink:
         self.task = task
         self.record = record
         self.judge = judge
+        self.digest = digest_of(task, judge)
         self.place = place
         self.legal = legal
         self.jobs = jobs
@@ -141,10 +142,12 @@ class PlanningShrink:
             reached = self._taken_up(known)
             if reached is not None:
                 return self._search(start, reached, position)
-        for start in starts:
-            small = self._started(start)
-            if small is not None:
-                return self._search(start, small, Position())
+        for judge in (self.judge, patient(self.judge)):
+            self.judge = judge
+            for start in starts:
+                small = self._started(start)
+                if small is not None:
+                    return self._search(start, small, Position())
         return self._on_its_own_task(starts)
 
     def _taken_up(self, known: Shrunk) -> Campaign | None:
@@ -205,9 +208,9 @@ class PlanningShrink:
                 note = self._note(start, found, None, None, minimal=False, reason=reason)
                 return keep(found, note, self.place)
         raise UndecidedError(
-            f"the bug {self.record.id} does not show any more",
+            f"the fault of {self.record.id} is not proven again from its state alone",
             where=task.name,
-            hint="has the policy changed, or does it contradict itself?",
+            hint="the campaign knew more of other states; or does the policy contradict itself?",
         )
 
     @staticmethod
@@ -402,7 +405,7 @@ class PlanningShrink:
         left = original if problem is None else problem
         return Note(
             id=record.id,
-            digest=digest_of(self.task, self.judge),
+            digest=self.digest,
             kind=now.kind,
             family=now.family,
             number=now.number,
