@@ -209,9 +209,15 @@ def test_a_replacement_that_was_killed_half_way_is_undone(found: Path, tmp_path:
 def test_a_policy_that_takes_no_other_task_keeps_its_task() -> None:
     task = task_of("gripper", balls=2)
     policy = misstep.load_policy(lazy, task)
-    campaign = misstep.test(task, policy, pool=6)
-    bug = next(bug for bug in campaign.bugs if bug.number > 0)
+    campaign = misstep.test(task, policy, pool=12)
+    # One whose faults do not lie in the initial state, where the task is the policy's own.
+    initial = tuple(task.initial_state.values)
+    faulty = [bug for bug in campaign.bugs if bug.faults]
+    bug = next(bug for bug in faulty if initial not in {own.state for own in bug.faults or ()})
     shrunk = campaign.shrink(bug)
+    assert shrunk.record.number == 1
+    assert shrunk.record.state in {own.state for own in bug.faults or ()}
+    assert shrunk.record.family == bug.family
     assert not shrunk.minimal
     assert "takes no other task" in shrunk.reason
     assert shrunk.record.is_bug

@@ -202,7 +202,7 @@ class PlanningShrink:
             else:
                 rows = [StateRow(0, tuple(task.initial_state.values))]
                 if start.walk:
-                    rows.append(StateRow(1, tuple(start.state.values), 0, start.walk))
+                    rows.append(StateRow(1, tuple(start.state.values), 0, start.walk, run=1))
             found = self.judge.certified(task, rows)
             if found is not None:
                 note = self._note(start, found, None, None, minimal=False, reason=reason)
