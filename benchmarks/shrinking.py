@@ -33,7 +33,7 @@ POOL = 60
 def measure(domain: str, sizes: dict[str, int], policy: str, bugs: int, jobs: int) -> list[Any]:
     task = misstep.load_task(misstep.generate(domain, **sizes))
     campaign = misstep.test(task, policy, pool=POOL)
-    rows = []
+    rows: list[Any] = []
     for bug in in_order(campaign.bugs):
         if len(rows) == bugs:
             break
