@@ -25,6 +25,7 @@ from misstep.comparison.shrink.projection import Projector
 from misstep.comparison.shrink.search import PHASES, Space
 from misstep.errors import MisstepError
 from misstep.tasks.census import Census, state_space
+from misstep.tasks.models import generate_model
 from misstep.tasks.task import Task
 from quality.test_models import PLANTS as MODEL_PLANTS
 from support.commands import misstep as command
@@ -189,3 +190,23 @@ def test_bugs_of_models_get_the_shortest_run(plant: ModelPlant, tmp_path: Path) 
         stored = shrunk_of(campaign, bug)
         assert stored is not None
         assert stored.record.state == record.state
+
+
+def test_constants_that_a_model_leaves_open_are_lowered(tmp_path: Path) -> None:
+    """The constant widens the range of a variable, which has nothing to do with the danger."""
+    document = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True).document
+    document["constants"] = [{"name": "extra", "type": "int"}]
+    bound = {"op": "+", "left": 2, "right": "extra"}
+    document["variables"][0]["type"]["upper-bound"] = bound
+    file = tmp_path / "model.jani"
+    file.write_text(json.dumps(document))
+    model = misstep.load_task(file, constants={"extra": 4})
+    campaign = misstep.test(model, "first", runs=50)
+    bug = campaign.bugs[0]
+    shrunk = campaign.shrink(bug)
+    assert (shrunk.note.before.constants, shrunk.note.after.constants) == (4, 0)
+    assert "extra = 0" in shrunk.removed
+    assert shrunk.record.family == bug.family
+    assert shrunk.campaign.replay("first").ok
+    untouched = campaign.shrink(bug, legal="reachable")
+    assert untouched.record.state in (bug.run.states or ())
