@@ -49,6 +49,7 @@ COUNTERPARTS = {
     "explain": "Campaign.explain",
     "replay": "Campaign.replay",
     "export": "Campaign.export",
+    "shrink": "Campaign.shrink",
     "run": "run",
     "plan": "plan",
     "census": "census",

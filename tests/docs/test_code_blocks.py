@@ -19,6 +19,7 @@ BEFORE = {
     "states.md": "",
     "policies/python.md": "",
     "settings.md": "",
+    "shrinking.md": "",
     "safety.md": """
 from misstep import load_task
 from misstep.safety import jani_transitions

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.replay import Replay
+    from misstep.comparison.shrink import Shrunk
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
@@ -307,6 +308,37 @@ class Campaign:
                 self._trust,
             )
         return self
+
+    def shrink(
+        self,
+        bug: Record | str | int,
+        *,
+        legal: str = "mutex",
+        jobs: int = 1,
+        candidates: int | None = None,
+        time_limit: float | None = None,
+        again: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> Shrunk:
+        """The smallest task that still shows the fault of a bug, as a campaign of its own in `DIR/shrunk/`.
+
+        `legal` is what its start may be: reachable, mutex or any (docs/shrinking.md). `candidates` and `time_limit`
+        end the search early; called again, it goes on. `again` begins anew.
+        """
+        from misstep.comparison.shrink import DEFAULT_CANDIDATES, shrink_bug
+
+        most = DEFAULT_CANDIDATES if candidates is None else candidates
+        with noticing_damage(self._store):
+            return shrink_bug(
+                self,
+                bug,
+                legal=legal,
+                jobs=jobs,
+                candidates=most,
+                time_limit=time_limit,
+                again=again,
+                progress=progress,
+            )
 
     @contextmanager
     def _writing(self) -> Iterator[Content]:

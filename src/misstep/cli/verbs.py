@@ -61,6 +61,10 @@ VERBS = {
         "Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.",
         "misstep.cli.explain:explain_command",
     ),
+    "shrink": Verb(
+        "Shrink bugs: find the smallest task that still shows the same fault of the policy.",
+        "misstep.cli.shrink:shrink_command",
+    ),
     "replay": Verb(
         "Replay every run and every witness of a campaign with the independent checker.",
         "misstep.cli.replay:replay_command",

@@ -1,0 +1,173 @@
+"""Shrinking the bugs of a campaign: what is checked first, what is gone on with, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import monotonic
+
+from misstep.campaigns.arguments import check_number, check_seconds
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.records import Record
+from misstep.campaigns.session import source_of
+from misstep.comparison.shrink.folder import folder_of, read, restore, writing
+from misstep.comparison.shrink.judging import Judge, Sought, judging_settings
+from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL
+from misstep.comparison.shrink.planning import Budget, PlanningShrink, Progress, digest_of
+from misstep.comparison.shrink.shrunk import Shrunk
+from misstep.errors import InputFormatError, UsageError
+from misstep.oracles.trust import require_oracle_trust
+from misstep.tasks.task import Task
+
+DEFAULT_CANDIDATES = 5000
+
+
+def shrink_bug(
+    campaign: Campaign,
+    bug: Record | str | int,
+    *,
+    legal: str = DEFAULT_LEGAL,
+    jobs: int = 1,
+    candidates: int | None = DEFAULT_CANDIDATES,
+    time_limit: float | None = None,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Shrunk:
+    """The smallest task that shows the fault of a bug; kept beside the campaign, and gone on with if it was stopped.
+
+    `again` begins anew. A result that is there and finished is handed back as it is.
+    """
+    check_number("jobs", jobs)
+    check_seconds("time_limit", time_limit)
+    if candidates is not None:
+        check_number("candidates", candidates)
+    if legal not in LEGAL:
+        raise UsageError(f"legal is {legal!r:.40}", expected=" or ".join(LEGAL))
+    record = campaign.record(bug)
+    _refuse_others(campaign, record)
+    ends = None if time_limit is None else monotonic() + time_limit
+    with writing(campaign):
+        budget = Budget(candidates, ends)
+        found = _shrunk(campaign, record, legal, jobs, budget, progress, again=again)
+        if campaign.folder is None or found.campaign.folder is not None:
+            return found
+        found.campaign.close()
+        stored = read(campaign, record)
+        assert stored is not None
+        return stored
+
+
+def _shrunk(
+    campaign: Campaign,
+    record: Record,
+    legal: str,
+    jobs: int,
+    budget: Budget,
+    progress: Progress | None,
+    *,
+    again: bool,
+) -> Shrunk:
+    place = folder_of(campaign, record)
+    if place is not None:
+        restore(place)
+    known = None if again else _known(campaign, record)
+    task = campaign._content.task(record.task)
+    if not isinstance(task, Task):
+        from misstep.comparison.shrink.models import ModelShrink
+
+        model = ModelShrink(campaign, task, record, place, budget, progress, legal=legal)
+        if known is not None and known.minimal and known.note.digest == model.digest:
+            return known
+        return model.run()
+    judge = _judge(campaign, record)
+    is_same = (
+        known is not None
+        and known.note.allowed == legal
+        and known.note.digest == digest_of(task, judge)
+    )
+    if known is not None and is_same and (known.minimal or known.note.position is None):
+        return known
+    campaign._ask_again(task).close()  # an error if it has changed
+    work = PlanningShrink(
+        task, record, judge, place, legal=legal, jobs=jobs, budget=budget, progress=progress
+    )
+    return work.run(known if is_same else None)
+
+
+def _known(campaign: Campaign, record: Record) -> Shrunk | None:
+    try:
+        return read(campaign, record)
+    except InputFormatError:
+        return None  # it is made again
+
+
+def _judge(campaign: Campaign, record: Record) -> Judge:
+    settings = campaign.settings
+    require_oracle_trust(settings.oracle, campaign._trust, campaign._store.where)
+    source = source_of(campaign._content, settings, campaign._policy, campaign._trust)
+    return Judge(judging_settings(settings), source, True, Sought.of(record))
+
+
+def _refuse_others(campaign: Campaign, record: Record) -> None:
+    if not record.is_bug:
+        why = " (the policy contradicts itself)" if record.verdict == "FLAKY" else ""
+        raise UsageError(
+            f"{record.id} is no bug: {record.verdict}{why}",
+            where=campaign._store.where,
+            expected="the id of a bug",
+            hint="'misstep records DIR --bugs' lists them",
+        )
+    if record.faults is None and campaign.settings.fault_budget is not None:
+        raise UsageError(
+            f"the fault of {record.id} is not known yet: the campaign is not finished",
+            where=campaign._store.where,
+            hint="wait until it ends, or go on with 'misstep test --resume'",
+        )
+
+
+def in_order(bugs: list[Record]) -> list[Record]:
+    """One of each family first, the families with most bugs first; of each family those with the shortest runs."""
+    families: dict[tuple[str | None, str | None], list[Record]] = {}
+    for bug in bugs:
+        families.setdefault((bug.family, bug.kind), []).append(bug)
+    groups = sorted(families.values(), key=len, reverse=True)
+    for group in groups:
+        group.sort(key=lambda bug: (len(bug.run.operators), bug.task, bug.number))
+    longest = max(map(len, groups), default=0)
+    return [group[place] for place in range(longest) for group in groups if place < len(group)]
+
+
+def shrink_all(
+    campaign: Campaign,
+    *,
+    legal: str = DEFAULT_LEGAL,
+    jobs: int = 1,
+    candidates: int | None = DEFAULT_CANDIDATES,
+    time_limit: float | None = None,
+    again: bool = False,
+    progress: Progress | None = None,
+) -> Iterator[Shrunk]:
+    """All bugs, one of each family first, as far as the time allows."""
+    check_seconds("time_limit", time_limit)
+    ends = None if time_limit is None else monotonic() + time_limit
+    for bug in in_order(campaign.bugs):
+        left = None if ends is None else ends - monotonic()
+        if left is not None and left <= 0:
+            return
+        yield shrink_bug(
+            campaign,
+            bug,
+            legal=legal,
+            jobs=jobs,
+            candidates=candidates,
+            time_limit=left,
+            again=again,
+            progress=progress,
+        )
+
+
+def shrunk_of(campaign: Campaign, bug: Record | str | int) -> Shrunk | None:
+    """What shrinking has reached for a bug, read from the folder; None: nothing. Nothing is run."""
+    return read(campaign, campaign.record(bug))
+
+
+__all__ = ["DEFAULT_CANDIDATES", "in_order", "shrink_all", "shrink_bug", "shrunk_of"]

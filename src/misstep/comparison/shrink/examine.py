@@ -1,0 +1,198 @@
+"""Examining candidates, in this process or in several, so that the first one in order that works is the one taken.
+
+A candidate is first cut out of the translated task where that is possible; most are refused there, in a few
+milliseconds. What is left is translated and judged. With several processes, candidates further on are examined ahead
+of time, and what was found of them is forgotten when an earlier one works: the outcome and all counts are those of one
+process.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+from misstep.comparison.shrink.judging import Judge, refusal
+from misstep.comparison.shrink.problem import Problem
+from misstep.comparison.shrink.projection import Projector
+from misstep.errors import MisstepError, PolicyAwayError
+from misstep.kept import end_with_parent
+from misstep.tasks.pddl.text import Source
+from misstep.tasks.pddl.translate import translate_sources
+from misstep.tasks.task import Task
+
+TRANSLATION_SECONDS = 60.0
+PROBLEM_FILE = "problem.pddl"
+
+
+@dataclass(frozen=True)
+class Base:
+    """The smallest task so far, which candidates are cut out of."""
+
+    sas: bytes
+    problem: Problem
+
+
+@dataclass(frozen=True)
+class Candidate:
+    problem: Problem
+    exact: bool = False  # ask the translator in any case
+
+
+@dataclass(frozen=True)
+class Examined:
+    """What became of a candidate."""
+
+    sas: bytes | None = None  # of the task that shows what is sought
+    translated: bool = False
+    refused: str | None = None  # why the policy does not take the task
+    problem: str | None = None  # why there is no such task
+
+    @property
+    def works(self) -> bool:
+        return self.sas is not None
+
+
+class Examiner:
+    """Examines candidates one by one."""
+
+    def __init__(self, judge: Judge, domain: Source, name: str) -> None:
+        self.judge = judge
+        self.domain = domain
+        self.name = name
+        self._projector: tuple[Base, Projector] | None = None
+
+    def task(self, problem: Problem) -> Task:
+        """As the translator makes it."""
+        source = self.source(problem)
+        sas = translate_sources(
+            (self.domain, source), time_limit=TRANSLATION_SECONDS, use_cache=False
+        )
+        return Task(sas, name=self.name, pddl=(self.domain, source))
+
+    def source(self, problem: Problem) -> Source:
+        return Source(PROBLEM_FILE, problem.text(self.name).encode())
+
+    def examine(self, candidate: Candidate, base: Base | None) -> Examined:
+        try:
+            if base is not None and not candidate.exact and not self._passes(candidate, base):
+                return Examined()
+            task = self.task(candidate.problem)
+        except MisstepError as error:
+            return Examined(translated=True, problem=error.what)
+        try:
+            found = self.judge.certified(task)
+        except PolicyAwayError:
+            raise  # says nothing about the task
+        except MisstepError as error:
+            why = refusal(self.judge, task)
+            return Examined(translated=True, refused=why, problem=error.what)
+        if found is None:
+            return Examined(translated=True)
+        found.close()
+        return Examined(task.sas, translated=True)
+
+    def _passes(self, candidate: Candidate, base: Base) -> bool:
+        """Whether the task that is cut out of the last one shows the fault, or cannot be cut out."""
+        known = self._projector
+        if known is None or known[0].sas != base.sas or known[0].problem != base.problem:
+            pddl = (self.domain, self.source(base.problem))
+            task = Task(base.sas, name=self.name, pddl=pddl)
+            known = self._projector = (base, Projector(task, base.problem))
+        source = self.source(candidate.problem)
+        cut = known[1].project(candidate.problem, self.name, source)
+        if cut is None:
+            return True
+        try:
+            return self.judge.shows(cut)
+        except PolicyAwayError:
+            raise
+        except MisstepError:
+            return True  # the translated task says what is wrong
+
+
+class Examining(Protocol):
+    def each(
+        self, candidates: Iterable[Candidate], base: Base | None
+    ) -> Iterator[tuple[Candidate, Examined]]: ...
+
+
+class Alone:
+    """All in this process."""
+
+    def __init__(self, examiner: Examiner) -> None:
+        self.examiner = examiner
+
+    def each(
+        self, candidates: Iterable[Candidate], base: Base | None
+    ) -> Iterator[tuple[Candidate, Examined]]:
+        for candidate in candidates:
+            yield candidate, self.examiner.examine(candidate, base)
+
+
+_OWN: Examiner | None = None  # of a worker process
+
+
+def _begin(examiner: Examiner) -> None:
+    global _OWN
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # whoever started us decides what an interruption means
+    end_with_parent()
+    _OWN = examiner
+
+
+def _examine(candidate: Candidate, base: Base | None) -> Examined:
+    assert _OWN is not None
+    return _OWN.examine(candidate, base)
+
+
+class Together:
+    """Several processes, a little ahead of the order."""
+
+    def __init__(self, pool: ProcessPoolExecutor, jobs: int) -> None:
+        self.pool = pool
+        self.jobs = jobs
+
+    def each(
+        self, candidates: Iterable[Candidate], base: Base | None
+    ) -> Iterator[tuple[Candidate, Examined]]:
+        waiting: deque[tuple[Candidate, Future[Examined]]] = deque()
+        left = iter(candidates)
+        try:
+            while True:
+                while len(waiting) < self.jobs:
+                    candidate = next(left, None)
+                    if candidate is None:
+                        break
+                    waiting.append((candidate, self.pool.submit(_examine, candidate, base)))
+                if not waiting:
+                    return
+                candidate, future = waiting.popleft()
+                yield candidate, future.result()
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def examining(examiner: Examiner, jobs: int) -> Iterator[Examining]:
+    if jobs == 1:
+        yield Alone(examiner)
+        return
+    # A policy that exists only in memory reaches a process by forking; see `misstep.campaigns.workers`.
+    in_memory = not isinstance(examiner.judge.source, str)
+    context = multiprocessing.get_context("fork" if in_memory else "spawn")
+    pool = ProcessPoolExecutor(jobs, context, _begin, (examiner,))
+    try:
+        yield Together(pool, jobs)
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+__all__ = ["Base", "Candidate", "Examined", "Examiner", "Examining", "examining"]

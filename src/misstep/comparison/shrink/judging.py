@@ -1,0 +1,176 @@
+"""Whether a candidate shows the fault that is sought: tested as a campaign of one state, and certified by the checker.
+
+A candidate counts only if all of this holds: the policy takes the task, its run from the initial state is a bug by the
+campaign's oracle (small tasks are counted out first), the policy stands by its answers, the kind of the bug is of the
+same group, the lifted signature of its worst fault is the one sought, and the independent checker finds nothing wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.confirm import Asking
+from misstep.campaigns.engine import Engine
+from misstep.campaigns.planning.stages import PoolStage, pool_key
+from misstep.campaigns.records import Record
+from misstep.campaigns.rows import StateRow
+from misstep.campaigns.session import check_identity, load_again, work
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.signatures import STOPS
+from misstep.campaigns.store import memory_store
+from misstep.campaigns.tables import Content
+from misstep.campaigns.workers import Worker
+from misstep.errors import MisstepError
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import Policy
+from misstep.policies.trust import Trust
+from misstep.runs.make import make_runner, nature_of
+from misstep.tasks.task import Task
+
+# A crash stays a crash. A run that was cut may turn out to be either of the others on a smaller task.
+_GROUPS = {
+    "fails": "fails",
+    "fails-all": "fails",
+    "fails-some": "fails",
+    "costly": "costly",
+    "costly-best": "costly",
+    "costly-some": "costly",
+    "crash": "crash",
+    "unsafe": "unsafe",
+}
+EXACT = "census"
+FAULT_EVALUATIONS = 20_000
+
+
+def group_of(kind: str | None) -> str | None:
+    """The group of kinds that a bug stays in; None: a bug that is not classified may become any."""
+    return _GROUPS.get(kind or "")
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What a smaller task has to show."""
+
+    group: str | None
+    family: str | None  # None: no fault was proven, so that only the kind is kept
+
+    @staticmethod
+    def of(record: Record) -> Sought:
+        return Sought(group_of(record.kind), record.family)
+
+    def shown_by(self, record: Record) -> bool:
+        if not record.is_bug or self.group not in (None, group_of(record.kind)):
+            return False
+        return self.family is None or record.family == self.family
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Tests single states of candidates as the campaign would."""
+
+    settings: Settings
+    source: Any  # of the policy
+    trust: Trust
+    sought: Sought
+
+    def campaign(
+        self, task: Task, states: Sequence[StateRow] = (), *, quick: bool = False
+    ) -> Campaign:
+        """A campaign in memory on the initial state, or on the states given; a quick one does not ask twice."""
+        store = memory_store(self.settings.as_dict())
+        content = Content(store)
+        content.add_task(task)
+        rows = list(states) or [StateRow(0, tuple(task.initial_state.values))]
+        findings = content.findings(task.name)
+        with store.unit():
+            findings.add_states(rows)
+            size = self.settings.of_planning.fuzzing.max_states
+            findings.mark_done(PoolStage.name, pool_key(size), 0.0, 0)
+        if quick:
+            check_identity(content, self.settings, self.source, [task.name])
+            worker = Worker(self.settings, self.source)
+            oracles = [self.settings.oracle]
+            try:
+                asking = Asking(asks=False)
+                Engine(content, self.settings, worker, oracles=oracles, asking=asking).run(
+                    [task.name]
+                )
+            finally:
+                worker.close()
+        else:
+            work(content, self.settings, self.source, 1, None, None, None, trust=self.trust)
+        return Campaign(store, self.source, self.trust)
+
+    def shows(self, task: Task) -> bool:
+        """Whether the initial state seems to show what is sought: nothing is asked twice or checked."""
+        if not self._may_show(task):
+            return False
+        with self.campaign(task, quick=True) as found:
+            return self.sought.shown_by(found.records[-1])
+
+    def certified(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign | None:
+        """The campaign if its last state shows what is sought and the checker agrees."""
+        if not states and not self.shows(task):
+            return None
+        found = self.campaign(task, states)
+        if self.sought.shown_by(found.records[-1]) and found.replay().ok:
+            return found
+        found.close()
+        return None
+
+    def _may_show(self, task: Task) -> bool:
+        """A look at the run alone, for policies that take longer to ask again than to run."""
+        policy = load_again(self.source, task, self.settings)
+        try:
+            own = self.settings.of_planning
+            if not isinstance(policy, Policy) or isinstance(policy, NativePolicy):
+                return True
+            if nature_of(policy, own.revisit) != "function":
+                return True
+            trace = make_runner(policy).trace(task.initial_state, self.settings.max_steps)
+            ends = {"fails": ("loop", "stuck", "inapplicable"), "costly": ("goal",)}
+            if self.sought.group in ends and trace.outcome not in ends[self.sought.group]:
+                return (
+                    trace.outcome == "error"
+                )  # a crash and a failure are told apart by the verdict
+            schema = None if self.sought.family is None else self.sought.family.split(" ", 1)[0]
+            names = {task.operator_name(op).split(" ", 1)[0].lower() for op in trace.operators}
+            is_run = schema in (None, STOPS) or schema in names
+            return is_run or trace.outcome in ("inapplicable", "error")
+        finally:
+            if isinstance(self.source, str):
+                policy.close()
+
+
+def judging_settings(settings: Settings, states: int = 1) -> Settings:
+    """Those of the campaign, for one state that is given. Small tasks are decided exactly and first."""
+    own = settings.of_planning
+    oracle = settings.oracle
+    if not oracle.replace(" ", "").startswith((EXACT, "exact")):
+        oracle = f"{EXACT}, {oracle}"
+    fuzzing = replace(own.fuzzing, max_states=states)
+    planning = replace(own, fuzzing=fuzzing, require_solved=False)
+    return replace(settings, oracle=oracle, planning=planning)
+
+
+def patient(judge: Judge) -> Judge:
+    """With longer searches for faults: a campaign proves them also by what it has found out about other states."""
+    budget = max(judge.settings.fault_budget or 0, FAULT_EVALUATIONS)
+    return replace(judge, settings=replace(judge.settings, fault_budget=budget))
+
+
+def refusal(judge: Judge, task: Task) -> str | None:
+    """Why the policy does not take a task; None: it does."""
+    try:
+        policy = load_again(judge.source, task, judge.settings)
+    except MisstepError as error:
+        return error.what
+    if isinstance(judge.source, str):
+        policy.close()
+    return None
+
+
+__all__ = ["Judge", "Sought", "group_of", "judging_settings", "patient", "refusal"]
