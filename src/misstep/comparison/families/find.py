@@ -170,6 +170,7 @@ def _family(
         for record in own.bugs:
             bugs[record.id] = record
             carrier.setdefault(record.id, own)
+    bugs = dict(sorted(bugs.items(), key=lambda item: (item[1].task, item[1].number)))
     gaps = [record.gap for record in bugs.values() if record.gap is not None]
     finite = [gap[0] for gap in gaps if gap[0] is not None]
     failing = sum(gap[0] is None for gap in gaps)

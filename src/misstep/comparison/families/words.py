@@ -65,6 +65,8 @@ class Speech:
         self.parameters = domain.schemas.get(chosen or "", ())
         self.better = domain.schemas.get(better or "", ())
 
+        self._status = _status_words(domain)
+
     # -- nouns ------------------------------------------------------------------------------------
 
     def argument(self, place: int) -> str:
@@ -92,9 +94,7 @@ class Speech:
     def property(self, own: Property, positive: bool = True) -> str:
         """What an object with the property is or does, as in "is at the room"."""
         if own.kind == "status":
-            yes = {"open": "is not at its goal", "done": "is at its goal", "none": "has no goal"}
-            no = {"open": "is not short of its goal", "done": "is not at its goal", "none": "has a goal"}
-            return (yes if positive else no)[own.name]
+            return self._status[own.name][not positive]
         text = self._atom(own)
         if own.kind == "goal":
             return self._wanted(text, own, positive)
@@ -221,6 +221,27 @@ class Speech:
         noun = _noun(self.better[place][1])
         vowel = article == "a" and noun[:1] in "aeiou"
         return f"an {noun}" if vowel else f"{article} {noun}"
+
+
+def _status_words(domain: Domain) -> dict[str, tuple[str, str]]:
+    """Of an object and its own goal, each with its denial: by the goal itself where all goals are of one sort."""
+    arities = {goal: len(domain.predicates.get(goal, ())) for goal in domain.goals}
+    if len(arities) == 1 and set(arities.values()) == {1}:
+        what = name(next(iter(arities))).replace("-", " ").replace("_", " ")
+        return {
+            "open": (f"is not yet {what}", f"is {what} or need not be"),
+            "done": (f"is {what} as it must be", f"is not {what} as it must be"),
+            "none": (f"need not be {what}", f"must be {what}"),
+        }
+    none = ("has no goal", "has a goal")
+    if all(goal.rpartition("-")[2] in PLACES for goal in arities):
+        away, there = "is not at its goal", "is at its goal"
+        return {"open": (away, f"{there} or has none"), "done": (there, away), "none": none}
+    return {
+        "open": ("has an open goal", "has no open goal"),
+        "done": ("has reached its goal", "has not reached its goal"),
+        "none": none,
+    }
 
 
 def _noun(kinds: Sequence[str]) -> str:
