@@ -1,8 +1,13 @@
-"""Whether a decision is the fault that a family describes: proven, proven not to be, or undecided."""
+"""Whether a decision is the fault that a family describes: proven, proven not to be, or undecided.
+
+Where nothing can be lost any more, since the goal is out of reach or the danger unavoidable, no decision is a fault and
+none is good. Such states say nothing about a family, neither here nor when it is learned.
+"""
 
 from __future__ import annotations
 
 import math
+from enum import Enum
 
 from misstep.comparison.families.ground import Scene
 from misstep.faults.distances import Distances
@@ -12,40 +17,47 @@ from misstep.tasks.jani.task import State as Values
 from misstep.tasks.task import State, Task
 
 
+class Finding(Enum):
+    """About one decision."""
+
+    SAME = "same"
+    OTHER = "other"
+    UNDECIDED = "undecided"
+    LOST = "lost"  # there was nothing to lose
+
+
 class Judge:
     """Of decisions on a planning task, by exact distances or by bounds.
 
     The decision must lose something, and an operator of the better schema must be better than it. With bounds
     l <= h* <= u, a decision that leads from s to s' at cost c loses if c + l(s') > u(s), and does not if
-    c + u(s') <= l(s). Where a plan does not exist, nothing can be lost.
+    c + u(s') <= l(s).
     """
 
     def __init__(self, task: Task, known: Distances) -> None:
         self.task = task
         self.known = known
 
-    def same_fault(self, scene: Scene, operator: int | None, better: str | None) -> bool | None:
+    def find(self, scene: Scene, operator: int | None, better: str | None) -> Finding:
         state = State(list(scene.values))
         low, high = self.known.lower(state), self.known.upper(state)
         if math.isinf(low):
-            return False
+            return Finding.LOST
         least, most = self._price(state, operator)
         if most <= low:
-            return False
+            return Finding.OTHER
         loses = least > high
-        if better is None:
-            return True if loses else None
-        alternatives = scene.applicable(better)
-        if not alternatives:
-            return False
         if not loses and self.known.exact:
-            return False
-        prices = [self._price(state, op) for op in alternatives if op != operator]
+            return Finding.OTHER
+        if better is None:
+            return Finding.SAME if loses else Finding.UNDECIDED
+        others = [op for op in scene.applicable(better) if op != operator]
+        prices = [self._price(state, op) for op in others]
         if any(price[1] < least for price in prices):
-            return True  # one that is better, which also proves that something is lost
+            return Finding.SAME  # one that is better, which also proves that something is lost
         if all(price[0] >= most for price in prices):
-            return False
-        return None
+            return Finding.OTHER
+        return Finding.UNDECIDED
 
     def _price(self, state: State, operator: int | None) -> tuple[Value, Value]:
         """Between which numbers the cheapest plan lies that begins with the decision."""
@@ -56,9 +68,9 @@ class Judge:
         return cost + self.known.lower(after), cost + self.known.upper(after)
 
 
-def same_model_fault(
+def find_in_model(
     decider: Decider[Values, str], id: int, better: int | None, radius: float
-) -> bool | None:
+) -> Finding:
     """Whether the policy's decision in a safe state may lead out of safety while the better label does not."""
     system = decider.system.native
 
@@ -67,19 +79,16 @@ def same_model_fault(
 
     here = safe(id)
     if here is not Answer.SAFE:
-        return False if here is Answer.NOT_SAFE else None
+        return Finding.LOST if here is Answer.NOT_SAFE else Finding.UNDECIDED
     own = [safe(outcome) for outcome in system.policy_outcomes(id)]
     if Answer.NOT_SAFE not in own:
-        return None if Answer.UNKNOWN in own else False
+        return Finding.UNDECIDED if Answer.UNKNOWN in own else Finding.OTHER
     if better is None:
-        return True
-    ways = dict(system.actions(id))
-    if better not in ways:
-        return False
-    other = [safe(outcome) for outcome in ways[better]]
-    if Answer.NOT_SAFE in other:
-        return False
-    return None if Answer.UNKNOWN in other else True
+        return Finding.SAME
+    other = [safe(outcome) for outcome in dict(system.actions(id)).get(better, ())]
+    if not other or Answer.NOT_SAFE in other:
+        return Finding.OTHER
+    return Finding.UNDECIDED if Answer.UNKNOWN in other else Finding.SAME
 
 
-__all__ = ["Judge", "same_model_fault"]
+__all__ = ["Finding", "Judge", "find_in_model"]

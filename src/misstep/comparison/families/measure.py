@@ -3,7 +3,7 @@
 A fresh state fits a description if the policy takes the schema of the family there and the conditions hold of that
 decision; where the family is about stopping, if the conditions hold of the state, whatever the policy does. It then
 either makes the same fault (the decision is proven to lose, and one of the better schema is proven to be better),
-or does not, or nobody knows within the budget. The undecided ones are counted apart: the interval over the decided
+or does not, or nobody knows within the budget. States from where nothing can be lost do not count. The undecided ones are counted apart: the interval over the decided
 ones takes for granted that they are no different, and the worst-case interval takes nothing for granted.
 
 Everything but the limit on time is counted in states and evaluations, so that the same seed gives the same result.
@@ -27,7 +27,7 @@ from misstep.comparison.families.family import Measured
 from misstep.comparison.families.find import Described
 from misstep.comparison.families.fresh import Fresh, fresh_decisions
 from misstep.comparison.families.ground import Ground, Scene
-from misstep.comparison.families.judge import Judge, same_model_fault
+from misstep.comparison.families.judge import Finding, Judge, find_in_model
 from misstep.errors import UnsupportedError
 from misstep.faults.distances import distances
 from misstep.policies.labels.policy import LabelPolicy
@@ -61,13 +61,10 @@ class _Count:
     def asked(self) -> int:
         return self.same + self.other + self.undecided
 
-    def add(self, answer: bool | None) -> None:
-        if answer is None:
-            self.undecided += 1
-        elif answer:
-            self.same += 1
-        else:
-            self.other += 1
+    def add(self, finding: Finding) -> None:
+        self.same += finding is Finding.SAME
+        self.other += finding is Finding.OTHER
+        self.undecided += finding is Finding.UNDECIDED
 
     def measured(self, seed: int, limit: str | None) -> Measured:
         decided = self.same + self.other
@@ -96,11 +93,15 @@ class _Work:
     def wanting(self, own: Described, most: int) -> bool:
         return self.counts[own.family.key].asked < most
 
-    def add(self, own: Described, answer: bool | None) -> None:
-        self.counts[own.family.key].add(answer)
+    def add(self, own: Described, finding: Finding) -> bool:
+        """Count it, unless there was nothing to lose; whether it counted."""
+        if finding is Finding.LOST:
+            return False
+        self.counts[own.family.key].add(finding)
         if self.progress is not None:
             done = sum(count.asked for count in self.counts.values())
             self.progress("asking the policy", done, self.states * len(self.counts))
+        return True
 
     def out_of_time(self) -> bool:
         if monotonic() >= self.ends:
@@ -184,8 +185,7 @@ def _of_task(
         scenes = [(fresh, Scene(ground, fresh.state.values)) for fresh in draw]
         for own in open_:
             for fresh, scene in scenes:
-                if _fits(own, scene, fresh):
-                    work.add(own, _same(judge, own, scene, fresh))
+                if _fits(own, scene, fresh) and work.add(own, _found(judge, own, scene, fresh)):
                     break  # one of a draw
 
 
@@ -200,10 +200,11 @@ def _fits(own: Described, scene: Scene, fresh: Fresh) -> bool:
     return all(condition.holds(decided) == positive for condition, positive in own.rule)
 
 
-def _same(judge: Judge, own: Described, scene: Scene, fresh: Fresh) -> bool | None:
-    if own.schemas[0] is None and fresh.operator is not None:
-        return False
-    return judge.same_fault(scene, fresh.operator, own.schemas[1])
+def _found(judge: Judge, own: Described, scene: Scene, fresh: Fresh) -> Finding:
+    found = judge.find(scene, fresh.operator, own.schemas[1])
+    if own.schemas[0] is None and fresh.operator is not None and found is not Finding.LOST:
+        return Finding.OTHER  # it does not stop here
+    return found
 
 
 # -- models ---------------------------------------------------------------------------------------
@@ -241,8 +242,8 @@ def _of_model(
                     continue
                 better = own.schemas[1]
                 instead = None if better is None else labels.get(better)
-                work.add(own, same_model_fault(decider, id, instead, radius))
-                break
+                if work.add(own, find_in_model(decider, id, instead, radius)):
+                    break
 
 
 def _run(system: SafetySystem, random: CounterRandom) -> list[int]:
