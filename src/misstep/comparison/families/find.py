@@ -12,7 +12,7 @@ Where the policy stopped there is no operator to speak of, and all good decision
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -106,7 +106,11 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
     found = []
     for schemas in sorted(groups, key=str):
         own = groups[schemas]
-        known = [made for made in good if schemas[0] is None or teller.schema(made) == schemas[0]]
+        if schemas[0] is None:
+            # States alone: what the policy did instead of stopping must not be what tells them apart.
+            known = list(dict.fromkeys(replace(made, operator=None) for made in good))
+        else:
+            known = [made for made in good if teller.schema(made) == schemas[0]]
         found += _of_signature(teller, schemas, own, known)
     return found
 
