@@ -82,11 +82,11 @@ def agreement(mistake: Mistake, own: Described, task: Task, source: Any) -> tupl
 def test_the_right_description_is_found(mistake: Mistake, tmp_path: Path) -> None:
     campaign, source = campaign_on(mistake, tmp_path)
     found = describe(campaign.tasks, campaign.records)
-    own = next(
-        one for one in found if one.family.signature == mistake.signature and one.rule
-    )
+    own = next(one for one in found if one.family.signature == mistake.signature and one.rule)
     print([one.family.sentence for one in found])
-    counts = [agreement(mistake, own, task, source) for task in campaign.tasks if isinstance(task, Task)]
+    counts = [
+        agreement(mistake, own, task, source) for task in campaign.tasks if isinstance(task, Task)
+    ]
     both, either = (sum(column) for column in zip(*counts, strict=True))
     assert both >= 0.85 * either > 0, (both, either, own.family.sentence)
     for words in mistake.words:

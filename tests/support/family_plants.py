@@ -44,7 +44,9 @@ def atoms(view: StateView, predicate: str) -> list[tuple[str, ...]]:
 
 def is_open(view: StateView, thing: str) -> bool:
     """Whether a goal of the thing does not hold."""
-    return any(goal.partition("(")[2].startswith((f"{thing},", f"{thing})")) for goal in view.open_goals)
+    return any(
+        goal.partition("(")[2].startswith((f"{thing},", f"{thing})")) for goal in view.open_goals
+    )
 
 
 # -- gripper --------------------------------------------------------------------------------------
@@ -63,7 +65,7 @@ GRIPPER = """
 """
 
 
-def stops_at_the_last_ball(view: StateView, action: Action | None) -> bool:
+def stops_at_the_last_ball(view: StateView, action: Action | None) -> bool:  # noqa: ARG001
     """Nothing is carried, the robot is where the last ball is."""
     (room,) = atoms(view, "at-robot")[0]
     here = [ball for ball, place in atoms(view, "at") if place == room and is_open(view, ball)]
@@ -91,7 +93,10 @@ def moves_away_from_work(view: StateView, action: Action | None) -> bool:
 def stack_at_once(view: StateView, truth: PlanningTruth) -> Any:  # noqa: ARG001
     """Stacks what it holds as soon as the block below it is clear, wherever that block stands."""
     for action in view.actions:
-        if action.schema == "stack" and f"on({action.arguments[0]}, {action.arguments[1]})" in view.goals:
+        if (
+            action.schema == "stack"
+            and f"on({action.arguments[0]}, {action.arguments[1]})" in view.goals
+        ):
             return action.name
     return PERFECT
 
@@ -140,7 +145,9 @@ def walks_past_a_spanner(view: StateView, action: Action | None) -> bool:
     """Leaves a place where a spanner lies."""
     assert action is not None
     spanners = view.objects["spanner"]
-    return any(what in spanners and place == action.arguments[1] for what, place in atoms(view, "at"))
+    return any(
+        what in spanners and place == action.arguments[1] for what, place in atoms(view, "at")
+    )
 
 
 # -- visitall -------------------------------------------------------------------------------------
@@ -174,9 +181,10 @@ def drive_past(view: StateView, truth: PlanningTruth) -> Any:
 
 def drives_past_a_package(view: StateView, action: Action | None) -> bool:
     """Drives off although a package that has to leave is where the vehicle is, and there is room for it."""
-    return any(
-        own.schema == "load" and is_open(view, own.arguments[2]) for own in view.actions
-    ) and action is not None
+    return (
+        any(own.schema == "load" and is_open(view, own.arguments[2]) for own in view.actions)
+        and action is not None
+    )
 
 
 MISTAKES = [
@@ -210,11 +218,12 @@ MISTAKES = [
     Mistake(
         "builds on what is wrong",
         "blocksworld",
-        ({"blocks": 4},),
+        ({"blocks": 4}, {"blocks": 5}),
         stack_at_once,
         "stack instead of put-down",
         builds_on_what_is_wrong,
         ("stacks instead of putting down", "block `lower`"),
+        pool=100,
     ),
     Mistake(
         "sails to where nothing is to do",

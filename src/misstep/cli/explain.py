@@ -62,7 +62,10 @@ def explain_command(
         ),
     ] = None,
     decisions: Annotated[
-        bool, typer.Option("--decisions", help="Print the blamed decisions one by one, without families.")
+        bool,
+        typer.Option(
+            "--decisions", help="Print the blamed decisions one by one, without families."
+        ),
     ] = False,
     time: Annotated[
         float, typer.Option(metavar="SECONDS", help="What --deeper or --measure may take.")

@@ -33,7 +33,9 @@ def print_families(campaign: Campaign, folder: Path, top: int) -> None:
                 f"{without} of {len(campaign.bugs)} bugs have no proven fault and are in no family."
             )
         if not any(family.measured for family in families):
-            remark("how often the descriptions are right: --measure asks the policy in fresh states")
+            remark(
+                "how often the descriptions are right: --measure asks the policy in fresh states"
+            )
         print()
 
 

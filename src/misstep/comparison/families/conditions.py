@@ -153,7 +153,9 @@ class Possible(Condition):
     """An operator of a schema applies: with these arguments in common, such arguments, or straight into the goal."""
 
     schema: str
-    same: tuple[tuple[int, int], ...] = ()  # an argument of it, and the equal one of the chosen operator
+    same: tuple[
+        tuple[int, int], ...
+    ] = ()  # an argument of it, and the equal one of the chosen operator
     own: tuple[tuple[int, Property], ...] = ()  # an argument of it, and its property
     wanted: tuple[str, tuple[int, ...]] | None = None  # the goal asks for this of its arguments
     reaches: bool = False  # it makes a fact of the goal true

@@ -70,17 +70,19 @@ def faulty_decisions(records: Iterable[Record]) -> list[Faulty]:
 def good_decisions(task: AnyTask, records: Iterable[Record], radius: str | None) -> list[Made]:
     """Each once, in the order of the records; `radius` is that of a campaign on models."""
     of_task = [record for record in records if record.task == task.name]
-    if isinstance(task, JaniTask):
-        proven = _of_model(task, of_task, radius == "inf")
-    else:
-        proven = _of_task(task, of_task)
     found: dict[Made, None] = {}
-    for made in proven:
+    for made in _proven(task, of_task, radius == "inf"):
         found[made] = None
         if len(found) >= MOST_GOOD:
             break
     faulty = {faulty.made for faulty in faulty_decisions(of_task)}
     return [made for made in found if made not in faulty]
+
+
+def _proven(task: AnyTask, records: list[Record], unlimited: bool) -> Iterator[Made]:
+    if isinstance(task, JaniTask):
+        return _of_model(task, records, unlimited)
+    return _of_task(task, records)
 
 
 def _of_task(task: Task, records: list[Record]) -> Iterator[Made]:

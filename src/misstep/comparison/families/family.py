@@ -74,7 +74,9 @@ class Family:
     failing: int  # bugs whose gap is infinite
     faults: int  # distinct decisions
     exceptions: int  # recorded decisions that fit the description and are proven to be good
-    good: int  # decisions of the same kind that are proven to be good, of which those are exceptions
+    good: (
+        int  # decisions of the same kind that are proven to be good, of which those are exceptions
+    )
     example: str  # id of a record
     example_task: str
     example_state: Values  # where the policy decides wrongly on the run of the example

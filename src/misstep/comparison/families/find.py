@@ -38,7 +38,9 @@ from misstep.tasks.task import Task
 MOST_FAULTY = 1_500  # of a signature, to learn from
 MOST_GOOD = 3_000
 MOST_VALUES = 4_000_000  # values of variables to look at for one signature
-MOST_POSSIBLE = 400  # operators of the better schema in one state; above, nothing is said about them
+MOST_POSSIBLE = (
+    400  # operators of the better schema in one state; above, nothing is said about them
+)
 WITHOUT = "without a common condition"
 NO_GOOD = "and no decision of this kind is known to be good"
 Literals = tuple[tuple[Condition, bool], ...]
@@ -293,7 +295,10 @@ class _Model:
         return None if made.operator is None else schema_of(labels[made.operator])
 
     def evaluate(
-        self, schemas: Schemas, faulty: list[Made], good: list[Made]  # noqa: ARG002
+        self,
+        schemas: Schemas,
+        faulty: list[Made],
+        good: list[Made],
     ) -> tuple[list[ModelCondition], np.ndarray, np.ndarray]:
         states = [made.state for made in (*faulty, *good)]
         tried = model_conditions(self.first, states)

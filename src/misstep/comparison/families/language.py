@@ -68,7 +68,10 @@ def domain_of(grounds: Sequence[Ground]) -> Domain:
     return Domain(
         lifted.domain_name,
         dict(islice(predicates.items(), MOST_PREDICATES)),
-        {s.name: tuple((p.name.lstrip("?"), p.types) for p in s.parameters) for s in lifted.schemas},
+        {
+            s.name: tuple((p.name.lstrip("?"), p.types) for p in s.parameters)
+            for s in lifted.schemas
+        },
         {kind: lifted.supertypes(kind) for kind in lifted.types},
         tuple(kinds)[:MOST_KINDS],
         goals,

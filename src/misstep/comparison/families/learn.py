@@ -182,7 +182,9 @@ def count(rows: Bits) -> NDArray[np.int64]:
 @lru_cache(maxsize=1 << 16)
 def exceptions_bits(total: int, exceptions: int) -> float:
     """How many bits it takes to say how many and which ones are exceptions."""
-    ways = math.lgamma(total + 1) - math.lgamma(exceptions + 1) - math.lgamma(total - exceptions + 1)
+    ways = (
+        math.lgamma(total + 1) - math.lgamma(exceptions + 1) - math.lgamma(total - exceptions + 1)
+    )
     return math.log2(total + 1) + ways / math.log(2)
 
 

@@ -3,8 +3,9 @@
 A fresh state fits a description if the policy takes the schema of the family there and the conditions hold of that
 decision; where the family is about stopping, if the conditions hold of the state, whatever the policy does. It then
 either makes the same fault (the decision is proven to lose, and one of the better schema is proven to be better),
-or does not, or nobody knows within the budget. States from where nothing can be lost do not count. The undecided ones are counted apart: the interval over the decided
-ones takes for granted that they are no different, and the worst-case interval takes nothing for granted.
+or does not, or nobody knows within the budget. States from where nothing can be lost any more do not count. The
+undecided ones are counted apart: the interval over the decided ones takes for granted that they are no different, and
+the worst-case interval takes nothing for granted.
 
 Everything but the limit on time is counted in states and evaluations, so that the same seed gives the same result.
 """

@@ -32,7 +32,9 @@ def write_measured(store: Store, measured: Mapping[str, Measured], policy: str) 
 
 def read_measured(store: Store, policy: str | None) -> dict[str, Measured]:
     """What was measured of this policy, by the keys of families; nothing if nothing was."""
-    found = store.rows("SELECT substr(value, 1, ?) FROM meta WHERE key = ?", MOST_CHARACTERS + 1, KEY)
+    found = store.rows(
+        "SELECT substr(value, 1, ?) FROM meta WHERE key = ?", MOST_CHARACTERS + 1, KEY
+    )
     if not found:
         return {}
     text = found[0][0]

@@ -112,9 +112,7 @@ def model_conditions(task: JaniTask, states: Sequence[Values]) -> list[ModelCond
             continue
         numbers.append(number)
         whole = kind == "int"
-        found += [
-            Bound(number, name, float(least), whole) for least in _spread(values[1:], whole)
-        ]
+        found += [Bound(number, name, float(least), whole) for least in _spread(values[1:], whole)]
     pairs = [
         (a, b) for a, b in combinations(numbers, 2) if task.variables[a][1] == task.variables[b][1]
     ]

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 # Names of schemas begin with these. Anything else is quoted: "takes `north`" is clumsy, "norths" is wrong.
-VERBS = frozenset(
-    """ascend attach board boil build burn buy calibrate carry catch change charge clean climb close collect
-    communicate connect cook cool cross cut debark deliver depart descend detach dig disconnect drive drop eat
-    embark empty enter exchange exit extend feed fetch fill fix fly follow get give glue go grasp grind harvest hit
-    hold hop insert inspect install join jump kick kill land launch lay leave lift load lock lower make mix move
-    navigate observe open operate pack paint park pay pick place plant play point polish pour print pull push put
-    putdown raise read refuel release remove repair retract ride rotate sail sample scan select sell send serve
-    shake shift shoot slide spray stack start stop store swap sweep swim switch take tighten touch transfer turn
-    unload unlock unpack unstack upload use visit wait walk wash watch weld wrap write zoom""".split()
-)
-SHORT = {"stop", "put", "get", "cut", "swim", "hit", "drop", "swap", "hop", "wrap", "fit", "dig", "ship", "plan"}
-PARTICLES = frozenset("up down in out on off to into from away over back through".split())
+_VERBS = """
+ascend attach board boil build burn buy calibrate carry catch change charge clean climb close collect communicate
+connect cook cool cross cut debark deliver depart descend detach dig disconnect drive drop eat embark empty enter
+exchange exit extend feed fetch fill fix fly follow get give glue go grasp grind harvest hit hold hop insert inspect
+install join jump kick land launch lay leave lift load lock lower make mix move navigate observe open operate pack paint
+park pay pick place plant play point polish pour print pull push put raise read refuel release remove repair retract
+ride rotate sail sample scan select sell send serve shake shift shoot slide spray stack start stop store swap sweep swim
+switch take tighten touch transfer turn unload unlock unpack unstack upload use visit wait walk wash watch weld wrap
+write zoom
+"""
+VERBS = frozenset(_VERBS.split())
+SHORT = {
+    "stop",
+    "put",
+    "get",
+    "cut",
+    "swim",
+    "hit",
+    "drop",
+    "swap",
+    "hop",
+    "wrap",
+    "fit",
+    "dig",
+    "ship",
+    "plan",
+}
 # Some schemas are named by the particle alone.
 DIRECTIONS = {
     "up": "go up",
@@ -41,8 +56,6 @@ def verb(schema: str) -> tuple[str, str] | None:
     words = schema.replace("_", "-").split("-")
     if words[0] not in VERBS or not all(word.isascii() and word.isalpha() for word in words):
         return None
-    if len(words) > 1 and words[1] in PARTICLES:
-        return words[0], " ".join(words[1:])
     return words[0], " ".join(words[1:])
 
 

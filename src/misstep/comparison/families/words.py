@@ -26,7 +26,23 @@ from misstep.comparison.families.verbs import do, does, doing
 LONGEST = 230  # characters of a sentence: two lines
 LONGEST_NAME = 30
 _ODD = re.compile(r"[^a-z0-9_.\-]")
-PLACES = frozenset("at in on above below under inside near behind beside over onto upon".split())
+PLACES = frozenset(
+    [
+        "at",
+        "in",
+        "on",
+        "above",
+        "below",
+        "under",
+        "inside",
+        "near",
+        "behind",
+        "beside",
+        "over",
+        "onto",
+        "upon",
+    ]
+)
 # Predicates that read badly if they are taken at their word: of the object at each place, with {} for the other one.
 KNOWN = {
     ("carry", 2): ("is carried by {}", "carries {}"),
@@ -208,7 +224,9 @@ class Speech:
         objects += [f"{self.argument(i)}" for _, i in own.same]
         if own.wanted is not None:
             j, k = own.wanted[1]
-            objects.append(f"{self._better(j, 'a')} and {self._better(k, 'the')} that its goal names")
+            objects.append(
+                f"{self._better(j, 'a')} and {self._better(k, 'the')} that its goal names"
+            )
         if objects:
             text += f" ({', '.join(objects)})"
         if own.reaches:
@@ -311,7 +329,9 @@ def numbers(count: int, tasks: int, worst_gap: int | None, failing: int, world: 
     noun = "task" if world == "planning" else "model"
     parts[0] += f" in {tasks} {noun}s" if tasks > 1 else ""
     if world == "planning" and failing:
-        parts.append("all fail" if failing == count > 1 else "it fails" if count == 1 else f"{failing} fail")
+        parts.append(
+            "all fail" if failing == count > 1 else "it fails" if count == 1 else f"{failing} fail"
+        )
     if worst_gap is not None:
         parts.append(f"worst gap {worst_gap}")
     return ", ".join(parts)
