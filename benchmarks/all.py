@@ -21,6 +21,7 @@ NAMES = (
     "networks",
     "sketches",
     "families",
+    "families_of_bugs",
     "processes",
     "python_policies",
     "jani",

@@ -105,8 +105,8 @@ def _good_steps(record: Record) -> int:
     """How many steps of the run are good, but for its faults."""
     run = record.run
     if record.verdict == "OPTIMAL" and run.outcome == "goal":
-        proven = record.bounds is not None and record.bounds[0] is not None
-        return len(run.operators) if proven and record.bounds[0] == run.cost else 0
+        least = None if record.bounds is None else record.bounds[0]
+        return len(run.operators) if least is not None and least == run.cost else 0
     faults = record.faults or ()
     if not record.is_bug or not faults or any(fault.share is None for fault in faults):
         return 0

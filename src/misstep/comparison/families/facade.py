@@ -40,12 +40,10 @@ def measure_families(
     from misstep.comparison.families.find import describe
     from misstep.comparison.families.measure import DEFAULT_SECONDS, DEFAULT_STATES, measure
 
-    wanted = DEFAULT_STATES if states is None else states
-    if isinstance(wanted, bool) or not isinstance(wanted, int) or not 0 < wanted <= MOST_STATES:
-        raise UsageError(f"states is {wanted!r:.40}", expected=f"from 1 to {MOST_STATES}")
-    own = campaign.settings.seed + 1 if seed is None else seed
-    if isinstance(own, bool) or not isinstance(own, int) or not 0 <= own < 2**64:
-        raise UsageError(f"seed is {own!r:.40}", expected="from 0 to 2^64 - 1")
+    wanted = _whole("states", DEFAULT_STATES if states is None else states, 1, MOST_STATES)
+    own = _whole(
+        "seed", (campaign.settings.seed + 1) % 2**64 if seed is None else seed, 0, 2**64 - 1
+    )
     radius = _radius(campaign)
     described = describe(campaign.tasks, campaign.records, radius)
     measured = measure(
@@ -62,6 +60,14 @@ def measure_families(
     identity = campaign.policy
     digest = "" if identity is None else identity.digest
     return lambda store: write_measured(store, measured, digest)
+
+
+def _whole(name: str, value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise UsageError(
+            f"{name} is {value!r:.40}", expected=f"a whole number from {least} to {most}"
+        )
+    return value
 
 
 def _radius(campaign: Campaign) -> str | None:

@@ -107,13 +107,13 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
         teller = _Planning([task for task in tasks if isinstance(task, Task)])
     found = []
     for schemas in sorted(groups, key=str):
-        own = groups[schemas]
+        group = groups[schemas]
         if schemas[0] is None:
             # States alone: what the policy did instead of stopping must not be what tells them apart.
             known = list(dict.fromkeys(replace(made, operator=None) for made in good))
         else:
             known = [made for made in good if teller.schema(made) == schemas[0]]
-        found += _of_signature(teller, schemas, own, known)
+        found += _of_signature(teller, schemas, group, known)
     return found
 
 
@@ -135,8 +135,9 @@ def _of_signature(
     left = faulty
     found = []
     for rule, exceptions in rules:
-        covered = [own for own in left if teller.fits(own.made, rule)]
-        left = [own for own in left if own not in covered]
+        fitting = [teller.fits(own.made, rule) for own in left]
+        covered = [own for own, fits in zip(left, fitting, strict=True) if fits]
+        left = [own for own, fits in zip(left, fitting, strict=True) if not fits]
         if covered:
             found.append(_family(teller, schemas, covered, rule, exceptions, len(known)))
     if left:
@@ -296,7 +297,7 @@ class _Model:
 
     def evaluate(
         self,
-        schemas: Schemas,
+        schemas: Schemas,  # noqa: ARG002
         faulty: list[Made],
         good: list[Made],
     ) -> tuple[list[ModelCondition], np.ndarray, np.ndarray]:
