@@ -70,10 +70,19 @@ class NaiveConditions:
             before, later = self.goal & true, self.goal & after
             return bool(before - later) if own.undoes else bool(later - before)
         assert isinstance(own, Possible)
-        return any(self.fits(own, state, op, arguments, true) for op in self.task.applicable(state))
+        price = 0 if operator is None else self.task.cost(operator)
+        return any(
+            self.fits(own, state, op, arguments, true, price) for op in self.task.applicable(state)
+        )
 
     def fits(
-        self, own: Possible, state: State, op: int, arguments: list[str], true: set[Atom]
+        self,
+        own: Possible,
+        state: State,
+        op: int,
+        arguments: list[str],
+        true: set[Atom],
+        price: int,
     ) -> bool:
         schema, *mine = self.task.operator_name(op).split()
         if schema != own.schema or any(mine[j] != arguments[i] for j, i in own.same):
@@ -84,6 +93,8 @@ class NaiveConditions:
             name, places = own.wanted
             if Atom(name, tuple(mine[j] for j in places)) not in self.goal:
                 return False
+        if own.cheaper and self.task.cost(op) >= price:
+            return False
         after = set(self.table.true(self.task.apply(state, op).values))
         return not own.reaches or bool(self.goal & after - true)
 

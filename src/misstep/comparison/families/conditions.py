@@ -159,6 +159,7 @@ class Possible(Condition):
     own: tuple[tuple[int, Property], ...] = ()  # an argument of it, and its property
     wanted: tuple[str, tuple[int, ...]] | None = None  # the goal asks for this of its arguments
     reaches: bool = False  # it makes a fact of the goal true
+    cheaper: bool = False  # it costs less than the chosen operator
 
     @property
     def text(self) -> str:
@@ -168,11 +169,14 @@ class Possible(Condition):
             parts.append(f"goal {self.wanted[0]}({', '.join(f'.{j}' for j in self.wanted[1])})")
         if self.reaches:
             parts.append("reaches a goal")
+        if self.cheaper:
+            parts.append("costs less")
         return f"possible {self.schema}: {' & '.join(parts) or 'any'}"
 
     @property
     def weight(self) -> int:
-        parts = len(self.same) + len(self.own) + (self.wanted is not None) + self.reaches
+        parts = len(self.same) + len(self.own) + (self.wanted is not None)
+        parts += self.reaches + self.cheaper
         return 2 + 2 * parts + sum(own.weight for _, own in self.own)
 
     def holds(self, decided: Decided) -> bool:
@@ -194,6 +198,11 @@ class Possible(Condition):
             asked = tuple(arguments[j] for j in places)
             if asked not in decided.scene.atoms(name, goal=True):
                 return False
+        task = decided.scene.ground.task
+        if self.cheaper and (
+            decided.operator is None or task.cost(operator) >= task.cost(decided.operator)
+        ):
+            return False
         return not self.reaches or decided.scene.reaches_goal(operator)
 
 

@@ -168,6 +168,8 @@ def _possible(domain: Domain, given: Sequence[Kinds], better: str | None) -> lis
     own = [kinds for _, kinds in domain.schemas[better]]
     shared = [(j, i) for j, a in enumerate(own) for i, b in enumerate(given) if domain.fits(a, b)]
     found: list[Possible] = [Possible(better), Possible(better, reaches=True)]
+    if given:
+        found.append(Possible(better, cheaper=True))
     parts: list[Possible] = []
     for j, kinds in enumerate(own):
         for one in properties(domain, kinds, given):
@@ -182,6 +184,7 @@ def _possible(domain: Domain, given: Sequence[Kinds], better: str | None) -> lis
     found += parts
     for pair in shared:
         found += [Possible(better, same=(pair,)), Possible(better, same=(pair,), reaches=True)]
+        found.append(Possible(better, same=(pair,), cheaper=True))
         found += [
             Possible(better, (pair,), part.own, part.wanted)
             for part in parts

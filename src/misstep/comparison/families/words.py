@@ -231,6 +231,8 @@ class Speech:
             text += f" ({', '.join(objects)})"
         if own.reaches:
             text += " and so reach a goal"
+        if own.cheaper:
+            text += " at a lower cost"
         return f"it {'could' if positive else 'could not'} {text}"
 
     def _better(self, place: int, article: str) -> str:
