@@ -74,7 +74,8 @@ def main() -> None:
     pool = int(sys.argv[1]) if len(sys.argv) > 1 else 60
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 30.0
     results = {
-        f"{policy} on {domain}": row(policy, domain, pool, seconds) for policy, domain in PAIRS
+        f"{policy} on {domain}": row(policy, domain, sizes, pool, seconds)
+        for policy, domain, sizes in PAIRS
     }
     report("families_shipped", results)
 

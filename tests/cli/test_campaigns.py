@@ -458,9 +458,11 @@ def test_families_of_bugs(found: Path, unsafe: Path) -> None:
         assert len(families) == 1 or families[1]["sentence"] not in top
 
 
-def test_families_are_measured(found: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "copy"
-    shutil.copytree(found, copy)
+def test_families_are_measured(tmp_path: Path) -> None:
+    copy, task = tmp_path / "copy", tmp_path / "task"
+    misstep("generate", "ferry", "--cars", "3", "--locations", "3", "--seed", "1", "-o", task)
+    files = (task / "domain.pddl", task / "problem.pddl")
+    result_of("test", *files, "--policy", "zoo:ferry-rules", "--pool", "30", "-o", copy, code=1)
     told = result_of("explain", copy, "--measure", "--states", "5", "--seed", "9")["families"]
     measured = [own["measured"] for own in told if own["measured"] is not None]
     assert measured

@@ -151,7 +151,7 @@ def test_where_nothing_is_known_to_be_good() -> None:
 
 def test_where_the_policy_stops_and_nothing_better_is_named() -> None:
     (own,) = families(bug(1, None))
-    assert own.sentence == f"stops, {NO_GOOD}: 1 bug, worst gap 1"
+    assert own.sentence == f"stops where something else is better, {NO_GOOD}: 1 bug, worst gap 1"
     assert own.signature == "stops instead of something else"
 
 

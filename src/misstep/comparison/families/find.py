@@ -37,6 +37,7 @@ from misstep.tasks.task import Task
 
 MOST_FAULTY = 1_500  # of a signature, to learn from
 MOST_GOOD = 3_000
+MOST_DECISIONS = 12_000  # of all signatures of a domain together
 MOST_VALUES = 4_000_000  # values of variables to look at for one signature
 MOST_POSSIBLE = (
     400  # operators of the better schema in one state; above, nothing is said about them
@@ -113,15 +114,15 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
             known = list(dict.fromkeys(replace(made, operator=None) for made in good))
         else:
             known = [made for made in good if teller.schema(made) == schemas[0]]
-        found += _of_signature(teller, schemas, group, known)
+        found += _of_signature(teller, schemas, group, known, MOST_DECISIONS // len(groups))
     return found
 
 
 def _of_signature(
-    teller: _Planning | _Model, schemas: Schemas, faulty: list[Faulty], good: list[Made]
+    teller: _Planning | _Model, schemas: Schemas, faulty: list[Faulty], good: list[Made], most: int
 ) -> list[Described]:
-    size = max(1, teller.size)
-    share = max(20, MOST_VALUES // size // 2)
+    """The families of one signature, learned from at most so many decisions."""
+    share = max(20, min(most, MOST_VALUES // max(1, teller.size)) // 2)
     learned_from = _sampled(faulty, min(MOST_FAULTY, share))
     known = _sampled(good, min(MOST_GOOD, share))
     rules: list[tuple[tuple[tuple[Condition | ModelCondition, bool], ...], int]] = []

@@ -16,6 +16,8 @@ from misstep.safety.decider import Answer, Decider
 from misstep.tasks.jani.task import State as Values
 from misstep.tasks.task import State, Task
 
+MOST_OTHERS = 20  # operators that are searched behind, one by one
+
 
 class Finding(Enum):
     """About one decision."""
@@ -51,7 +53,12 @@ class Judge:
             return Finding.OTHER
         if better is None:
             return Finding.SAME if loses else Finding.UNDECIDED
+        best = self.known.best_operator(state, least)
+        if best is not None and scene.ground.operator(best)[0] == better:
+            return Finding.SAME  # a cheaper plan begins with it
         others = [op for op in scene.applicable(better) if op != operator]
+        if len(others) > MOST_OTHERS and not self.known.exact:
+            return Finding.UNDECIDED
         prices = [self._price(state, op) for op in others]
         if any(price[1] < least for price in prices):
             return Finding.SAME  # one that is better, which also proves that something is lost

@@ -27,6 +27,9 @@ from misstep.tasks.pddl.lifted import LiftedTask
 MOST_CONDITIONS = 1_200
 MOST_KINDS = 10
 MOST_PREDICATES = 40
+MOST_PROPERTIES = 300  # of an object
+MOST_PAIRED = 40  # of them that are combined
+MOST_SHARED = 12  # pairs of arguments that two operators have in common
 LONGEST = 3  # arguments of a predicate beyond which nothing is said about it
 Kinds = tuple[str, ...]  # the alternatives of one parameter
 
@@ -125,7 +128,7 @@ def conditions(domain: Domain, chosen: str | None, better: str | None) -> list[C
     for kind in domain.kinds:
         own = list(properties(domain, (kind,), given))
         singles = [(one,) for one in own]
-        pairs = [pair for pair in combinations(own, 2) if _worth_it(*pair)]
+        pairs = [pair for pair in combinations(own[:MOST_PAIRED], 2) if _worth_it(*pair)]
         for members in [*singles, *pairs]:
             sets += [Objects(kind, members, n) for n in (1, 2)]
     sets += _possible(domain, given, better)
@@ -138,6 +141,12 @@ def properties(
     domain: Domain, kinds: Kinds, given: Sequence[Kinds], skip: int | None = None
 ) -> Iterator[Property]:
     """What can be said of an object of a type; `given` are the types of the arguments of the chosen operator."""
+    return islice(_properties(domain, kinds, given, skip), MOST_PROPERTIES)
+
+
+def _properties(
+    domain: Domain, kinds: Kinds, given: Sequence[Kinds], skip: int | None
+) -> Iterator[Property]:
     if domain.fits(kinds, tuple(domain.pursued)):
         yield from (Property(name, "status") for name in STATUS)
     for name, places in domain.predicates.items():
@@ -182,12 +191,12 @@ def _possible(domain: Domain, given: Sequence[Kinds], better: str | None) -> lis
                     if j != k and domain.fits(a, places[0]) and domain.fits(b, places[1]):
                         parts.append(Possible(better, wanted=(name, (j, k))))
     found += parts
-    for pair in shared:
+    for pair in shared[:MOST_SHARED]:
         found += [Possible(better, same=(pair,)), Possible(better, same=(pair,), reaches=True)]
         found.append(Possible(better, same=(pair,), cheaper=True))
         found += [
             Possible(better, (pair,), part.own, part.wanted)
-            for part in parts
+            for part in parts[: MOST_PROPERTIES // 3]
             if part.wanted is not None or part.own[0][0] != pair[0] or part.own[0][1].weight == 0
         ]
     return list(found)

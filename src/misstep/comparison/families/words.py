@@ -299,10 +299,13 @@ def mistake(chosen: str | None, better: str | None, world: str) -> str:
     """What the policy does, and what it should do: "moves instead of picking up"."""
     if world == "model":
         did = "stops" if chosen is None else f"takes {quoted(chosen)}"
-        return did if better is None else f"{did} instead of {quoted(better)}"
+        instead = (
+            "where something else is better" if better is None else f"instead of {quoted(better)}"
+        )
+        return f"{did} {instead}"
     did = "stops" if chosen is None else does(chosen, quoted(chosen))
     if better is None:
-        return did
+        return f"{did} where something else is better"
     if better == chosen:
         return f"{did} wrongly"
     return f"{did} instead of {doing(better, quoted(better))}"
