@@ -180,6 +180,20 @@ def test_names_are_harmless_and_short() -> None:
     assert len(name("x" * 500)) <= 30
 
 
+def test_hostile_names_in_a_sas_file() -> None:
+    task = load_task(generate("ferry", cars=3, locations=3, seed=1))
+    sas = task.sas.replace(b"Atom at(", b"Atom \x1b[2J\xe2\x80\xaeat(").replace(
+        b"sail ", b"\x1b[31msail "
+    )
+    sas = sas.replace(b"Atom on(", b"no atom at all (")
+    campaign = run_test(Task(sas, name="odd"), "noisy:0.4:1+heuristic:ff", pool=60, seed=0)
+    assert campaign.families
+    for family in campaign.families:
+        assert family.sentence.isprintable()
+        assert all(words.isprintable() for words in family.conditions)
+        assert len(family.sentence) <= LONGEST
+
+
 def test_a_sentence_has_two_lines_at_most() -> None:
     told = sentence("moves", ["some ball is at the room"] * 20, None, "3 bugs")
     assert len(told) <= LONGEST

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from misstep.campaigns.rows import Values
+from misstep.comparison.families.words import harmless
 from misstep.tasks.jani.task import JaniTask
 
 MOST_THRESHOLDS = 24  # of a variable
@@ -102,11 +103,11 @@ def model_conditions(task: JaniTask, states: Sequence[Values]) -> list[ModelCond
     """What can be said of states of a model; bounds are those at which some of the states differ."""
     found: list[ModelCondition] = []
     numbers: list[int] = []
-    for number, (name, kind, *_) in enumerate(task.variables[:MOST_VARIABLES]):
-        places = task.places(name)
+    for number, (given, kind, *_) in enumerate(task.variables[:MOST_VARIABLES]):
+        places, name = task.places(given), harmless(given)
         values = sorted({state[number] for state in states})
         if kind == "bool" or places is not None:
-            shown = [None, None] if places is None else list(places)
+            shown = [None, None] if places is None else list(map(harmless, places))
             options = [1] if places is None else [int(value) for value in values]
             found += [Is(number, name, value, shown[value]) for value in options[:MOST_THRESHOLDS]]
             continue
@@ -117,7 +118,7 @@ def model_conditions(task: JaniTask, states: Sequence[Values]) -> list[ModelCond
         (a, b) for a, b in combinations(numbers, 2) if task.variables[a][1] == task.variables[b][1]
     ]
     for a, b in pairs[:MOST_PAIRS]:
-        names = (task.variables[a][0], task.variables[b][0])
+        names = (harmless(task.variables[a][0]), harmless(task.variables[b][0]))
         found += [Compared(a, b, names, strict) for strict in (False, True)]
     return found
 

@@ -25,7 +25,7 @@ from misstep.comparison.families.verbs import do, does, doing
 
 LONGEST = 230  # characters of a sentence: two lines
 LONGEST_NAME = 30
-_ODD = re.compile(r"[^a-z0-9_.\-]")
+_ODD = re.compile(r"[^A-Za-z0-9_.\-]")
 PLACES = frozenset(
     [
         "at",
@@ -63,10 +63,15 @@ KNOWN = {
 }
 
 
-def name(text: str) -> str:
-    """A name of somebody else's making, harmless and short."""
-    plain = _ODD.sub("?", text.lower())
+def harmless(text: str) -> str:
+    """A name of somebody else's making, without odd characters and short."""
+    plain = _ODD.sub("?", text)
     return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 2]}.."
+
+
+def name(text: str) -> str:
+    """The same for names that may be written in any case."""
+    return harmless(text.lower())
 
 
 def quoted(text: str) -> str:
@@ -342,4 +347,4 @@ def numbers(count: int, tasks: int, worst_gap: int | None, failing: int, world: 
     return ", ".join(parts)
 
 
-__all__ = ["Speech", "mistake", "name", "numbers", "quoted", "sentence"]
+__all__ = ["Speech", "harmless", "mistake", "name", "numbers", "quoted", "sentence"]
