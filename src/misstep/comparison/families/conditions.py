@@ -33,6 +33,13 @@ class Property:
     fixed: tuple[tuple[int, int], ...] = ()
     arity: int = 1
 
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.kind, self.place, self.fixed))
+
+    def __hash__(self) -> int:  # looked up for every condition and decision
+        return self._hash
+
     @property
     def text(self) -> str:
         if self.kind == "status":

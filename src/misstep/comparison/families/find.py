@@ -38,7 +38,7 @@ from misstep.tasks.task import Task
 MOST_FAULTY = 1_500  # of a signature, to learn from
 MOST_GOOD = 3_000
 MOST_DECISIONS = 12_000  # of all signatures of a domain together
-MOST_VALUES = 4_000_000  # values of variables to look at for one signature
+MOST_VALUES = 1_500_000  # values of variables to look at for one domain
 MOST_POSSIBLE = (
     400  # operators of the better schema in one state; above, nothing is said about them
 )
@@ -106,6 +106,7 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
         teller = _Model([task for task in tasks if isinstance(task, JaniTask)])
     else:
         teller = _Planning([task for task in tasks if isinstance(task, Task)])
+    most = min(MOST_DECISIONS, MOST_VALUES // max(1, teller.size))
     found = []
     for schemas in sorted(groups, key=str):
         group = groups[schemas]
@@ -114,7 +115,7 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
             known = list(dict.fromkeys(replace(made, operator=None) for made in good))
         else:
             known = [made for made in good if teller.schema(made) == schemas[0]]
-        found += _of_signature(teller, schemas, group, known, MOST_DECISIONS // len(groups))
+        found += _of_signature(teller, schemas, group, known, most // len(groups))
     return found
 
 
@@ -122,7 +123,7 @@ def _of_signature(
     teller: _Planning | _Model, schemas: Schemas, faulty: list[Faulty], good: list[Made], most: int
 ) -> list[Described]:
     """The families of one signature, learned from at most so many decisions."""
-    share = max(20, min(most, MOST_VALUES // max(1, teller.size)) // 2)
+    share = max(20, most // 2)
     learned_from = _sampled(faulty, min(MOST_FAULTY, share))
     known = _sampled(good, min(MOST_GOOD, share))
     rules: list[tuple[tuple[tuple[Condition | ModelCondition, bool], ...], int]] = []

@@ -140,9 +140,10 @@ class Scene:
         found = store.get(key)
         if found is None:
             found = store[key] = {}
+            longest = max(place, *fixed) if fixed else place
             for own in self.atoms(predicate, goal):
-                if place < len(own) and (not fixed or max(fixed) < len(own)):
-                    given = tuple(own[k] for k in fixed)
+                if longest < len(own):  # in SAS files a name may have any number of arguments
+                    given = (own[fixed[0]],) if len(fixed) == 1 else tuple(own[k] for k in fixed)
                     found[given] = found.get(given, 0) | 1 << own[place]
         return found
 
