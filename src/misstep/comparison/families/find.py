@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -28,7 +29,7 @@ from misstep.comparison.families.decisions import (
 from misstep.comparison.families.family import Family
 from misstep.comparison.families.ground import Ground, Scene, lifted_of
 from misstep.comparison.families.language import Domain, conditions, domain_key, domain_of
-from misstep.comparison.families.learn import Learned, Rule, learn
+from misstep.comparison.families.learn import Learned, Rule, Truth, learn
 from misstep.comparison.families.variables import ModelCondition, model_conditions
 from misstep.comparison.families.words import Speech, mistake, numbers, sentence
 from misstep.tasks.jani.task import JaniTask
@@ -47,6 +48,7 @@ NO_GOOD = "and no decision of this kind is known to be good"
 Literals = tuple[tuple[Condition, bool], ...]
 ModelLiterals = tuple[tuple[ModelCondition, bool], ...]
 Schemas = tuple[str | None, str | None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -154,7 +156,7 @@ def _literals(
     return tuple(sorted(own, key=lambda literal: (literal[0].weight, literal[0].text)))
 
 
-def _sampled(items: list, most: int) -> list:  # type: ignore[type-arg]
+def _sampled(items: list[T], most: int) -> list[T]:
     """At most so many, evenly over the list."""
     if len(items) <= most:
         return items
@@ -248,7 +250,7 @@ class _Planning:
 
     def evaluate(
         self, schemas: Schemas, faulty: list[Made], good: list[Made]
-    ) -> tuple[list[Condition], np.ndarray, np.ndarray]:
+    ) -> tuple[list[Condition], Truth, Truth]:
         decided = [self.decided(made) for made in (*faulty, *good)]
         tried = conditions(self.domain, *schemas)
         if schemas[1] is not None:
@@ -302,7 +304,7 @@ class _Model:
         schemas: Schemas,  # noqa: ARG002
         faulty: list[Made],
         good: list[Made],
-    ) -> tuple[list[ModelCondition], np.ndarray, np.ndarray]:
+    ) -> tuple[list[ModelCondition], Truth, Truth]:
         states = [made.state for made in (*faulty, *good)]
         tried = model_conditions(self.first, states)
         truth = np.array([[own.holds(state) for own in tried] for state in states], dtype=np.bool_)
