@@ -105,13 +105,8 @@ def explain_command(
                 _write_shield(campaign, faults, shield)
             if as_json:
                 print_json(as_data(campaign, faults))
-            elif decisions or deeper:
-                _print_faults(faults, top)
             else:
-                print_families(campaign, folder, top)
-                _print_faults(faults, min(top, FEW) if campaign.families else top)
-            if not faults and any(record.faults is None for record in campaign.bugs):
-                remark("faults were not looked for in all bugs; --deeper looks for them")
+                _print_all(campaign, folder, faults, top, decisions or deeper)
             return 0
         with waiting(f"looking deeper, for {time:g} s at most", shown=deeper):
             explanation = campaign.explain(bug, deeper=deeper, time_limit=time)
@@ -123,6 +118,19 @@ def explain_command(
         else:
             print(explanation)
     return 0
+
+
+def _print_all(
+    campaign: Campaign, folder: Path, faults: list[BlamedDecision], top: int, alone: bool
+) -> None:
+    """The families and a few decisions below them, or the decisions alone."""
+    if alone:
+        _print_faults(faults, top)
+    else:
+        print_families(campaign, folder, top)
+        _print_faults(faults, min(top, FEW) if campaign.families else top)
+    if not faults and any(record.faults is None for record in campaign.bugs):
+        remark("faults were not looked for in all bugs; --deeper looks for them")
 
 
 def _check_options(context: typer.Context, bug: str | None, deeper: bool, measure: bool) -> None:
