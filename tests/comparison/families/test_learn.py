@@ -52,6 +52,14 @@ def test_too_little_evidence_for_a_rule(faults: int) -> None:
     assert learned(truth, faulty).rules == ()
 
 
+def test_what_is_mostly_right_is_no_description_of_a_fault() -> None:
+    truth = table(400, 1, 6)
+    # A quarter of the decisions where the condition holds are faulty, and none elsewhere: that would save bits.
+    faulty = truth[:, 0] & (np.arange(400) % 4 == 0)
+    assert 20 < faulty.sum() < truth[:, 0].sum() / 2
+    assert learned(truth, faulty).rules == ()
+
+
 def test_nothing_to_tell_apart() -> None:
     truth = np.ones((20, 5), dtype=np.bool_)
     found = learned(truth, np.arange(20) < 10)

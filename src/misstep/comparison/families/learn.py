@@ -3,7 +3,8 @@
 A rule is a conjunction of conditions, each as it is or negated. What a list of rules costs is counted in bits, as in
 the principle of minimum description length: the conditions that it names, and the exceptions to it, which are good
 decisions that it covers and faulty ones that it does not. A rule is added as long as the whole gets shorter, so three
-faults among a hundred good decisions justify one condition, and a single fault justifies none.
+faults among a hundred good decisions justify one condition, and a single fault justifies none. Whatever it saves, a
+rule has to cover more faults than good decisions: what is mostly right does not describe a fault.
 
 A beam search grows each rule condition by condition. Decisions are bits and conditions are rows of packed bits, so
 that one step of the search is a few operations on whole arrays. Of conditions that tell the same decisions apart only
@@ -93,8 +94,10 @@ class _Search:
         best: tuple[float, tuple[int, ...]] | None = None
         for _ in range(LONGEST):
             beam = self._longer(beam)
-            for total, members, *_ in beam:
-                if total < (self.shortest if best is None else best[0]) - 1e-9:
+            for total, members, faulty, good in beam:
+                if total >= (self.shortest if best is None else best[0]) - 1e-9:
+                    continue
+                if count(faulty[None, :])[0] > count(good[None, :])[0]:
                     best = (total, members)
         if best is None:
             return None
