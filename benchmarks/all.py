@@ -22,6 +22,7 @@ NAMES = (
     "networks",
     "sketches",
     "families",
+    "families_of_bugs",
     "processes",
     "python_policies",
     "jani",

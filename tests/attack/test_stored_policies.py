@@ -52,6 +52,7 @@ COMMANDS = {
     "judge": ("judge", "{folder}", "--oracle", "undo"),
     "explain": ("explain", "{folder}", "{bug}", "--deeper", "--time", "5"),
     "explain all": ("explain", "{folder}", "--deeper", "--time", "5"),
+    "measure": ("explain", "{folder}", "--measure", "--states", "2", "--time", "5"),
     "rerun": ("replay", "{folder}", "--rerun"),
 }
 
@@ -102,6 +103,7 @@ def test_python_api_runs_nothing(folder: Path, trap: Trap) -> None:
             lambda: campaign.resume(pool=15),
             lambda: campaign.judge("undo"),
             lambda: campaign.explain(bug, deeper=True),
+            lambda: campaign.measure_families(),
             lambda: campaign.replay(rerun=True),
         ):
             with pytest.raises(UsageError, match="trust_policy=True"):

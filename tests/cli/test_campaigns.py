@@ -433,14 +433,54 @@ def test_the_decisions_behind_all_bugs(found: Path, unsafe: Path) -> None:
         faults = result_of("explain", folder)["faults"]
         counts = [len(fault["bugs"]) for fault in faults]
         assert counts == sorted(counts, reverse=True)
-        shown = misstep("explain", folder, "--top", "2")
+        shown = misstep("explain", folder, "--decisions", "--top", "2")
         assert len(shown.stdout.splitlines()) == min(2, len(faults))
-        assert f"{len(faults) - 2} more (--top)" in shown.stderr
+        assert f"{len(faults) - 2} more decisions" in shown.stderr
     with open_campaign(found) as campaign:
         settled = {record.id for record in campaign.bugs}
     deeper = result_of("explain", found, "--deeper", "--time", "30")["faults"]
     assert {bug for fault in deeper for bug in fault["bugs"]} <= settled
     assert deeper
+
+
+def test_families_of_bugs(found: Path, unsafe: Path) -> None:
+    for folder in (found, unsafe):
+        told = result_of("explain", folder)
+        families = told["families"]
+        assert families
+        assert told["bugs"] >= max(family["count"] for family in families)
+        shown = misstep("explain", folder)
+        for number, family in enumerate(families, 1):
+            assert f"{number}. {family['sentence']}\n" in shown.stdout
+            assert f"next: misstep explain {folder} {family['example']}\n" in shown.stdout
+        assert misstep("explain", folder, families[0]["example"]).returncode == 0
+        assert "--measure" in shown.stderr
+        top = misstep("explain", folder, "--top", "1").stdout
+        assert families[0]["sentence"] in top
+        assert len(families) == 1 or families[1]["sentence"] not in top
+
+
+def test_families_are_measured(tmp_path: Path) -> None:
+    copy, task = tmp_path / "copy", tmp_path / "task"
+    misstep("generate", "ferry", "--cars", "3", "--locations", "3", "--seed", "1", "-o", task)
+    files = (task / "domain.pddl", task / "problem.pddl")
+    result_of("test", *files, "--policy", "zoo:ferry-rules", "--pool", "30", "-o", copy, code=1)
+    told = result_of("explain", copy, "--measure", "--states", "5", "--seed", "9")["families"]
+    measured = [own["measured"] for own in told if own["measured"] is not None]
+    assert measured
+    assert all(own["asked"] <= 5 and own["seed"] == 9 for own in measured)
+    assert result_of("explain", copy)["families"] == told
+    assert "measured: " in misstep("explain", copy).stdout
+    for arguments, expected in (
+        (["--states", "5"], "--states has no meaning here; expected --measure"),
+        (["--policy", "heuristic:ff"], "--policy has no meaning here; expected --deeper or"),
+        (["--measure", "--deeper"], "do not go together"),
+        (["0", "--measure"], "--measure has no meaning here"),
+        (["--measure", "--states", "0"], "--states is 0"),
+    ):
+        done = misstep("explain", copy, *arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert expected in done.stderr
 
 
 @pytest.mark.parametrize("radius", ["inf", "3"])

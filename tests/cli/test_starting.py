@@ -136,6 +136,7 @@ OWNERS = {
     "DOMINANCE_TRANSITIONS": "misstep.oracles.dominance:DominanceSettings.limit_transitions",
     "DOMINANCE_STEPS": "misstep.oracles.dominance:DominanceSettings.steps",
     "EXPLAIN_SECONDS": "misstep.campaigns.deeper:DEFAULT_SECONDS",
+    "MEASURE_STATES": "misstep.comparison.families.measure:DEFAULT_STATES",
     "FAULT_BUDGET": "misstep.campaigns.settings:DEFAULT_FAULT_BUDGET",
     "INAPPLICABLE": "misstep.safety.system:INAPPLICABLE",
     "LOOKAHEAD_CAP": "misstep.safety.fuzz:LOOKAHEAD_CAP",

@@ -25,6 +25,7 @@ from misstep import load_task
 from misstep.safety import jani_transitions
 model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
+    "families.md": "",
     "label-policies.md": "",
     "policies/program.md": "",
     "policies/rules.md": "",

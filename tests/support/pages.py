@@ -43,7 +43,8 @@ KINDS: dict[str, type] = {
 }
 TABLES = {
     "meta": "the schema, the settings as TOML (`config`), what the policy is (`nature`), the digest "
-    "of the records (`seal`, see `replay.md`), whether the campaign is finished.",
+    "of the records (`seal`, see `replay.md`), what was measured of families (`families`), "
+    "whether the campaign is finished.",
     "tasks": "the tasks or models. `source` is a JSON object, compressed with zlib, with the content of their files.",
     "policy": "which policy was tested.",
     "states": "the tested states: a row for each record. `walk` leads there from the state `reference`; `run` and "

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.replay import Replay
+    from misstep.comparison.families.family import Family
     from misstep.comparison.shrink import Shrunk
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
@@ -108,6 +109,39 @@ class Campaign:
         from misstep.campaigns.explain import blamed_decisions
 
         return blamed_decisions(self.records)
+
+    @cached_property
+    def families(self) -> list[Family]:
+        """The bugs by what goes wrong and under which conditions, most bugs first. Asks nobody.
+
+        What `measure_families` has found out about their descriptions is in `Family.measured`.
+        """
+        from misstep.comparison.families.facade import families_of
+
+        with noticing_damage(self._store):
+            return families_of(self, self._store)
+
+    def measure_families(
+        self,
+        *,
+        states: int | None = None,
+        time_limit: float | None = None,
+        seed: int | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> list[Family]:
+        """Ask the policy in fresh states that fit the descriptions of the families; the shares are kept.
+
+        `states` is how many a family gets at most (100), `time_limit` is in seconds, for all of them (60).
+        """
+        from misstep.comparison.families.facade import measure_families
+
+        check_seconds("time_limit", time_limit)
+        self._require_trust()
+        with noticing_damage(self._store):
+            keep = measure_families(self, self._ask_again, states, time_limit, seed, progress)
+        with self._writing() as content:
+            keep(content.store)
+        return self.families
 
     def record(self, handle: Record | str | int) -> Record:
         """The record of that id (`TASK:NUMBER`); its number alone will do where there is one task."""
@@ -343,7 +377,8 @@ class Campaign:
     @contextmanager
     def _writing(self) -> Iterator[Content]:
         folder = self.folder
-        self.__dict__.pop("records", None)
+        for name in ("records", "families"):
+            self.__dict__.pop(name, None)
         if folder is None:
             yield self._content
             return

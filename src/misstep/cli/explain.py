@@ -10,8 +10,9 @@ import typer
 
 from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits, typed
 from misstep.cli.campaigns import Folder, open_folder
-from misstep.cli.defaults import EXPLAIN_SECONDS
-from misstep.cli.output import print_json, remark, tracked, waiting
+from misstep.cli.defaults import EXPLAIN_SECONDS, MEASURE_STATES
+from misstep.cli.families import as_data, print_families
+from misstep.cli.output import phase_progress, print_json, remark, tracked, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision
     from misstep.campaigns.records import Record
     from misstep.campaigns.rows import Values
+
+FEW = 5  # decisions below the families
 
 
 def explain_command(
@@ -28,7 +31,7 @@ def explain_command(
         str | None,
         typer.Argument(
             metavar="ID",
-            help="TASK:NUMBER of a bug, or its number if there is one task; left out: the decisions behind all bugs.",
+            help="TASK:NUMBER of a bug, or its number if there is one task; left out: the families of all bugs.",
             show_default=False,
         ),
     ] = None,
@@ -39,10 +42,37 @@ def explain_command(
             help="Look further than the campaign did: exact distances or longer searches, and the smallest repair.",
         ),
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Ask the policy in fresh states that fit the descriptions of the families, and keep how often it "
+            "makes the same fault there.",
+        ),
+    ] = False,
+    states: Annotated[
+        int, typer.Option(metavar="N", help="Of --measure: fresh states of a family, at most.")
+    ] = MEASURE_STATES,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Of --measure: the seed of the fresh states. Default: one more than that of the campaign.",
+            show_default=False,
+        ),
+    ] = None,
+    decisions: Annotated[
+        bool,
+        typer.Option(
+            "--decisions", help="Print the blamed decisions one by one, without families."
+        ),
+    ] = False,
     time: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What --deeper may take.")
+        float, typer.Option(metavar="SECONDS", help="What --deeper or --measure may take.")
     ] = EXPLAIN_SECONDS,
-    top: Annotated[int, typer.Option(metavar="N", help="How many decisions to print.")] = 20,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="How many families and how many decisions to print.")
+    ] = 20,
     shield: Annotated[
         Path | None,
         typer.Option(
@@ -55,22 +85,28 @@ def explain_command(
 ) -> int:
     """Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.
 
-    Without ID: the decisions behind all bugs of the campaign, those that cause most of them first. What the campaign
-    has stored is shown at once; --deeper asks the policy again.
+    Without ID: the families of bugs, most bugs first, each with a sentence, an example and the command that explains
+    it, and below them the decisions to blame. What the campaign has stored is shown at once; --deeper and --measure
+    ask the policy again.
 
     Example: misstep explain found problem:3 --deeper --time 20
     """
-    check_limits(top=top, time=time)
-    if not deeper and (asked := typed(context, ["time", "policy", "trust_policy"])):
-        raise UsageError(f"{asked[0]} has no meaning here", expected="--deeper")
+    check_limits(top=top, time=time, states=states)
+    _check_options(context, bug, deeper, measure)
     with open_folder(folder, policy, trust_policy) as campaign:
         if bug is None:
+            if measure:
+                with phase_progress() as report:
+                    campaign.measure_families(
+                        states=states, time_limit=time, seed=seed, progress=report
+                    )
             faults = _deeper_faults(campaign, time) if deeper else campaign.faults
             if shield is not None:
                 _write_shield(campaign, faults, shield)
-            _print_faults(faults, top, as_json)
-            if not faults and any(record.faults is None for record in campaign.bugs):
-                remark("faults were not looked for in all bugs; --deeper looks for them")
+            if as_json:
+                print_json(as_data(campaign, faults))
+            else:
+                _print_all(campaign, folder, faults, top, decisions or deeper)
             return 0
         with waiting(f"looking deeper, for {time:g} s at most", shown=deeper):
             explanation = campaign.explain(bug, deeper=deeper, time_limit=time)
@@ -82,6 +118,33 @@ def explain_command(
         else:
             print(explanation)
     return 0
+
+
+def _print_all(
+    campaign: Campaign, folder: Path, faults: list[BlamedDecision], top: int, alone: bool
+) -> None:
+    """The families and a few decisions below them, or the decisions alone."""
+    if alone:
+        _print_faults(faults, top)
+    else:
+        print_families(campaign, folder, top)
+        _print_faults(faults, min(top, FEW) if campaign.families else top)
+    if not faults and any(record.faults is None for record in campaign.bugs):
+        remark("faults were not looked for in all bugs; --deeper looks for them")
+
+
+def _check_options(context: typer.Context, bug: str | None, deeper: bool, measure: bool) -> None:
+    """Refuse what would have no effect."""
+    if not deeper and not measure and (asked := typed(context, ["time", "policy", "trust_policy"])):
+        raise UsageError(f"{asked[0]} has no meaning here", expected="--deeper or --measure")
+    if not measure and (asked := typed(context, ["states", "seed"])):
+        raise UsageError(f"{asked[0]} has no meaning here", expected="--measure")
+    if measure and deeper:
+        raise UsageError("--measure and --deeper do not go together", expected="one of them")
+    if bug is not None and (asked := typed(context, ["measure", "decisions"])):
+        raise UsageError(
+            f"{asked[0]} has no meaning here", expected="no ID: families are those of the campaign"
+        )
 
 
 def _deeper_faults(campaign: Campaign, seconds: float) -> list[BlamedDecision]:
@@ -100,16 +163,13 @@ def _deeper_faults(campaign: Campaign, seconds: float) -> list[BlamedDecision]:
     return blamed_decisions([*found, *bugs[len(found) :]])
 
 
-def _print_faults(faults: list[BlamedDecision], top: int, as_json: bool) -> None:
-    if as_json:
-        print_json({"faults": [fault.as_dict() for fault in faults]})
-        return
+def _print_faults(faults: list[BlamedDecision], top: int) -> None:
     if not faults:
         print("no faults proven")
     for fault in faults[:top]:
         print(fault)
     if len(faults) > top:
-        remark(f"... and {len(faults) - top} more (--top)")
+        remark(f"... and {len(faults) - top} more decisions (--decisions, --top)")
 
 
 def _write_shield(campaign: Campaign, faults: list[BlamedDecision], file: Path) -> None:

@@ -144,6 +144,11 @@ class JaniTask:
             parts.append(f"{name}={shown}")
         return ", ".join(parts)
 
+    def places(self, name: str) -> tuple[str, ...] | None:
+        """The names of the values of a variable that is the location of an automaton; None of other variables."""
+        found = self._locations.get(name)
+        return None if found is None else tuple(found)
+
     def parse_state(self, text: str) -> State:
         """Reads `pos=3, vel=1`, in any order."""
         given: dict[str, str] = {}

@@ -1,0 +1,99 @@
+"""The learner: short rules where there is evidence for them, and none where there is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from misstep._core import CounterRandom
+from misstep.comparison.families.learn import Learned, Literal, Truth, count, covers, learn
+
+
+def table(rows: int, columns: int, seed: int) -> Truth:
+    random = CounterRandom(seed, 9)
+    return np.array(
+        [[random.below(2) for _ in range(columns)] for _ in range(rows)], dtype=np.bool_
+    )
+
+
+def learned(truth: Truth, faulty: np.ndarray) -> Learned:
+    return learn(truth[faulty], truth[~faulty], [1] * truth.shape[1])
+
+
+def test_one_condition_that_tells_them_apart() -> None:
+    truth = table(200, 30, 1)
+    found = learned(truth, truth[:, 7])
+    assert found.rules == ((Literal(7, True),),)
+    assert found.exceptions == (0,)
+    assert not found.covered_by.any()
+
+
+def test_a_negation_and_a_conjunction() -> None:
+    truth = table(300, 20, 2)
+    found = learned(truth, ~truth[:, 3] & truth[:, 11])
+    assert found.rules == ((Literal(11, True), Literal(3, False)),)
+
+
+def test_two_rules_and_noise() -> None:
+    truth = table(400, 15, 3)
+    faulty = truth[:, 2] & truth[:, 4] | truth[:, 9] & ~truth[:, 4]
+    faulty[:3] = ~faulty[:3]
+    found = learned(truth, faulty)
+    assert {frozenset(rule) for rule in found.rules} == {
+        frozenset([Literal(2, True), Literal(4, True)]),
+        frozenset([Literal(9, True), Literal(4, False)]),
+    }
+
+
+@pytest.mark.parametrize("faults", [1, 2])
+def test_too_little_evidence_for_a_rule(faults: int) -> None:
+    truth = table(12, 200, 4)
+    faulty = np.arange(12) < faults
+    assert learned(truth, faulty).rules == ()
+
+
+def test_what_is_mostly_right_is_no_description_of_a_fault() -> None:
+    truth = table(400, 1, 6)
+    # A quarter of the decisions where the condition holds are faulty, and none elsewhere: that would save bits.
+    faulty = truth[:, 0] & (np.arange(400) % 4 == 0)
+    assert 20 < faulty.sum() < truth[:, 0].sum() / 2
+    assert learned(truth, faulty).rules == ()
+
+
+def test_nothing_to_tell_apart() -> None:
+    truth = np.ones((20, 5), dtype=np.bool_)
+    found = learned(truth, np.arange(20) < 10)
+    assert found.rules == ()
+    assert (found.covered_by == -1).all()
+
+
+def test_of_equal_conditions_the_lighter_one_is_told() -> None:
+    truth = table(100, 4, 5)
+    truth[:, 3] = truth[:, 0]
+    faulty = truth[:, 0].copy()
+    found = learn(truth[faulty], truth[~faulty], [5, 1, 1, 2])
+    assert found.rules == ((Literal(3, True),),)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_coverage_is_what_the_rules_say(seed: int) -> None:
+    truth = table(150, 25, 10 + seed)
+    random = CounterRandom(seed, 3)
+    faulty = np.array([random.below(3) == 0 for _ in range(150)]) | truth[:, 0] & truth[:, 1]
+    found = learned(truth, faulty)
+    positives = truth[faulty]
+    for row, by in zip(positives, found.covered_by.tolist(), strict=True):
+        fitting = [
+            number
+            for number, rule in enumerate(found.rules)
+            if all(bool(row[own.condition]) == own.positive for own in rule)
+        ]
+        assert by == (fitting[0] if fitting else -1)
+    for rule, exceptions in zip(found.rules, found.exceptions, strict=True):
+        assert covers(rule, truth[~faulty]).sum() == exceptions
+    assert learned(truth, faulty).rules == found.rules
+
+
+def test_bits_are_counted() -> None:
+    rows = np.array([[255, 1], [0, 0], [3, 128]], dtype=np.uint8)
+    assert count(rows).tolist() == [9, 0, 3]
