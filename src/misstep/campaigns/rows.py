@@ -23,8 +23,10 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
+# Before the first round of judging: of verdicts that need no oracle, as the witnesses of another campaign decide.
+LENT_ROUND = -1
 MOST_LETTERS = 2000  # of a message that is kept: a screen, not a book
-OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe")
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe", "safe")
 VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN", "FLAKY")
 KINDS = (
     "fails",
@@ -178,7 +180,7 @@ class VerdictRow(NamedTuple):
 
     number: int
     oracle: str
-    round: int  # of judging; later rounds may read it
+    round: int  # of judging; later rounds may read it, and all of them what comes before the first (LENT_ROUND)
     verdict: str
     kind: str | None = None
     low: int | None = 0
@@ -206,7 +208,8 @@ class VerdictRow(NamedTuple):
 
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
-        _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)
+        judged_in = 0 if self.round == LENT_ROUND else self.round
+        _check_counts(self.number, judged_in, self.size, self.expansions, self.evaluations)
         _check_name("oracle", self.oracle)
         _check_interval(self.low, self.high)
         _check_interval(self.lower, self.upper)
@@ -410,6 +413,7 @@ def _check_seconds(*numbers: object) -> None:
 
 __all__ = [
     "KINDS",
+    "LENT_ROUND",
     "VERDICTS",
     "ContradictionRow",
     "Event",

@@ -27,6 +27,7 @@ PLANNING, MODEL = "planning", "model"
 WORLDS = (PLANNING, MODEL)
 DEFAULT_DECIDER = "localfix"
 DEFAULT_FAULT_BUDGET = 200
+WITNESSES, ALL = RETESTS = ("witnesses", "all")
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,15 @@ class Settings:
     # Evaluations of heuristics that blaming one bug may take; None: faults are not looked for. Faults of models come
     # with the verdicts and need no budget of their own.
     fault_budget: int | None = DEFAULT_FAULT_BUDGET
+    # Of a campaign that another one has lent its states and witnesses: which states are left to the oracle where these
+    # do not decide. All but old bugs whose witness the policy matches now (witnesses), or all (all).
+    retest: str | None = None
     planning: PlanningSettings | None = None
     model: ModelSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.retest not in (None, *RETESTS):
+            raise UsageError(f"retest is {self.retest!r}", expected="none, " + ", ".join(RETESTS))
         if self.world not in WORLDS:
             raise UsageError(f"no world {self.world!r}", expected=" or ".join(WORLDS))
         is_planning = self.world == PLANNING
@@ -224,6 +230,8 @@ def _written(settings: Any) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for option in dataclasses.fields(settings):
         value = getattr(settings, option.name)
+        if option.name == "retest" and value is None:
+            continue  # so that the settings of all other campaigns stay what they were
         if option.name in _TREE:
             if value is not None:
                 tree[option.name] = _written(value)
@@ -268,10 +276,13 @@ def _check_truth(name: str, value: object) -> None:
 
 
 __all__ = [
+    "ALL",
     "DEFAULT_DECIDER",
     "MODEL",
     "NONE",
     "PLANNING",
+    "RETESTS",
+    "WITNESSES",
     "ModelSettings",
     "PlanningSettings",
     "Settings",

@@ -71,6 +71,11 @@ def values_of(states: Sequence[State]) -> States:
     return np.array([state.values for state in states], dtype=np.int32)
 
 
+def states_of(rows: States) -> list[State]:
+    """The reverse."""
+    return [State(row) for row in rows.tolist()]
+
+
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
     """The run as it was; an error if the task knows no such run."""
     states = [state]
@@ -175,6 +180,7 @@ __all__ = [
     "set_row",
     "snapshot",
     "state_row",
+    "states_of",
     "take_in_derivation",
     "trace_of",
     "values_of",
