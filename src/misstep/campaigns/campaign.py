@@ -284,6 +284,11 @@ class Campaign:
         settings = self.settings
         given_oracle(oracle)
         check_oracle(settings.world, oracle)
+        if settings.retest and settings.model is not None:
+            raise UsageError(
+                "a retest of a model is judged while its runs are made",
+                hint="test the old campaign again, with --oracle",
+            )
         with self._writing() as content:
             work(
                 content,

@@ -32,15 +32,14 @@ from misstep.campaigns.rows import (
     LENT_ROUND,
     RunRow,
     StateRow,
-    Values,
     VerdictRow,
     to_json,
 )
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
-from misstep.campaigns.tables import MAX_UNPACKED, REMARK, Content, Findings, Snapshot
+from misstep.campaigns.tables import REMARK, Content, Findings, Snapshot
 from misstep.campaigns.view import rank
-from misstep.decoding import parse_json, unpack
+from misstep.checking.jani import SafetyTask
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.oracles.bounds import BoundStore
 from misstep.tasks.jani.task import JaniTask
@@ -66,6 +65,8 @@ def lend(content: Content, settings: Settings, lender: Content) -> None:
             rows = _recorded(theirs)
             bugs[name] = frozenset(row.number for row in rows.best.values() if row.is_bug)
             if isinstance(task, JaniTask):
+                if loan_of(lender.store) is None:
+                    _check_runs(task, rows, lender.store.path)
                 _lend_model(mine, settings, rows)
             else:
                 assert isinstance(task, Task)
@@ -202,6 +203,43 @@ def _values(states: Sequence[State]) -> np.ndarray[tuple[int, int], np.dtype[np.
 # -- models ---------------------------------------------------------------------------------------
 
 
+def _check_runs(task: JaniTask, rows: _Rows, where: str) -> None:
+    """An error unless every state lies on a run from a start state: another one need not be reachable."""
+    checker = SafetyTask.from_source(task.source)
+    last: dict[int, int] = {}
+    for row in rows.states:
+        last[row.run] = max(row.step, last.get(row.run, 0))
+    good: dict[int, RunRow] = {}
+    for number, step in last.items():
+        run = rows.runs.get(number)
+        if run is None or run.states is None or not _leads_to(task, checker, run, step):
+            raise InputFormatError(
+                f"run {number} of {task.name} is no run from a start state",
+                where=where,
+                hint="'misstep replay DIR' says what else is wrong with it",
+            )
+        good[number] = run
+    for row in rows.states:
+        states = good[row.run].states
+        if states is None or states[row.step] != row.state:
+            raise InputFormatError(
+                f"state {row.number} of {task.name} is not where its run is", where=where
+            )
+
+
+def _leads_to(task: JaniTask, checker: SafetyTask, run: RunRow, step: int) -> bool:
+    states = run.states
+    if states is None or not 0 <= step < len(states) or step > len(run.operators):
+        return False
+    try:
+        start = checker.read_state(list(states[0]))
+        if not checker.is_start(start):
+            return False
+        return all(states[i + 1] in task.outcomes(states[i], run.operators[i]) for i in range(step))
+    except (MisstepError, ValueError, TypeError, IndexError, RecursionError):
+        return False
+
+
 def _lend_model(findings: Findings, settings: Settings, rows: _Rows) -> None:
     """A run of the new policy begins in each state, and has its number."""
     findings.add_states(
@@ -214,23 +252,4 @@ def _lend_model(findings: Findings, settings: Settings, rows: _Rows) -> None:
             findings.set_knowledge(settings.oracle, LENT_ROUND, row.number, own)
 
 
-Strategy = tuple[tuple[Values, int], ...]
-
-
-def strategy_of(lent: Snapshot) -> Strategy:
-    """What `_lend_model` has written; an error if it is no strategy."""
-    try:
-        found = parse_json(unpack(lent.content, MAX_UNPACKED))
-    except ValueError as error:
-        raise InputFormatError(f"a damaged row: no strategy: {error}") from None
-    if not isinstance(found, list) or len(found) != lent.given:
-        raise InputFormatError("a damaged row: no strategy")
-    strategy = []
-    for pair in found:
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], list):
-            raise InputFormatError("a damaged row: no strategy")
-        strategy.append((tuple(pair[0]), int(pair[1])))
-    return tuple(strategy)
-
-
-__all__ = ["check_same_tasks", "lend", "strategy_of"]
+__all__ = ["check_same_tasks", "lend"]

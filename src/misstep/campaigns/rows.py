@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -321,15 +322,24 @@ class Event(NamedTuple):
         return event
 
 
+_IDS = re.compile(r"\[(?:-?(?:0|[1-9]\d{0,17})(?:,-?(?:0|[1-9]\d{0,17}))*)?\]", re.ASCII)
+
+
 def to_json(value: Iterable[Any]) -> str:
     return json.dumps(list(value), separators=(",", ":"))
 
 
 def values_of(text: str) -> Values:
+    if isinstance(text, str) and len(text) > 2 and _IDS.fullmatch(text):
+        return tuple(json.loads(text))
     return _values(_list(text))
 
 
 def ids_of(text: str) -> Ids:
+    if isinstance(text, str) and _IDS.fullmatch(
+        text
+    ):  # as we write them: there is nothing to look for
+        return tuple(json.loads(text))
     ids = _list(text)
     if not all(type(number) is int and abs(number) <= LARGEST for number in ids):
         raise ValueError("expected a list of ids")

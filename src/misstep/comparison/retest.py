@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any
 from misstep.campaigns.arguments import as_path, check_session, check_truth
 from misstep.campaigns.lending import check_same_tasks, lend
 from misstep.campaigns.lent import loan_of
+from misstep.campaigns.records import interval_text
 from misstep.campaigns.settings import ALL, PLANNING, WITNESSES, Settings, check_oracle
 from misstep.campaigns.tables import Content
 from misstep.campaigns.testing import conduct
+from misstep.campaigns.view import read_records
 from misstep.comparison.changes import CHANGES, Change, change_of
 from misstep.errors import UsageError
 from misstep.oracles.trust import given_oracle, require_oracle_trust
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 StrPath = str | os.PathLike[str]
 WORST = 5  # bugs that are shown
+BLAMED = 100  # bugs of a task whose faults are looked for, which takes longer than all the rest
 
 
 @dataclass(frozen=True)
@@ -55,16 +58,21 @@ class Retest:
         old = {record.id: record for record in self.before.records}
         return list(_changes(old, self.campaign.records))
 
+    @cached_property
+    def outline(self) -> list[Change]:
+        """The same without what is for people, facts and names: enough to count."""
+        return list(_changes(dict(_brief(self.before)), dict(_brief(self.campaign)).values()))
+
     @property
     def counts(self) -> dict[str, int]:
         """How many states each word is said of; all words, in the order of tables."""
-        found = Counter(change.word for change in self.changes)
+        found = Counter(change.word for change in self.outline)
         return {word: found[word] for word in CHANGES}
 
-    @property
+    @cached_property
     def bugs(self) -> list[Change]:
-        """What is a bug now, the largest loss first; what is new before what is old."""
-        return sorted((change for change in self.changes if change.is_bug), key=_badness)
+        """What is a bug now, in outline, the largest loss first; what is new before what is old."""
+        return sorted((change for change in self.outline if change.is_bug), key=_badness)
 
     def as_dict(self) -> dict[str, Any]:
         summary = self.campaign.summary
@@ -77,24 +85,24 @@ class Retest:
             "policy": _named(self.campaign),
             "unchanged": self.unchanged,
             "finished": {"campaign": self.finished, "retest": summary.finished},
-            "states": len(self.changes),
+            "states": len(self.outline),
             "counts": self.counts,
-            "bugs": {"before": sum(own.was_bug for own in self.changes), "now": len(self.bugs)},
+            "bugs": {"before": sum(own.was_bug for own in self.outline), "now": len(self.bugs)},
             "judged": {"by witnesses": self.by_witnesses, "by oracles": self.by_oracles},
             "crashes": summary.crashes,
             "timeouts": summary.timeouts,
             "remarks": self.remarks(summary.remarks),
-            "changes": [change.as_dict() for change in self.changes],
+            "changes": [change.as_dict() for change in self.outline],
         }
 
     @property
     def by_witnesses(self) -> int:
         """States that no oracle was asked about."""
-        return sum(record.source in SOURCES for record in self.campaign.records)
+        return sum(change.after.source in SOURCES for change in self.outline)
 
     @property
     def by_oracles(self) -> int:
-        return len(self.campaign.records) - self.by_witnesses
+        return len(self.outline) - self.by_witnesses
 
     def remarks(self, others: Sequence[str] = ()) -> list[str]:
         said = []
@@ -190,9 +198,11 @@ def _settings(
     own = replace(
         settings, oracle=oracle or settings.oracle, retest=ALL if judge_fixed else WITNESSES
     )
-    if fault_budget is not None:
-        budget = None if fault_budget == "none" else fault_budget
-        own = replace(own, fault_budget=budget)
+    if fault_budget is None:
+        own = replace(own, blame_most=BLAMED)
+    else:
+        budget = None if fault_budget == "none" else int(fault_budget)
+        own = replace(own, fault_budget=budget, blame_most=None)
     if own.world == PLANNING:  # the witnesses are there for all states
         own = replace(own, planning=replace(own.of_planning, isolate=False))
     return own
@@ -202,7 +212,14 @@ def _same(one: os.PathLike[str], other: os.PathLike[str]) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _changes(old: Mapping[str, Record], new: Sequence[Record]) -> Iterator[Change]:
+def _brief(campaign: Campaign) -> Iterator[tuple[str, Record]]:
+    content = campaign._content
+    for task in content.task_names():
+        for record in read_records(content, task, brief=True):
+            yield record.id, record
+
+
+def _changes(old: Mapping[str, Record], new: Iterable[Record]) -> Iterator[Change]:
     for after in new:
         before = old.get(after.id)
         if before is None:
@@ -229,6 +246,8 @@ def _shown(change: Change) -> str:
     if record.world == PLANNING:
         low = loss["gap_low"]
         parts.append("never reaches the goal" if low is None else f"loses {low}")
+    else:
+        parts.append(f"avoided by {interval_text(record.radius or (0, None))} deviation(s)")
     if record.family:
         parts.append(record.family)
     return "  ".join(parts)

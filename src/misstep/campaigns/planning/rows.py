@@ -15,6 +15,7 @@ from misstep.campaigns.tables import Snapshot
 from misstep.errors import InputFormatError
 from misstep.fuzzing.pool import PoolEntry
 from misstep.oracles.bounds import BoundStore
+from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_permitted, cost_of_run
 from misstep.oracles.verdict import Objective, Verdict
@@ -64,6 +65,19 @@ def snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
     width = bounds.task.variable_count
     rows = values_of(states) if states else np.empty((0, width), dtype=np.int32)
     return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
+
+
+class Unpacking:
+    """Reads knowledge once for all units that start from it, one after the other."""
+
+    def __init__(self, task: Task) -> None:
+        self._width = task.variable_count
+        self._last: tuple[Snapshot, Knowledge] | None = None
+
+    def __call__(self, packed: Snapshot) -> Knowledge:
+        if self._last is None or self._last[0] is not packed:
+            self._last = (packed, Knowledge.from_bytes(packed.content, self._width))
+        return self._last[1]
 
 
 def values_of(states: Sequence[State]) -> States:
@@ -173,6 +187,7 @@ def _finite(cost: int | float) -> int | None:
 
 
 __all__ = [
+    "Unpacking",
     "cost_of",
     "plan_proves_bug",
     "run_row",

@@ -272,7 +272,7 @@ class BlameStage(Stage):
     def rounds(self) -> Iterator[Sequence[Unit]]:
         done = self.findings.done(self.name)
         already = self.findings.done("blamed")
-        bugs = [row for row in self.findings.verdicts(self.oracle) if row.is_bug]
+        bugs = self._chosen([row for row in self.findings.verdicts(self.oracle) if row.is_bug])
         groups: dict[int, list[VerdictRow]] = {}
         for row in bugs:
             groups.setdefault(row.number // BLAME_UNIT, []).append(row)
@@ -294,6 +294,18 @@ class BlameStage(Stage):
                 Unit(self.findings.name, self.name, str(number), "blame", payload, resources)
             )
         yield units
+
+    def _chosen(self, bugs: list[VerdictRow]) -> list[VerdictRow]:
+        """Those that are to be blamed, or whose derivation needs a plan."""
+        most = self.settings.blame_most
+        if self.settings.fault_budget is None:
+            return [row for row in bugs if row.derivation is not None]
+        if most is None or len(bugs) <= most:
+            return bugs
+        loan = loan_of(self.findings.store)
+        old = frozenset() if loan is None else loan.bugs.get(self.findings.name, frozenset())
+        first = sorted(bugs, key=lambda row: (row.number in old, row.number))[:most]
+        return sorted(first, key=lambda row: row.number)
 
     def _knowledge(self, states: int) -> Snapshot | None:
         """Of the last round; that before the first, if no state was left to judge."""

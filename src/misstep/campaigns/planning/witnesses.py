@@ -112,8 +112,7 @@ class VouchStage(Stage):
 
 def left_to_judge(findings: Findings, oracle: str) -> set[int]:
     """Numbers of the states that the witnesses have left to an oracle; all, where there are none."""
-    decided = {row.number for row in findings.verdicts(oracle) if row.round == LENT_ROUND}
-    return set(range(findings.state_count())) - decided
+    return set(range(findings.state_count())) - findings.judged_in(oracle, LENT_ROUND)
 
 
 # -- what a worker does ---------------------------------------------------------------------------
@@ -126,7 +125,7 @@ def judge_by_witnesses(
     bench = work.bench({})
     base: Snapshot | None = resources.get("base")
     if base is not None:
-        bench.bounds.add_knowledge(Knowledge.from_bytes(base.content, work.task.variable_count))
+        bench.bounds.add_knowledge(work.unpack(base))
     states = [state_of(work.task, member.state) for member in payload.states]
     rows = values_of(states)
     enough = bench.bounds.graph.upper_bounds(rows)  # what the witnesses cost, before the runs count

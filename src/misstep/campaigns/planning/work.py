@@ -23,6 +23,7 @@ from misstep.campaigns.planning.payloads import (
 )
 from misstep.campaigns.planning.pooling import fresh_states, going_on, lost_bias
 from misstep.campaigns.planning.rows import (
+    Unpacking,
     cost_of,
     plan_proves_bug,
     run_row,
@@ -104,6 +105,7 @@ class PlanningWork(Work):
         self._fuzzer: Fuzzer | None = None
         self._exact: Distances | str | None = None
         self._base: _Base | None = None
+        self.unpack = Unpacking(self.task)
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
         self._asked_again = 0
         self._contradictions: list[ContradictionRow] = []  # of the unit under way
@@ -415,9 +417,7 @@ class PlanningWork(Work):
         faults: list[FaultRow] = []
         self.dominance_of(resources)
         base = resources.get("base")
-        known = (
-            None if base is None else Knowledge.from_bytes(base.content, self.task.variable_count)
-        )
+        known = None if base is None else self.unpack(base)
         distances = self._distances(known)
         bench = None
         for row, run, verdict in payload.members:
