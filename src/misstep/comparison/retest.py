@@ -255,7 +255,7 @@ def _shown(change: Change) -> str:
 
 def _named(campaign: Campaign) -> dict[str, str | None]:
     own = campaign.policy
-    return {"policy": None, "digest": None} if own is None else own._asdict()
+    return {"spec": None, "digest": None} if own is None else own._asdict()
 
 
 __all__ = ["Retest", "retest"]

@@ -139,16 +139,19 @@ class _Tester:
         budget = Budget(expansions=self.work.own.evaluations)
         try:
             found = envelope(self.system, [state], budget)
+            run = found.run
+            shown = shown_run(self.system, state) if run is None else (run.states, run.labels)
         except (PolicyCrashError, PolicyTimeoutError):
-            run = failing_run(self.system, state)
-            self._keep(number, run, started, VerdictRow(number, self.payload.oracle, 0, "UNKNOWN"))
+            failed = failing_run(self.system, state)
+            verdict = VerdictRow(number, self.payload.oracle, 0, "UNKNOWN")
+            self._keep(number, failed, started, verdict)
             return
-        if found.answer is Answer.NOT_SAFE:
-            assert found.run is not None
-            self._judge(number, state, found.run, started)
-            return
-        states, labels = shown_run(self.system, state)
-        if found.answer is Answer.SAFE:
+        states, labels = shown
+        if run is None and self.system.native.kind(self.system.id(states[-1])) == "unsafe":
+            run = UnsafeRun(states, labels)  # it goes further than what the budget let explore
+        if run is not None:
+            self._judge(number, state, run, started)
+        elif found.answer is Answer.SAFE:
             verdict = self._proven(number, state, found)
             self._keep(number, ("safe", states, labels, None), started, verdict)
         else:
