@@ -49,19 +49,17 @@ class Retest:
 
     before: Campaign
     campaign: Campaign  # an ordinary one, of the new policy on the same states
+    outline: list[
+        Change
+    ]  # as `changes`, without what is for people (facts, names): enough to count
     unchanged: bool  # whether the policy is the one of before, by its digest
     finished: bool  # whether the old campaign was
 
     @cached_property
     def changes(self) -> list[Change]:
-        """One for each recorded state, in order."""
+        """One for each recorded state, in order. Read when asked for, while both campaigns are open."""
         old = {record.id: record for record in self.before.records}
         return list(_changes(old, self.campaign.records))
-
-    @cached_property
-    def outline(self) -> list[Change]:
-        """The same without what is for people, facts and names: enough to count."""
-        return list(_changes(dict(_brief(self.before)), dict(_brief(self.campaign)).values()))
 
     @property
     def counts(self) -> dict[str, int]:
@@ -179,7 +177,8 @@ def _made(before: Campaign, campaign: Campaign) -> Retest:
     assert loan is not None
     own = campaign.policy
     unchanged = own is not None and own.digest == loan.digest
-    return Retest(before, campaign, unchanged, loan.finished)
+    outline = list(_changes(dict(_brief(before)), dict(_brief(campaign)).values()))
+    return Retest(before, campaign, outline, unchanged, loan.finished)
 
 
 def _settings(
