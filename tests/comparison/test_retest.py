@@ -22,6 +22,7 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.oracles.oracle import Tester
 from misstep.tasks.task import State
 from support.campaigns import BATCHES, NOISY, SHARING, small_model, told
+from support.dominance import logistics
 from support.forged import sealed_again
 from support.tasks import generated_task
 from support.unsteady import PLANNING
@@ -166,11 +167,10 @@ FORGERIES: dict[str, str] = {
     "plans of nothing": "UPDATE verdicts SET plan = '[]', upper = 0, lower = 0, low = 1, high = NULL, verdict = 'BUG', "
     "kind = 'costly'",
     "plans that do not apply": "UPDATE verdicts SET plan = '[0,0,0]', upper = 3, lower = 0 WHERE plan IS NOT NULL",
-    "operators that do not exist": "UPDATE verdicts SET plan = '[99999]', upper = 1, lower = 0",
     "plans of other states": "UPDATE verdicts SET plan = (SELECT plan FROM verdicts WHERE number = 3), lower = 0",
     "runs of other states": "UPDATE runs SET operators = (SELECT operators FROM runs WHERE number = 3)",
     "derivations of nothing": """UPDATE verdicts SET plan = NULL, upper = 0, lower = 0, verdict = 'BUG',
-        kind = 'costly', derivation = '[{"state": [0, 0, 0, 0, 0, 0, 0], "value": 5, "factors": []}]'""",
+        kind = 'costly', derivation = '[{"state": [0, 0, 0, 0, 0, 0], "value": 5, "factors": []}]'""",
     "all states bugs": "UPDATE verdicts SET verdict = 'BUG', kind = 'fails', low = NULL, high = NULL",
 }
 
@@ -183,6 +183,13 @@ def test_no_forged_witness_becomes_a_bug(what: str, gripper: Path, tmp_path: Pat
     for own in found.campaign.records:
         assert not own.is_bug or truth[own.number]
     assert found.campaign.replay(full=True).ok
+
+
+def test_records_that_cannot_be_read_are_refused(gripper: Path, tmp_path: Path) -> None:
+    copy = copied(gripper, tmp_path, "UPDATE verdicts SET plan = '[99999]', upper = 1, lower = 0")
+    with pytest.raises(InputFormatError, match="no operator has the id 99999"):
+        again(copy, "optimal", out=tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_a_lower_bound_that_a_plan_contradicts_is_dropped(gripper: Path, tmp_path: Path) -> None:
@@ -393,3 +400,33 @@ def test_faults_are_looked_for_in_so_many_bugs(
 def before_bugs(folder: Path) -> list[Any]:
     with misstep.open_campaign(folder) as campaign:
         return campaign.bugs
+
+
+# -- derivations ----------------------------------------------------------------------------------
+
+
+def test_derivations_count_as_far_as_a_function_computed_here_says_so(tmp_path: Path) -> None:
+    task = logistics(2, 2)
+    out = tmp_path / "found"
+    how: dict[str, Any] = {"oracle": "bmo(0)", "pool": 30, "fault_budget": "none"}
+    with run_campaign(task, "random:7", out=out, **how) as before:
+        derived = [own.number for own in before.bugs if own.witness.type == "derivation"]
+        bounds = {own.number: own.bounds for own in before.records}
+    assert derived
+    bare = copied(out, tmp_path, "UPDATE verdicts SET plan = NULL WHERE derivation IS NOT NULL")
+    found = again(bare, "random:7")
+    for number in derived:
+        own = found.campaign.records[number]
+        assert own.is_bug
+        assert own.bounds == bounds[number]
+    assert found.campaign.replay(full=True).ok
+    with closing(sqlite3.connect(bare / "run.db", isolation_level=None)) as connection:
+        for number, text in connection.execute(
+            "SELECT number, derivation FROM verdicts WHERE derivation IS NOT NULL"
+        ).fetchall():
+            steps = [{**s, "value": 99} if "value" in s else s for s in json.loads(text)]
+            change = "UPDATE verdicts SET derivation = ?, upper = 0, lower = 0 WHERE number = ?"
+            connection.execute(change, (json.dumps(steps), number))
+    sealed_again(bare)
+    told_more = again(bare, "random:7")
+    assert told(told_more.campaign) == told(found.campaign)  # the lender's word changes nothing

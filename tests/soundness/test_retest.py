@@ -113,7 +113,7 @@ def test_every_pair_of_policies(name: str, costs: tuple[int, ...]) -> None:
     found: Counter[str] = Counter()
     for place, (old, new) in enumerate(product(VERSIONS, VERSIONS)):
         found += check(truth_of(name, costs), old, new, ORACLES[place % len(ORACLES)], place)
-    assert {"fixed", "still", "new", "clean"} <= +found.keys()
+    assert {"fixed", "still", "new", "clean"} <= (+found).keys()
 
 
 @pytest.mark.soundness

@@ -26,7 +26,7 @@ import numpy as np
 
 from misstep.campaigns.grow import LENT
 from misstep.campaigns.lent import CLAIMS, Loan, loan_of, note_loan
-from misstep.campaigns.planning.rows import snapshot, take_in_derivation
+from misstep.campaigns.planning.rows import snapshot
 from misstep.campaigns.planning.stages import SETTLED, PoolStage, pool_key
 from misstep.campaigns.rows import (
     LENT_ROUND,
@@ -42,6 +42,7 @@ from misstep.campaigns.view import rank
 from misstep.checking.jani import SafetyTask
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.oracles.bounds import BoundStore
+from misstep.oracles.knowledge import Knowledge
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import State, Task
 
@@ -156,19 +157,37 @@ def _take_in_plans(bounds: BoundStore, states: Sequence[State], rows: _Rows) -> 
 def _claims(
     task: Task, bounds: BoundStore, states: Sequence[State], rows: _Rows
 ) -> Snapshot | None:
-    """Derivations that prove more than all plans do, as far as they make sense at all."""
-    store = BoundStore(task)
-    about: dict[State, None] = {}
+    """The steps of derivations that prove more than all plans do. What their jumps are worth is for others to say."""
+    numbers: dict[State, int] = {}
+    edges: list[tuple[int, int, int, int]] = []
+
+    def place(state: State) -> int:
+        return numbers.setdefault(state, len(numbers))
+
     for row in rows.best.values():
         upper = math.inf if row.upper is None else row.upper
         if row.derivation is None or upper >= bounds.plan_cost(states[row.number]):
             continue
-        try:
-            take_in_derivation(task, store, states[row.number], row)
-        except (ValueError, KeyError, IndexError, TypeError, OverflowError, MisstepError):
-            continue  # it proves nothing, and the oracle is asked
-        about[states[row.number]] = None
-    return snapshot(store, about) if about else None
+        here = states[row.number]
+        for step in row.derivation:
+            try:
+                operator = int(step.get("operator", -1))
+                is_jump = "operator" not in step
+                there = (
+                    state_of(task, tuple(step["state"])) if is_jump else task.apply(here, operator)
+                )
+            except (ValueError, KeyError, IndexError, TypeError, OverflowError, MisstepError):
+                break  # it proves nothing, and the oracle is asked
+            edges.append((place(here), operator, place(there), 0))
+            here = there
+    if not edges:
+        return None
+    known = Knowledge(
+        _values(list(numbers)),
+        np.zeros(len(numbers), dtype=np.int64),
+        np.array(edges, dtype=np.int64),
+    )
+    return Snapshot(len(numbers), known.to_bytes())
 
 
 def _take_in_lower(

@@ -178,7 +178,11 @@ class View(ABC):
         return self.names[operator]
 
     def names_of(self, operators: Ids) -> tuple[str, ...]:
-        return () if self.brief else tuple(map(self.name_of, operators))
+        if self.brief and operators:
+            self.name_of(min(operators))
+            self.name_of(max(operators))
+            return ()
+        return tuple(map(self.name_of, operators))
 
 
 # What a policy says where it names no operator: the numbers of `misstep.policies.policy`.

@@ -168,16 +168,17 @@ def retest(
         lend(content, own, lender)
 
     how = (jobs, batch_size, limits, progress)
+    old = dict(_brief(before))  # first of all: records that cannot be read end it here
     campaign = conduct(tasks, policy, settings, folder, resume, prepare, how, trust_policy)
-    return _made(before, campaign)
+    return _made(before, old, campaign)
 
 
-def _made(before: Campaign, campaign: Campaign) -> Retest:
+def _made(before: Campaign, old: Mapping[str, Record], campaign: Campaign) -> Retest:
     loan = loan_of(campaign._store)
     assert loan is not None
     own = campaign.policy
     unchanged = own is not None and own.digest == loan.digest
-    outline = list(_changes(dict(_brief(before)), dict(_brief(campaign)).values()))
+    outline = list(_changes(old, dict(_brief(campaign)).values()))
     return Retest(before, campaign, outline, unchanged, loan.finished)
 
 
