@@ -304,6 +304,10 @@ class Findings:
         found = self._read(VerdictRow.decoded, "verdicts", "number, rowid")
         return [row for row in found if oracle is None or row.oracle == oracle]
 
+    def verdict_count(self, oracle: str) -> int:
+        query = "SELECT count(*) FROM verdicts WHERE task = ? AND oracle = ?"
+        return int(self.store.rows(query, self.task, oracle)[0][0])
+
     def judged_in(self, oracle: str, round: int) -> set[int]:
         """Numbers of the states whose verdict is of that round."""
         query = "SELECT number FROM verdicts WHERE task = ? AND oracle = ? AND round = ?"

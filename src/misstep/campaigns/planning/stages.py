@@ -147,17 +147,18 @@ class JudgeStage(Stage):
     def rounds(self) -> Iterator[Sequence[Unit]]:
         states = self.findings.states()
         self.size = len(states)
-        self.tested = len(self.findings.verdicts(self.oracle))
+        self.tested = self.findings.verdict_count(self.oracle)
         left = left_to_judge(self.findings, self.oracle)
         judged = [row for row in states if row.number in left]
         done = self.findings.done(self.name)
         if final_key(len(states)) in done:
             return
         chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
+        if not judged:
+            return  # the witnesses of another campaign have decided all
         resources: dict[str, object] = {"dominance": self.findings.dominance()}
-        runs = {
-            run.number: run for run in self.findings.runs()
-        }  # that another oracle has asked for
+        # That another oracle has asked for.
+        runs = {run.number: run for run in self.findings.runs()}
         for number in count():
             members = judged[number * width : (number + 1) * width]
             if not members:

@@ -24,7 +24,6 @@ from misstep.campaigns.settings import WITNESSES, Settings
 from misstep.campaigns.states import state_of
 from misstep.campaigns.tables import Findings, Snapshot
 from misstep.campaigns.units import Result, Stage, Unit
-from misstep.campaigns.view import whole_walk
 from misstep.errors import InputFormatError
 from misstep.oracles.bounds import BoundStore
 from misstep.oracles.dominance import DominanceFunction
@@ -65,9 +64,7 @@ class WitnessStage(Stage):
             if key in done:
                 self.tested += len(own)
                 continue
-            members = tuple(
-                ChunkState(row.number, row.state, whole_walk(states, row), None) for row in own
-            )
+            members = tuple(ChunkState(row.number, row.state, None, None) for row in own)
             bugs = frozenset(row.number for row in own if row.number in self.bugs)
             payload = WitnessPayload(self.oracle, members, bugs, self.settle_fixed)
             resources = {"base": base}
