@@ -19,10 +19,11 @@ from typing import Any
 import misstep
 from benchmarks.common import remark, report
 from misstep.comparison.retest import retest
+from misstep.oracles.presets import DEFAULT_ORACLE
 from misstep.tasks.generate import generate
 
 STATES = 10_000
-ORACLE = "lmcut, aras(10000)/ehc, astar(evaluations=1000)"
+ORACLE = DEFAULT_ORACLE
 TASKS: dict[str, tuple[str, dict[str, int], str, str]] = {
     "gripper": ("gripper", {"balls": 8}, "heuristic:ff", "noisy:0.1:1+heuristic:ff"),
     "blocksworld": ("blocksworld", {"blocks": 8}, "heuristic:ff", "heuristic:add"),

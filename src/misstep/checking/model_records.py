@@ -222,7 +222,9 @@ class ModelRecords:
             if run.states[step + 1] not in outcomes:
                 return f"step {step} ({self._label(label)}) does not lead to the next state"
         if self.task.is_unsafe(run.states[-1]) != (run.outcome == "unsafe"):
-            return f"the outcome is {run.outcome}, which the last state is not"
+            if run.outcome == "unsafe":
+                return "the last state is not unsafe"
+            return f"the last state is unsafe, and the outcome {run.outcome}"
         self.report.not_checked["ends of runs"] += run.outcome in ("error", "timeout", "cut")
         return None
 

@@ -18,7 +18,14 @@ import numpy as np
 
 from misstep.campaigns.lent import CLAIMS, Loan
 from misstep.campaigns.planning.payloads import ChunkState, Judged, WitnessPayload
-from misstep.campaigns.planning.rows import run_row, snapshot, states_of, values_of, verdict_row
+from misstep.campaigns.planning.rows import (
+    cost_of,
+    run_row,
+    snapshot,
+    states_of,
+    values_of,
+    verdict_row,
+)
 from misstep.campaigns.rows import LENT_ROUND, RunRow, SetRow, VerdictRow
 from misstep.campaigns.settings import WITNESSES, Settings
 from misstep.campaigns.states import state_of
@@ -29,6 +36,7 @@ from misstep.oracles.bounds import BoundStore
 from misstep.oracles.dominance import DominanceFunction
 from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.verdict import Verdict
+from misstep.oracles.workbench import read_verdict
 from misstep.tasks.task import State
 
 if TYPE_CHECKING:
@@ -135,15 +143,16 @@ def judge_by_witnesses(
     sets: dict[SetRow, None] = {}
     for place, (member, state) in enumerate(zip(payload.states, states, strict=True)):
         started = perf_counter()
-        verdict = bench.verdict_of(state)
         trace = bench.trace(state)
-        runs.append(
-            run_row(member.number, trace, bench.named(trace), seconds, bench.permitted(state))
-        )
+        named = bench.named(trace)
+        run = run_row(member.number, trace, named, seconds, bench.permitted(state))
+        runs.append(run)
+        cost = cost_of(run, costly_some=bench.costly_some)
+        verdict = read_verdict(bench.bounds, state, cost, bench.objective)
         fixed = member.number in payload.bugs and _matches(verdict, float(enough[place]))
         if not verdict.is_decided and not (fixed and payload.settle_fixed):
             continue
-        bench.check(verdict)
+        bench.check_run(verdict, trace, named, None)
         sets.update(dict.fromkeys(work.sets_of(trace, verdict)))
         at = perf_counter() - began
         row = verdict_row(work.task, member.number, payload.oracle, LENT_ROUND, verdict, None, at)
