@@ -422,6 +422,8 @@ class ModelRecords:
         Where the budget left something open, it may have left open whether a decision is a fault."""
         if self.contradictions.first or self.left_open:
             return None
+        if self.lent and run.states[0] not in self.bugs:
+            return None  # there a run belongs to one record, and only those of bugs are blamed
         known = {fault.step for fault in self.faults[number]}
         for step in reversed(range(len(run.labels))):
             after = run.states[step + 1]
