@@ -79,6 +79,11 @@ class Campaign:
         """What is odd about the files."""
         return self._store.remarks
 
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self._store.rows("SELECT 1 FROM meta WHERE key = 'finished' AND value = '1'") != []
+
     # -- what was found ---------------------------------------------------------------------------
 
     @property

@@ -65,6 +65,10 @@ VERBS = {
         "Replay every run and every witness of a campaign with the independent checker.",
         "misstep.cli.replay:replay_command",
     ),
+    "compare": Verb(
+        "Compare campaigns: counts with exact intervals, what became of common states, families, paired tests.",
+        "misstep.cli.compare:compare_command",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",

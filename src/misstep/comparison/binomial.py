@@ -1,0 +1,108 @@
+"""Exact intervals for shares: the method of Clopper and Pearson.
+
+Of n states, k are bugs. Which shares p of bugs among all such states are not contradicted by that? Those for which
+seeing k or more, and seeing k or fewer, both have a probability of at least 2.5 %. The tails of the binomial
+distribution are values of the regularised incomplete beta function, so the two ends of the interval are its
+quantiles. The interval holds for any n and any p, also where the usual formula with a square root says [0, 0].
+
+It treats the states as independent draws. States of one task are alike, so for a claim about *tasks* the paired tests
+of `misstep.comparison.statistics` are the ones to read.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+CONFIDENCE = 0.95
+_HALVINGS = 60
+_TERMS = 10_000
+_TINY = 1e-300
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many, with the exact 95 % interval of the share; None where there is nothing to share."""
+
+    count: int
+    total: int
+    low: float | None
+    high: float | None
+
+    @property
+    def value(self) -> float | None:
+        return self.count / self.total if self.total else None
+
+    def as_dict(self) -> dict[str, float | int | None]:
+        rounded = [None if x is None else round(x, 6) for x in (self.value, self.low, self.high)]
+        share, low, high = rounded
+        return {"count": self.count, "total": self.total, "share": share, "low": low, "high": high}
+
+    def __str__(self) -> str:
+        if self.value is None or self.low is None or self.high is None:
+            return "-"
+        return f"{100 * self.value:.1f} % [{100 * self.low:.1f}, {100 * self.high:.1f}]"
+
+
+def share_of(count: int, total: int) -> Share:
+    """A share with its interval."""
+    if total == 0:
+        return Share(count, total, None, None)
+    return Share(count, total, *clopper_pearson(count, total))
+
+
+def clopper_pearson(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """The exact interval of a share that was seen `count` times in `total` draws."""
+    if not 0 <= count <= total or total == 0:
+        raise ValueError(f"{count} of {total} is no share")
+    tail = (1 - confidence) / 2
+    low = 0.0 if count == 0 else _quantile(tail, count, total - count + 1)
+    high = 1.0 if count == total else _quantile(1 - tail, count + 1, total - count)
+    return low, high
+
+
+def _quantile(probability: float, a: int, b: int) -> float:
+    """Where the beta distribution reaches that probability. It grows, so halving finds the place."""
+    low, high = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        if _beta(middle, a, b) < probability:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _beta(x: float, a: int, b: int) -> float:
+    """The regularised incomplete beta function I_x(a, b)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):  # where the fraction below converges quickly
+        return 1 - _beta(1 - x, b, a)
+    front = math.exp(
+        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    )
+    return front * _fraction(x, a, b) / a
+
+
+def _fraction(x: float, a: int, b: int) -> float:
+    """The continued fraction of the incomplete beta function, by the method of Lentz."""
+    c, d = 1.0, 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    value = d
+    for m in range(1, _TERMS):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for term in (even, odd):
+            d = 1 / _away_from_zero(1 + term * d)
+            c = _away_from_zero(1 + term / c)
+            value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return value
+
+
+def _away_from_zero(number: float) -> float:
+    return number if abs(number) > _TINY else _TINY
+
+
+__all__ = ["CONFIDENCE", "Share", "clopper_pearson", "share_of"]
