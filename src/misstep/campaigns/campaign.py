@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.replay import Replay
+    from misstep.campaigns.session import StopAt
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
@@ -248,8 +249,12 @@ class Campaign:
         batch_size: int | None = None,
         limits: Limits | Mapping[str, float] | None = None,
         progress: Progress | None = None,
+        stop_at_first: StopAt = False,
     ) -> Campaign:
-        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow.
+
+        `stop_at_first` ends the work at the first bug, as for `misstep.test`.
+        """
         from misstep.campaigns.grow import grown_settings
         from misstep.campaigns.session import grow, work
 
@@ -268,6 +273,7 @@ class Campaign:
                 limits,
                 progress,
                 trust=self._trust,
+                stop_at_first=stop_at_first,
             )
         return self
 
