@@ -54,7 +54,9 @@ class Known:
     def as_record(self, world: str) -> Record:
         """As far as a comparison of two records of one state needs it."""
         return Record(
-            **dict.fromkeys(("id", "task", "oracle"), ""),  # type: ignore[arg-type]
+            id="",
+            task="",
+            oracle="",
             world=world,
             number=0,
             state=(),

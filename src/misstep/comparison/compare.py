@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 from misstep.campaigns.records import Record
@@ -159,24 +160,19 @@ class Comparison:
 
     @cached_property
     def tests(self) -> list[PairedTest]:
-        """Each pair of campaigns, task by task; p-values are corrected for the number of tests."""
+        """Each pair of campaigns, task by task; p-values are corrected for the number of pairs."""
         measures: dict[str, Callable[[Record], bool]] = {"bugs": lambda record: record.is_bug}
         if self.world == "planning":
             measures["solved"] = lambda record: record.run.outcome == "goal"
-        found = [
-            self._test(i, j, name, holds)
-            for name, holds in measures.items()
-            for i in range(len(self.campaigns))
-            for j in range(i + 1, len(self.campaigns))
-        ]
-        done = [test for test in found if test.p_value is not None]
-        corrected = iter(holm([test.p_value or 0.0 for test in done]))
-        return [
-            test
-            if test.p_value is None
-            else PairedTest(**{**vars(test), "corrected": next(corrected)})
-            for test in found
-        ]
+        pairs = list(combinations(range(len(self.campaigns)), 2))
+        found = []
+        for name, holds in measures.items():
+            own = [self._test(i, j, name, holds) for i, j in pairs]
+            done = [test for test in own if test.p_value is not None]
+            corrected = holm([test.p_value or 0.0 for test in done])
+            sure = {id(test): value for test, value in zip(done, corrected, strict=True)}
+            found += [replace(test, corrected=sure.get(id(test))) for test in own]
+        return found
 
     def _test(self, i: int, j: int, measure: str, holds: Callable[[Record], bool]) -> PairedTest:
         first, second = self._side(i), self._side(j)

@@ -124,8 +124,8 @@ class Gate:
                 raise UsageError(
                     f"no condition {name!r:.40}", expected="one of " + ", ".join(FAIL_ON)
                 )
-        own = self.max_bugs
-        if own is not None and (isinstance(own, bool) or not isinstance(own, int) or own < 0):
+        own: object = self.max_bugs
+        if own is not None and (type(own) is not int or own < 0):
             raise UsageError(f"max_bugs is {own!r:.40}", expected="0 or more")
 
     def check(self, found: Campaign | Retested) -> GateResult:
@@ -168,7 +168,7 @@ class Gate:
 
     def _result(self, campaign: Campaign, compared: bool, seen: _Seen) -> GateResult:
         summary = campaign.summary
-        words = {own: change.word for own, change in seen.changes.items()}
+        words = {own: _gate_word(change) for own, change in seen.changes.items()}
         bugs, by_word = [], dict[str, list[Record]]()
         for record in campaign.records:
             word = words.get(record.id, "new" if record.is_bug and compared else "")
@@ -273,6 +273,11 @@ def _word(
     if word == "new" and policy is not None and policy == baseline.digest:
         word = "uncovered"  # the same policy does the same: the bug was there
     return word, before
+
+
+def _gate_word(change: Change) -> str:
+    """A run that matches the old witness is no fix as long as a better witness proves that it is a bug."""
+    return "better" if change.word == "fixed" and change.after.is_bug else change.word
 
 
 def _nothing(world: str) -> Record:

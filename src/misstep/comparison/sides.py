@@ -209,8 +209,8 @@ def check_contents(tasks: Sequence[Mapping[str, str]], labels: Sequence[str]) ->
 
 def _labels(campaigns: Sequence[Campaign], given: Sequence[str] | None) -> list[str]:
     if given is not None:
-        names = list(given)
-        if isinstance(given, str) or not all(isinstance(name, str) and name for name in names):
+        names = [] if isinstance(given, str) else list(given)
+        if not names or not all(isinstance(name, str) and name for name in names):
             raise UsageError(f"labels is {given!r:.80}", expected="a list of texts")
         if len(names) != len(campaigns) or len(set(names)) != len(names):
             raise UsageError(

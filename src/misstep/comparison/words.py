@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -92,12 +93,15 @@ def _oracles(found: Comparison) -> Iterator[str]:
 def _changes(found: Comparison, j: int) -> Iterator[str]:
     first, second = found.campaigns[0], found.campaigns[j]
     yield ""
-    counts = found.change_counts(0, j)
-    total = sum(counts.values())
-    yield f"from {first.label} to {second.label}, on {total} common states"
-    for word, number in counts.items():
-        if number:
-            yield f"  {word:<10} {number:>6}  {CHANGES[word]}"
+    changes = found.changes(0, j)
+    counts = Counter(change.word for change in changes)
+    yield f"from {first.label} to {second.label}, on {len(changes)} common states"
+    for word, text in CHANGES.items():
+        if counts[word]:
+            yield f"  {word:<10} {counts[word]:>6}  {text}"
+    left = sum(change.word == "fixed" and change.after.is_bug for change in changes)
+    if left:
+        yield f"  of those that are fixed, {left} are bugs by a plan that is better than the old witness"
     yield from _families(found.families(0, j), first, second)
 
 

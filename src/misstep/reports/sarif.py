@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -64,8 +65,6 @@ def text(campaign: Campaign, gate: GateResult | None = None) -> str:
 
 def document(campaign: Campaign, gate: GateResult | None = None) -> dict[str, Any]:
     """The file as plain data."""
-    from misstep import __version__
-
     bugs = bugs_of(campaign, gate)
     rules: dict[str, int] = {}
     described = []
@@ -74,7 +73,7 @@ def document(campaign: Campaign, gate: GateResult | None = None) -> dict[str, An
             rules[group_of(record)] = len(rules)
             described.append(_rule(record))
     tasks = {task.name: task for task in campaign.tasks}
-    driver = {"name": "Misstep", "version": __version__, "rules": described}
+    driver = {"name": "Misstep", "version": version("misstep"), "rules": described}
     run = {
         "tool": {"driver": driver},
         "invocations": [_invocation(campaign.summary, gate)],
