@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections import Counter
@@ -25,6 +26,7 @@ from typing import Any
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.records import KINDS, Effort, Found, Record, Run, Times, Witness
 from misstep.campaigns.rows import Values
+from misstep.comparison.changes import FAILING, spent
 from misstep.decoding import excerpt, parse_json
 from misstep.errors import InputFormatError
 from misstep.files import read_bytes, write_bytes
@@ -33,7 +35,7 @@ FORMAT, VERSION = "misstep baseline", 1
 MAX_BYTES = 64 * 2**20
 _HEX = 12  # of the digest of a state: two of 100,000 states share one with a probability of 2 in 100,000
 _DIGEST = re.compile(rf"[0-9a-f]{{{_HEX}}}")
-_OPEN = re.compile(rf"([0-9a-f]{{{_HEX}}})=(\d{{1,18}}|fails|open)")
+_OPEN = re.compile(rf"([0-9a-f]{{{_HEX}}})=(\d{{1,18}}|fails|unsafe|open)")
 _HINT = "write it anew with misstep test --write-baseline FILE"
 _WITHOUT = Witness("none", None, None, None, None, None, None, None)
 
@@ -231,20 +233,25 @@ def state_digest(task: str, state: Values) -> str:
 
 
 def _known(record: Record) -> Known:
+    verdict = {"BUG": "BUG", "OPTIMAL": "OPTIMAL", "NOT A BUG": "OPTIMAL"}.get(
+        record.verdict, "UNKNOWN"
+    )
+    outcome, cost = record.run.outcome, record.run.cost
+    if record.run.permitted is not None:  # of all permitted runs only what counts is kept
+        own = spent(record)
+        cost = None if own is None or math.isinf(own) else int(own)
+        outcome = "cut" if own is None else outcome
     if record.verdict == "FLAKY":
-        return Known("UNKNOWN", outcome="cut")  # its run is an accident
+        outcome, cost = "cut", None  # its run is an accident
     if not record.is_bug:
-        fine = record.verdict in ("OPTIMAL", "NOT A BUG")
-        return Known(
-            "OPTIMAL" if fine else "UNKNOWN", outcome=record.run.outcome, cost=record.run.cost
-        )
+        return Known(verdict, outcome=outcome, cost=cost)
     return Known(
-        "BUG",
+        verdict,
         record.kind,
         None if record.gap is None else record.gap[0],
         record.family,
-        record.run.outcome,
-        record.run.cost,
+        outcome,
+        cost,
         None if record.bounds is None else record.bounds[1],
         record.radius,
     )
@@ -259,8 +266,10 @@ def _entry(known: Known, world: str) -> dict[str, Any]:
 
 
 def _spent(known: Known) -> str:
-    if known.outcome in ("loop", "stuck", "inapplicable", "error"):
+    if known.outcome in FAILING:
         return "fails"
+    if known.outcome == "unsafe":
+        return known.outcome
     return "open" if known.cost is None or known.outcome != "goal" else str(known.cost)
 
 
@@ -334,7 +343,7 @@ def _read_states(task: dict[str, Any], world: str, name: str) -> dict[str, Known
         if parts is None:
             raise ValueError(f"{excerpt(word, 40)!r} is no digest of a state with a cost")
         key, cost = parts.groups()
-        outcome = {"fails": "loop", "open": "cut"}.get(cost, "goal")
+        outcome = {"fails": "loop", "unsafe": "unsafe", "open": "cut"}.get(cost, "goal")
         read[key] = Known("UNKNOWN", outcome=outcome, cost=int(cost) if outcome == "goal" else None)
     return read
 
