@@ -32,6 +32,8 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/sb3.md": "",
     "policies/sets.md": "",
     "policies/zoo.md": "",
+    "compare.md": "",
+    "gates.md": "",
 }
 
 
