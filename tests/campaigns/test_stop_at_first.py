@@ -54,6 +54,7 @@ def test_what_goes_on_ends_with_the_same_records() -> None:
     assert told(campaign) == first
     campaign.resume()
     assert campaign.finished
+    assert not any("stopped at the first bug" in text for text in campaign.summary.remarks)
     assert told(campaign) == told(whole)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,28 @@ def test_what_is_no_baseline_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "known.json").write_bytes(content)
     with pytest.raises(InputFormatError, match="this is no baseline"):
         Baseline.read(tmp_path / "known.json")
+
+
+def test_damage_anywhere_is_an_error_of_the_file_or_none(
+    campaign: Campaign, tmp_path: Path
+) -> None:
+    """Bytes that are changed, lost or put in at random: never a crash."""
+    text = Baseline.of(campaign).text().encode()
+    draw = random.Random(1)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(text)
+        for _ in range(draw.randint(1, 3)):
+            place = draw.randrange(len(damaged))
+            damaged[place : place + draw.randint(0, 3)] = draw.choice(
+                [b"", b"[", b"{", b'"', b"null", b"-1", b"1e999", b"\xff", b"0", b"9" * 50]
+            )
+        (tmp_path / "known.json").write_bytes(damaged)
+        try:
+            Baseline.read(tmp_path / "known.json")
+        except InputFormatError:
+            refused += 1
+    assert refused > 200
 
 
 def test_what_is_not_there_is_refused(tmp_path: Path) -> None:

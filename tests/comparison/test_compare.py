@@ -83,7 +83,7 @@ def test_on_common_states_the_words_are_true(before: Campaign, after: Campaign) 
         run = change.after.run
         spent = run.cost if run.outcome == "goal" else math.inf
         assert spent is not None
-        is_bug = spent > truth.h_star(misstep.State(change.after.state))
+        is_bug = spent > truth.h_star(misstep.State([int(value) for value in change.after.state]))
         assert is_bug == change.after.is_bug
         if change.word == "fixed":  # as good as the old witness, and no better than the best plan
             bounds = change.before.bounds

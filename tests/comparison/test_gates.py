@@ -49,7 +49,9 @@ def loss(record: misstep.Record) -> float:
     if record.run.outcome != "goal":
         return math.inf
     assert record.run.cost is not None
-    return record.run.cost - world(NAME, ()).h_star(misstep.State(record.state))
+    return record.run.cost - world(NAME, ()).h_star(
+        misstep.State([int(value) for value in record.state])
+    )
 
 
 @pytest.mark.parametrize("through_file", [False, True])

@@ -164,9 +164,6 @@ class Engine:
                 for units in stage.rounds():
                     yield stage, units
         self.ended = any(map(self.until, read_records(self.content, findings.name)))
-        if self.ended:
-            text = "the work stopped at the first bug, as asked for; --resume goes on"
-            self.content.add_event(REMARK, text, findings.name)
 
     def _workers(self) -> Workers:
         memory = self.limits.megabytes(self.jobs)

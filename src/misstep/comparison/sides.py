@@ -209,15 +209,15 @@ def check_contents(tasks: Sequence[Mapping[str, str]], labels: Sequence[str]) ->
 
 def _labels(campaigns: Sequence[Campaign], given: Sequence[str] | None) -> list[str]:
     if given is not None:
-        names = [] if isinstance(given, str) else list(given)
-        if not names or not all(isinstance(name, str) and name for name in names):
+        named: list[object] = [] if isinstance(given, str) else list(given)
+        if not named or not all(isinstance(name, str) and name for name in named):
             raise UsageError(f"labels is {given!r:.80}", expected="a list of texts")
-        if len(names) != len(campaigns) or len(set(names)) != len(names):
+        if len(named) != len(campaigns) or len(set(named)) != len(named):
             raise UsageError(
-                f"{len(names)} labels for {len(campaigns)} campaigns",
+                f"{len(named)} labels for {len(campaigns)} campaigns",
                 expected="one for each, all different",
             )
-        return names
+        return [str(name) for name in named]
     folders = [campaign.folder for campaign in campaigns]
     for shown in (lambda folder: Path(folder).resolve().name, str):
         names = [

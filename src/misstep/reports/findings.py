@@ -59,7 +59,8 @@ def commands(campaign: Campaign, record: Record) -> tuple[str, str] | None:
 
 def in_words(record: Record) -> str:
     """The bug in one or two sentences."""
-    text = f"{record.id}: {headline(record)}."
+    known = "" if record.is_bug else ", and a bug by the witness that was known before"
+    text = f"{record.id}: {headline(record)}{known}."
     cost, enough = record.run.cost, record.bounds[1] if record.bounds else None
     outcome = record.run.outcome
     if record.world == "model":
