@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from misstep.cli.verbs import VERBS
 from support.commands import misstep, result_of
 
 # An optimal policy, but for what is planted.
@@ -136,7 +135,6 @@ def test_stopping_at_the_first_new_bug(work: Workplace) -> None:
     assert went_on["tested"] == went_on["states"]
 
 
-@pytest.mark.skipif("retest" not in VERBS, reason="the verb retest is not there")
 def test_retest_shows_the_fix(work: Workplace) -> None:
     first = work.folder("first")
     work.edit(STOPS)
@@ -147,5 +145,14 @@ def test_retest_shows_the_fix(work: Workplace) -> None:
     assert again["counts"]["fixed"] == found["bugs"]["total"]
     assert again["counts"]["new"] == 0
     work.edit(GOES)
-    red = result_of("retest", first, "--policy", work.policy, "-o", work.folder("b"), code=1)
+    mended = work.folder("a")
+    red = result_of("retest", mended, "--policy", work.policy, "-o", work.folder("b"), code=1)
     assert red["counts"]["new"] > 0
+    # Compared with what was tested before, unless a baseline is named.
+    gate = ("--fail-on", "new", "--markdown", work.place / "summary.md")
+    held = ("retest", mended, "--policy", work.policy, *gate)
+    failed = result_of(*held, "-o", work.folder("c"), code=1)
+    assert len(failed["gate"]["new"]) == red["counts"]["new"]
+    assert "| new bugs |" in (work.place / "summary.md").read_text()
+    allowed = ("retest", mended, "--policy", work.policy, "--max-bugs", "1000")
+    assert result_of(*allowed, "-o", work.folder("d"), code=0)["gate"]["passed"]

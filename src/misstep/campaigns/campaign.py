@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.replay import Replay
     from misstep.campaigns.session import StopAt
+    from misstep.comparison.retest import Retest
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
@@ -294,6 +295,11 @@ class Campaign:
         settings = self.settings
         given_oracle(oracle)
         check_oracle(settings.world, oracle)
+        if settings.retest and settings.model is not None:
+            raise UsageError(
+                "a retest of a model is judged while its runs are made",
+                hint="test the old campaign again, with --oracle",
+            )
         with self._writing() as content:
             work(
                 content,
@@ -307,6 +313,40 @@ class Campaign:
                 self._trust,
             )
         return self
+
+    def retest(
+        self,
+        policy: Any,
+        *,
+        out: StrPath | None = None,
+        resume: bool = False,
+        oracle: str | None = None,
+        judge_fixed: bool = False,
+        jobs: int = 1,
+        batch_size: int | None = None,
+        limits: Limits | Mapping[str, float] | None = None,
+        progress: Progress | None = None,
+    ) -> Retest:
+        """Run another policy from every recorded state and say what is fixed, still there, and new.
+
+        The witnesses of this campaign judge first; the oracle, by default that of the campaign, is asked where they do
+        not decide, and with `judge_fixed` also where the new policy does as well as the witness of an old bug.
+        """
+        from misstep.comparison.retest import retest
+
+        return retest(
+            self,
+            policy,
+            out=out,
+            resume=resume,
+            oracle=oracle,
+            judge_fixed=judge_fixed,
+            jobs=jobs,
+            batch_size=batch_size,
+            limits=limits,
+            progress=progress,
+            trust_policy=self._trust,
+        )
 
     @contextmanager
     def _writing(self) -> Iterator[Content]:

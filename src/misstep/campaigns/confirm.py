@@ -40,7 +40,7 @@ SAMPLE_UNIT = 1000  # other runs
 REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
 NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
-ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe")
+ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe", "safe")
 
 
 @dataclass(frozen=True)

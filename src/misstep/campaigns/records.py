@@ -77,7 +77,8 @@ class Run:
     """What the policy did from the state."""
 
     outcome: str = _is(
-        "goal, loop, stuck, inapplicable, error (the policy crashed), timeout or cut; of a model: unsafe."
+        "goal, loop, stuck, inapplicable, error (the policy crashed), timeout or cut; of a model: unsafe; of a model in a "
+        "retest also safe (all that the policy can get to was explored, and none of it is unsafe), cut, error or timeout."
     )
     operators: Ids = _is("The ids of the operators that it applied.")
     names: tuple[str, ...] = _is("Their names.")
@@ -211,7 +212,10 @@ class Record:
     bounds: Interval | None = _is("Bounds on the cost of the cheapest plan; null of a model.")
     witness: Witness = _is("What proves the verdict.")
     oracle: str = _is("The spec of the oracle whose verdict this is.")
-    source: str | None = _is("The part of that oracle that decided. Null: known from other states.")
+    source: str | None = _is(
+        "The part of that oracle that decided. Null: known from other states. In a retest: witness, if what the old "
+        "campaign has proven decided, or all runs, if all runs of the policy were explored."
+    )
     verdicts: tuple[Opinion, ...] = _is("One for each oracle that judged.")
     faults: tuple[Fault, ...] | None = _is(
         "The decisions of the run that are proven to lose something. Null: not looked for."

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,8 +24,10 @@ T = TypeVar("T")
 
 # SQLite keeps integers in 64 bits, and so does the core.
 LARGEST = 2**63 - 1
+# Before the first round of judging: of verdicts that need no oracle, as the witnesses of another campaign decide.
+LENT_ROUND = -1
 MOST_LETTERS = 2000  # of a message that is kept: a screen, not a book
-OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe")
+OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout", "unsafe", "safe")
 VERDICTS = ("BUG", "OPTIMAL", "NOT A BUG", "UNKNOWN", "FLAKY")
 KINDS = (
     "fails",
@@ -178,7 +181,7 @@ class VerdictRow(NamedTuple):
 
     number: int
     oracle: str
-    round: int  # of judging; later rounds may read it
+    round: int  # of judging; later rounds may read it, and all of them what comes before the first (LENT_ROUND)
     verdict: str
     kind: str | None = None
     low: int | None = 0
@@ -206,7 +209,8 @@ class VerdictRow(NamedTuple):
 
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
-        _check_counts(self.number, self.round, self.size, self.expansions, self.evaluations)
+        judged_in = 0 if self.round == LENT_ROUND else self.round
+        _check_counts(self.number, judged_in, self.size, self.expansions, self.evaluations)
         _check_name("oracle", self.oracle)
         _check_interval(self.low, self.high)
         _check_interval(self.lower, self.upper)
@@ -318,15 +322,24 @@ class Event(NamedTuple):
         return event
 
 
+_IDS = re.compile(r"\[(?:-?(?:0|[1-9]\d{0,17})(?:,-?(?:0|[1-9]\d{0,17}))*)?\]", re.ASCII)
+
+
 def to_json(value: Iterable[Any]) -> str:
     return json.dumps(list(value), separators=(",", ":"))
 
 
 def values_of(text: str) -> Values:
+    if isinstance(text, str) and len(text) > 2 and _IDS.fullmatch(text):
+        return tuple(json.loads(text))
     return _values(_list(text))
 
 
 def ids_of(text: str) -> Ids:
+    if isinstance(text, str) and _IDS.fullmatch(
+        text
+    ):  # as we write them: there is nothing to look for
+        return tuple(json.loads(text))
     ids = _list(text)
     if not all(type(number) is int and abs(number) <= LARGEST for number in ids):
         raise ValueError("expected a list of ids")
@@ -410,6 +423,7 @@ def _check_seconds(*numbers: object) -> None:
 
 __all__ = [
     "KINDS",
+    "LENT_ROUND",
     "VERDICTS",
     "ContradictionRow",
     "Event",

@@ -10,6 +10,7 @@ from misstep.campaigns.arguments import as_limits
 from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
+from misstep.campaigns.lent import loan_of
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.nature import Nature
 from misstep.campaigns.records import Record
@@ -55,6 +56,12 @@ def work(
             "the campaign ended before it knew its tasks",
             where=content.store.where,
             hint="start it again without --resume",
+        )
+    if settings.retest is not None and loan_of(content.store) is None:
+        raise InputFormatError(
+            "the retest ended before it had its states",
+            where=content.store.where,
+            hint="'misstep retest DIR --policy SPEC --out DIR2 --resume' goes on",
         )
     oracles: dict[str, None] = {settings.oracle: None}
     for name in names:

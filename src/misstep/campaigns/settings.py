@@ -27,6 +27,7 @@ PLANNING, MODEL = "planning", "model"
 WORLDS = (PLANNING, MODEL)
 DEFAULT_DECIDER = "localfix"
 DEFAULT_FAULT_BUDGET = 200
+WITNESSES, ALL = RETESTS = ("witnesses", "all")
 
 
 @dataclass(frozen=True)
@@ -127,10 +128,17 @@ class Settings:
     # Evaluations of heuristics that blaming one bug may take; None: faults are not looked for. Faults of models come
     # with the verdicts and need no budget of their own.
     fault_budget: int | None = DEFAULT_FAULT_BUDGET
+    # Of how many bugs of a planning task faults are looked for, those that were none before first; None: of all.
+    blame_most: int | None = None
+    # Of a campaign that another one has lent its states and witnesses: which states are left to the oracle where these
+    # do not decide. All but old bugs whose witness the policy matches now (witnesses), or all (all).
+    retest: str | None = None
     planning: PlanningSettings | None = None
     model: ModelSettings | None = None
 
     def __post_init__(self) -> None:
+        if self.retest not in (None, *RETESTS):
+            raise UsageError(f"retest is {self.retest!r}", expected="none, " + ", ".join(RETESTS))
         if self.world not in WORLDS:
             raise UsageError(f"no world {self.world!r}", expected=" or ".join(WORLDS))
         is_planning = self.world == PLANNING
@@ -149,6 +157,8 @@ class Settings:
         _check_positive("max_steps", self.max_steps)
         if self.fault_budget is not None:
             _check_positive("fault_budget", self.fault_budget)
+        if self.blame_most is not None:
+            _check_positive("blame_most", self.blame_most)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise UsageError(f"the seed is {self.seed!r}", expected="a whole number")
         if not 0 <= self.seed < 2**64:
@@ -224,6 +234,8 @@ def _written(settings: Any) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for option in dataclasses.fields(settings):
         value = getattr(settings, option.name)
+        if option.name in ("retest", "blame_most") and value is None:
+            continue  # so that the settings of all other campaigns stay what they were
         if option.name in _TREE:
             if value is not None:
                 tree[option.name] = _written(value)
@@ -268,10 +280,13 @@ def _check_truth(name: str, value: object) -> None:
 
 
 __all__ = [
+    "ALL",
     "DEFAULT_DECIDER",
     "MODEL",
     "NONE",
     "PLANNING",
+    "RETESTS",
+    "WITNESSES",
     "ModelSettings",
     "PlanningSettings",
     "Settings",

@@ -304,6 +304,11 @@ class Findings:
         found = self._read(VerdictRow.decoded, "verdicts", "number, rowid")
         return [row for row in found if oracle is None or row.oracle == oracle]
 
+    def judged_in(self, oracle: str, round: int) -> set[int]:
+        """Numbers of the states whose verdict is of that round."""
+        query = "SELECT number FROM verdicts WHERE task = ? AND oracle = ? AND round = ?"
+        return {int(number) for (number,) in self.store.rows(query, self.task, oracle, round)}
+
     def oracles(self) -> list[str]:
         """Those that have judged, in the order in which they did."""
         query = "SELECT oracle FROM verdicts WHERE task = ? GROUP BY oracle ORDER BY min(rowid)"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +28,8 @@ from misstep.policies.trust import given as given_by_user
 from misstep.tasks.load import AnyTask, load_task
 
 StrPath = str | os.PathLike[str]
+# Processes, largest batch, what may be spent, who is told.
+How = tuple[int, int | None, Limits | Mapping[str, float] | None, Progress | None]
 MAX_CONFIG_BYTES = 16 * 2**20
 
 
@@ -77,8 +79,34 @@ def test(
     given_by_user(policy)
     given_oracle(options.get("oracle"))
     # First of all: a setting or policy that is wrong leaves nothing behind.
-    settings = make_settings(world, "", options, base)
+    settings = replace(make_settings(world, "", options, base), retest=None)
     given_oracle(settings.oracle)  # by an argument, or by a file on which there was a word
+
+    def prepare(content: Content, settings: Settings) -> None:
+        if lender is not None:
+            lend_pool(content, settings, lender._content)
+
+    how = (jobs, batch_size, limits, progress)
+    return conduct(
+        given, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+    )
+
+
+def conduct(
+    given: Sequence[AnyTask],
+    policy: Any,
+    settings: Settings,
+    folder: Path | None,
+    resume: bool,
+    prepare: Callable[[Content, Settings], None],
+    how: How,
+    trust: Trust,
+    stop_at_first: StopAt = False,
+) -> Campaign:
+    """A campaign from its beginning to its end; a policy that cannot be loaded leaves nothing behind.
+
+    `prepare` puts into it what it does not find out itself.
+    """
     loaded = load_again(policy, given[0], settings)
     settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
     with ExitStack() as ends:
@@ -94,16 +122,14 @@ def test(
             content = Content(store)
             settings = Settings.from_dict(store.config, store.path)
             _know(content, given)
-            if lender is not None:
-                lend_pool(content, settings, lender._content)
+            prepare(content, settings)
             first = loaded if content.task_names()[0] == given[0].name else None
-            how = (jobs, batch_size, limits, progress)
             work(
                 content,
                 settings,
                 policy,
                 *how,
-                trust=trust_policy,
+                trust=trust,
                 loaded=first,
                 stop_at_first=stop_at_first,
             )
@@ -213,4 +239,4 @@ def _know(content: Content, tasks: Sequence[AnyTask]) -> None:
             content.add_task(task)
 
 
-__all__ = ["read_settings", "test"]
+__all__ = ["conduct", "read_settings", "test"]

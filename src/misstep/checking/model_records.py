@@ -21,7 +21,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from misstep.checking.errors import CheckError
-from misstep.checking.flaky import Contradictions, Decisions
+from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding, unjudged
@@ -43,6 +43,7 @@ from misstep.checking.strategy import Situation, validate_strategy
 from misstep.errors import MisstepError
 
 VERDICTS = ("BUG", "NOT A BUG", "UNKNOWN")
+OUTCOMES = ("unsafe", "safe", "cut", "error", "timeout")  # of runs from a state that was lent
 LARGEST_STRATEGY = 20_000  # larger ones are not kept
 NESTED = "an expression of the model is nested too deeply for the checker"
 
@@ -50,10 +51,12 @@ NESTED = "an expression of the model is nested too deeply for the checker"
 class Followed(NamedTuple):
     states: list[State]
     labels: list[int]
+    outcome: str = "unsafe"
 
 
 def _decisions(run: Followed) -> Decisions:
-    return list(zip(run.states, run.labels, strict=False))
+    answers = [*run.labels, STOPS[run.outcome]] if run.outcome in STOPS else run.labels
+    return list(zip(run.states, answers, strict=False))
 
 
 class ModelRecords:
@@ -67,6 +70,8 @@ class ModelRecords:
                 f"the radius of the campaign is {radius!r}", expected="a number or inf"
             )
         self.radius = math.inf if radius == "inf" else int(radius)
+        # States that another campaign has found; a run of the policy begins in each of them.
+        self.lent = store.setting("", "retest") is not None
         self.entries = store.states(task.id)
         self.runs = {run.number: run for run in store.runs(task.id)}
         self.verdicts: dict[int, list[StoredVerdict]] = defaultdict(list)
@@ -128,7 +133,9 @@ class ModelRecords:
             state = self.task.read_state(loaded(entry.state, "the state"))
         except (MisstepError, RecursionError):
             return  # told with the record
-        self.claimed[state] |= {str(verdict.verdict) for verdict in self.verdicts[entry.number]}
+        run = self.runs.get(entry.run) if isinstance(entry.run, int) else None
+        if run is not None and run.outcome != "safe":  # which says nothing of what could be avoided
+            self.claimed[state] |= {str(own.verdict) for own in self.verdicts[entry.number]}
 
     def _checked(self, entry: StoredState, runs: dict[int, Followed | str]) -> str | None:
         try:
@@ -144,13 +151,14 @@ class ModelRecords:
         if isinstance(run, str):
             return f"run {entry.run}: {run}"
         step = integer(entry.step, "the step of the run")
-        if not 0 <= step < len(run.labels) or run.states[step] != state:
+        last = len(run.labels) - (run.outcome == "unsafe")
+        if not 0 <= step <= last or run.states[step] != state:
             return f"run {entry.run} is not in this state at step {step}"
         decisions = _decisions(run)[step:]
         for verdict in self.verdicts[entry.number]:
             problem = self.contradictions.problem(verdict, decisions, self.report)
             if problem is None and verdict.verdict != "FLAKY":
-                problem = self._verdict_problem(verdict, state)
+                problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
@@ -180,7 +188,8 @@ class ModelRecords:
             if not isinstance(found, list) or len(found) != len(labels) + 1:
                 return "it has to have one state more than labels"
             states = [self.task.read_state(state) for state in found]
-            problem = self._run_problem(run, Followed(states, labels))
+            outcome = str(run.outcome)
+            problem = self._run_problem(run, Followed(states, labels, outcome))
         except MisstepError as error:
             return str(error)
         except RecursionError:
@@ -192,12 +201,15 @@ class ModelRecords:
             if known != label and self.one_answer and not self.contradictions.first:
                 return f"at step {step} the policy answers otherwise than in another run"
         self.report.checked["runs"] += 1
-        return Followed(states, labels)
+        return Followed(states, labels, outcome)
 
     def _run_problem(self, stored: StoredRun, run: Followed) -> str | None:
-        if (stored.outcome, stored.cost, stored.named) != ("unsafe", None, None):
+        known = OUTCOMES if self.lent else ("unsafe",)
+        if stored.outcome not in known or (stored.cost, stored.named) != (None, None):
             return f"the outcome is {stored.outcome!r}, or it has a cost"
-        if not self.task.is_start(run.states[0]):
+        if self.lent:
+            self.report.not_checked["walks"] += 1
+        elif not self.task.is_start(run.states[0]):
             return "it does not begin in a start state"
         for step, (state, label) in enumerate(zip(run.states, run.labels, strict=False)):
             if self.task.is_unsafe(state) or self.task.is_goal(state):
@@ -209,11 +221,14 @@ class ModelRecords:
                 return f"step {step} ({self._label(label)}) does not apply"
             if run.states[step + 1] not in outcomes:
                 return f"step {step} ({self._label(label)}) does not lead to the next state"
-        return None if self.task.is_unsafe(run.states[-1]) else "the last state is not unsafe"
+        if self.task.is_unsafe(run.states[-1]) != (run.outcome == "unsafe"):
+            return f"the outcome is {run.outcome}, which the last state is not"
+        self.report.not_checked["ends of runs"] += run.outcome in ("error", "timeout", "cut")
+        return None
 
     # Verdicts
 
-    def _verdict_problem(self, verdict: StoredVerdict, state: State) -> str | None:
+    def _verdict_problem(self, verdict: StoredVerdict, state: State, run: Followed) -> str | None:
         if verdict.verdict not in VERDICTS:
             return f"no such verdict: {verdict.verdict!r}"
         if any(
@@ -226,6 +241,10 @@ class ModelRecords:
         is_bug = verdict.verdict == "BUG"
         if verdict.kind != ("unsafe" if is_bug else None):
             return f"the kind of {verdict.verdict} is {verdict.kind!r}"
+        if verdict.verdict != "UNKNOWN" and run.outcome not in ("unsafe", "safe"):
+            return f"the verdict is {verdict.verdict}, and the run ended otherwise: {run.outcome}"
+        if run.outcome == "safe":
+            return self._proof_problem(verdict, state)
         if not is_bug:
             if verdict.strategy is not None:
                 return f"there is a strategy, and the verdict is {verdict.verdict}"
@@ -239,6 +258,23 @@ class ModelRecords:
             return f"the smallest radius is at least {low}, and the campaign's radius {self.radius}"
         if problem := self._strategy_problem(verdict, state):
             return problem
+        self.report.checked["verdicts"] += 1
+        return None
+
+    def _proof_problem(self, verdict: StoredVerdict, state: State) -> str | None:
+        """Of a state from where all runs of the policy are said to be safe: its decisions are the strategy."""
+        if verdict.verdict != "NOT A BUG" or (verdict.low, verdict.high) != (0, 0):
+            return (
+                "the policy is said to be safe here, and the verdict or the radius says otherwise"
+            )
+        if verdict.strategy is None:
+            self.report.unproven("verdicts NOT A BUG")
+            return None
+        strategy = self._strategy(verdict.strategy)
+        report = validate_strategy(self._fragment(state, strategy), state, strategy, 0)
+        if not report.valid:
+            return f"the decisions of the policy: {report.reason}"
+        self.report.checked["proofs that the policy is safe"] += 1
         self.report.checked["verdicts"] += 1
         return None
 
@@ -414,7 +450,7 @@ class ModelRecords:
     def _safety_problem(self, here: State, better: object) -> str | None:
         """A fault is made where unsafe states can be avoided, and the better label avoids them."""
         claimed = self.claimed[here]
-        if not claimed & {"BUG", "FLAKY"}:
+        if not claimed & {"BUG", "FLAKY"} and not (self.lent and not claimed):
             return "no bug is recorded of its state"
         if better is None or better in self.better[here]:
             return None

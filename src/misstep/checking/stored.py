@@ -129,9 +129,9 @@ class Store:
         return None if row is None else str(row[0])
 
     def setting(self, table: str, key: str) -> str | None:
-        """A text out of the settings, which are TOML. This reads `key = "text"` in a table, which is all that is
-        needed, and works where Python brings no reader of TOML along."""
-        inside = False
+        """A text out of the settings, which are TOML. This reads `key = "text"` in a table (before the first one, if it
+        is ""), which is all that is needed, and works where Python brings no reader of TOML along."""
+        inside = table == ""
         for line in self._config.splitlines():
             if line.startswith("["):
                 inside = line.strip() == f"[{table}]"

@@ -13,7 +13,7 @@ A verb takes the group `Gates`, calls `prepare` before any work, so that a wrong
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -142,13 +142,18 @@ class Prepared:
             digests = {task.name: task.digest for task in tasks}
             self.gate.baseline.check_tasks(tasks[0].world, digests)
 
-    def stop_at(self, tasks: Sequence[AnyTask]) -> StopAt:
-        """What ends the work early: `stop_at_first` of `misstep.test` and `Campaign.resume`."""
+    def stop_at(self, tasks: Sequence[AnyTask], before: Campaign | None = None) -> StopAt:
+        """What ends the work early: `stop_at_first` of `misstep.test` and of a retest, which knows what was before."""
         if not self.options.stop_at_first:
             return False
-        if self.gate is None:
+        gate = self.gate
+        if gate is None:
             return True
-        return self.gate.forbids({task.name: task.digest for task in tasks})
+        if gate.baseline is None and before is not None:
+            from misstep.comparison.baseline import Baseline
+
+            gate = replace(gate, baseline=Baseline.of(before))
+        return gate.forbids({task.name: task.digest for task in tasks})
 
     def finish(self, found: Campaign | Retested) -> GateResult | None:
         """Check the gate and write the files. None: there is no gate, and bugs decide as they do without one."""

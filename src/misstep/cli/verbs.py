@@ -53,6 +53,10 @@ VERBS = {
         "Judge the states of a campaign by another oracle, and keep its verdicts beside the others.",
         "misstep.cli.judge:judge_command",
     ),
+    "retest": Verb(
+        "Run a new version of a policy from every state of a campaign: which bugs are fixed, still there, or new.",
+        "misstep.cli.retest:retest_command",
+    ),
     "records": Verb(
         "Print the tested states of a campaign, by task and in the order of the pool; also while it is running.",
         "misstep.cli.records:records_command",

@@ -1,9 +1,13 @@
 """What became of a state: the record of the old policy beside that of the new one.
 
 A witness does not depend on the policy. A plan from a state is as good against the next version as it was against the
-last one, so of an old bug the answer is exact: the new run costs no more than the witness (fixed), less than the old
-run (better), as much (still), more (worse). Where the old verdict was open and the witness of the new campaign proves
-that the old run was a bug as well, the bug is not new: it was uncovered.
+last one, so of an old bug the answer is exact: the new run costs no more than the witness and nothing better is known
+(fixed), less than the old run (better), as much (still), more (worse). Where the old verdict was open and the witness
+of the new campaign proves that the old run was a bug as well, the bug is not new: it was uncovered.
+
+A run that was cut has cost at least what it had spent; of one that timed out nothing is known. A set-valued policy
+costs what its cheapest permitted run costs, or the dearest where that counts, and infinitely much if a permitted run
+fails.
 """
 
 from __future__ import annotations
@@ -62,10 +66,32 @@ def change_of(before: Record, after: Record) -> Change:
 
 
 def spent(record: Record) -> float | None:
-    """What the run costs, infinite if it fails; None: it was cut or timed out, or it is that of a model."""
+    """What the policy costs, infinite if it fails; None: its run was cut or timed out, or it is that of a model."""
+    if record.world == "model":
+        return None
     if record.run.outcome in FAILING:
         return math.inf
-    return record.run.cost if record.run.outcome == "goal" else None
+    if record.run.outcome != "goal":
+        return None
+    permitted = record.run.permitted
+    if permitted is None:
+        return record.run.cost
+    if not permitted.closed or permitted.least is None or permitted.most is None:
+        return None  # some permitted runs are not known
+    if permitted.least == permitted.most:
+        return permitted.least
+    # Whether the cheapest or the dearest one counts shows in the gap: it is the distance to the lower bound.
+    low, high = (record.bounds or (None, None))[0], (record.gap or (None, None))[1]
+    return None if low is None or high is None else low + high
+
+
+def spent_at_least(record: Record) -> float:
+    """The same where the run does not tell how it would go on."""
+    cost = spent(record)
+    if cost is not None:
+        return cost
+    is_cut = record.run.outcome == "cut" and record.run.permitted is None
+    return (record.run.cost or 0) if is_cut else 0
 
 
 def _word(before: Record, after: Record) -> str:
@@ -73,27 +99,40 @@ def _word(before: Record, after: Record) -> str:
         return "flaky"
     if not before.is_bug:
         return _word_of_fine(before, after)
-    if after.verdict in ("OPTIMAL", "NOT A BUG"):
-        return "fixed"
     if before.world == "model":
-        return _word_by_radius(before, after) if after.is_bug else "undecided"
-    cost, old, enough = spent(after), spent(before), _upper(before)
-    if cost is not None and enough is not None and cost <= enough:
+        return _word_of_model(before, after)
+    if after.verdict == "OPTIMAL":
         return "fixed"
-    if cost is None:
-        return "still" if after.is_bug else "undecided"
-    if old is None or cost == old:
+    cost, old, enough = spent(after), spent(before), _upper(before)
+    if not after.is_bug:
+        if cost is None or enough is None:
+            return "undecided"
+        if cost <= enough:
+            return "fixed"
+    if cost is not None and cost == old:
         return "still"
-    return "better" if cost < old else "worse"
+    if old is not None and spent_at_least(after) > old:
+        return "worse"
+    return "better" if cost is not None and cost < spent_at_least(before) else "still"
 
 
 def _word_of_fine(before: Record, after: Record) -> str:
     if not after.is_bug:
         return "undecided" if after.verdict == "UNKNOWN" else "clean"
-    old, enough = spent(before), _upper(after)
-    if before.verdict == "UNKNOWN" and old is not None and enough is not None and old > enough:
-        return "uncovered"
-    return "new"
+    if before.verdict != "UNKNOWN":
+        return "new"
+    if before.world == "model":
+        return "uncovered" if before.run.outcome == "unsafe" else "new"
+    enough = _upper(after)
+    return "uncovered" if enough is not None and spent_at_least(before) > enough else "new"
+
+
+def _word_of_model(before: Record, after: Record) -> str:
+    if after.is_bug:
+        return _word_by_radius(before, after)
+    # Within a radius, a danger that takes more deviations to avoid is no bug either; that is no fix.
+    is_unsafe = after.run.outcome == "unsafe"
+    return "fixed" if after.verdict == "NOT A BUG" and not is_unsafe else "undecided"
 
 
 def _word_by_radius(before: Record, after: Record) -> str:
@@ -119,4 +158,4 @@ def _brief(record: Record) -> dict[str, Any]:
     return {key: row[key] for key in keys}
 
 
-__all__ = ["BUGS", "CHANGES", "Change", "change_of", "spent"]
+__all__ = ["BUGS", "CHANGES", "Change", "change_of", "spent", "spent_at_least"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from misstep.campaigns.confirm import Asking, ConfirmStage
+from misstep.campaigns.lent import loan_of
+from misstep.campaigns.models.retest import RetestStage
 from misstep.campaigns.models.work import (
     Fuzzed,
     FuzzPayload,
@@ -28,9 +30,14 @@ ROUND = 4  # batches of a round of judging
 def model_stages(
     findings: Findings, settings: Settings, oracles: Sequence[str], asking: Asking
 ) -> Iterator[Stage]:
-    yield FuzzStage(findings, settings)
+    lent = loan_of(findings.store) is not None
+    if lent:
+        yield RetestStage(findings, settings)
+    else:
+        yield FuzzStage(findings, settings)
     for oracle in oracles:
-        yield JudgeStage(findings, settings, oracle)
+        if not lent:
+            yield JudgeStage(findings, settings, oracle)
         yield ConfirmStage(findings, asking, oracle, settings.seed)
 
 

@@ -9,12 +9,13 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
+from misstep.campaigns.models.retest import retest_states
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
-from misstep.safety.decider import Answer, Decider
+from misstep.safety.decider import Answer, Decider, Strategy
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
@@ -93,6 +94,10 @@ class ModelWork(Work):
         )
         self.system: System[Values, str] = system_of(self.task, self.policy, self.engine)
 
+    def _make_room(self) -> None:
+        if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
+            self._rebind()
+
     def _rebind(self) -> None:
         self._calls_before += self.system.native.policy_calls
         self.policy.close()
@@ -110,6 +115,9 @@ class ModelWork(Work):
             content: Any
             if unit.job == "fuzz":
                 content, remarks = self._fuzz(unit.payload)
+            elif unit.job == "retest":
+                self._make_room()
+                content, limits = retest_states(self, unit.payload)
             elif unit.job == "weigh":
                 content = weigh_runs(unit.payload)
             elif unit.job in ("ask", "sample", "often"):
@@ -128,8 +136,7 @@ class ModelWork(Work):
     # -- fuzzing ----------------------------------------------------------------------------------
 
     def _fuzz(self, payload: FuzzPayload) -> tuple[Fuzzed, tuple[str, ...]]:
-        if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
-            self._rebind()
+        self._make_room()
         settings = self.own.fuzzing(payload.runs, self.settings.max_steps)
         began = perf_counter()
         found = fuzz(self.system, settings, seed=self.settings.seed, first=payload.first)
@@ -242,28 +249,14 @@ class ModelWork(Work):
         at: float,
     ) -> tuple[JudgedState, int | None]:
         """The verdict, and what would have been better there."""
-        strategy = size = better = None
+        found = better = None
         if step.safety is Answer.SAFE:
             found = decider.strategy(step.state, self.own.within)
             check_strategy(decider.system, found)  # no bug without a witness that holds
-            size = len(found)
             better = self.task.label_id(found.labels[step.state])
-            if size <= LARGEST_STRATEGY:
-                strategy = tuple(
-                    (state, self.task.label_id(label)) for state, label in found.labels.items()
-                )
-        low, high = self._radius(step)
-        verdict = VerdictRow(
-            -1,
-            payload.oracle,
-            payload.round,
-            VERDICTS[step.safety],
-            "unsafe" if step.safety is Answer.SAFE else None,
-            low,
-            high,
-            source=payload.oracle if step.safety is not Answer.UNKNOWN else None,
-            strategy=strategy,
-            size=size,
+        row = self.verdict_row(payload.oracle, step.safety, found, self.radius_of(step))
+        verdict = row._replace(
+            round=payload.round,
             # A state is expanded once for all questions that this worker is asked, so that their number depends on who
             # was asked what before. Evaluations do not.
             expansions=0,
@@ -272,7 +265,34 @@ class ModelWork(Work):
         )
         return JudgedState(step.state, run, step.step, verdict, step.is_fault), better
 
-    def _radius(self, step: StepReport[Values, str]) -> tuple[int | None, int | None]:
+    def verdict_row(
+        self,
+        oracle: str,
+        answer: Answer,
+        found: Strategy[Values, str] | None,
+        radius: tuple[int | None, int | None],
+    ) -> VerdictRow:
+        """Without a number, which is for the coordinator to say."""
+        strategy = size = None
+        if found is not None:
+            size = len(found)
+            if size <= LARGEST_STRATEGY:
+                strategy = tuple(
+                    (state, self.task.label_id(label)) for state, label in found.labels.items()
+                )
+        return VerdictRow(
+            -1,
+            oracle,
+            0,
+            VERDICTS[answer],
+            "unsafe" if answer is Answer.SAFE else None,
+            *radius,
+            source=oracle if answer is not Answer.UNKNOWN else None,
+            strategy=strategy,
+            size=size,
+        )
+
+    def radius_of(self, step: StepReport[Values, str]) -> tuple[int | None, int | None]:
         """Between which numbers the smallest radius lies that makes the state safe."""
         smallest = step.smallest_radius
         if smallest is None:

@@ -43,6 +43,15 @@ class Chunk(NamedTuple):
     states: tuple[ChunkState, ...]
 
 
+class WitnessPayload(NamedTuple):
+    """States to judge by what another campaign has lent, without an oracle."""
+
+    oracle: str
+    states: tuple[ChunkState, ...]
+    bugs: frozenset[int]  # those that were bugs of the policy before
+    settle_fixed: bool  # whether such a one is done with where the policy matches the witness
+
+
 class Judged(NamedTuple):
     runs: tuple[RunRow, ...]
     verdicts: tuple[VerdictRow, ...]
@@ -72,4 +81,5 @@ __all__ = [
     "PoolPayload",
     "Pooled",
     "SettlePayload",
+    "WitnessPayload",
 ]

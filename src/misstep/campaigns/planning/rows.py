@@ -15,6 +15,7 @@ from misstep.campaigns.tables import Snapshot
 from misstep.errors import InputFormatError
 from misstep.fuzzing.pool import PoolEntry
 from misstep.oracles.bounds import BoundStore
+from misstep.oracles.knowledge import Knowledge
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.values import PolicyCost, cost_of_permitted, cost_of_run
 from misstep.oracles.verdict import Objective, Verdict
@@ -66,9 +67,27 @@ def snapshot(bounds: BoundStore, given: Mapping[State, None]) -> Snapshot:
     return Snapshot(len(states), bounds.knowledge(rows).to_bytes())
 
 
+class Unpacking:
+    """Reads knowledge once for all units that start from it, one after the other."""
+
+    def __init__(self, task: Task) -> None:
+        self._width = task.variable_count
+        self._last: tuple[Snapshot, Knowledge] | None = None
+
+    def __call__(self, packed: Snapshot) -> Knowledge:
+        if self._last is None or self._last[0] is not packed:
+            self._last = (packed, Knowledge.from_bytes(packed.content, self._width))
+        return self._last[1]
+
+
 def values_of(states: Sequence[State]) -> States:
     """A row each."""
     return np.array([state.values for state in states], dtype=np.int32)
+
+
+def states_of(rows: States) -> list[State]:
+    """The reverse."""
+    return [State(row) for row in rows.tolist()]
 
 
 def trace_of(task: Task, state: State, run: RunRow) -> Trace:
@@ -168,6 +187,7 @@ def _finite(cost: int | float) -> int | None:
 
 
 __all__ = [
+    "Unpacking",
     "cost_of",
     "plan_proves_bug",
     "run_row",
@@ -175,6 +195,7 @@ __all__ = [
     "set_row",
     "snapshot",
     "state_row",
+    "states_of",
     "take_in_derivation",
     "trace_of",
     "values_of",

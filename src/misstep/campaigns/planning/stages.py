@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 
 from misstep.campaigns.confirm import Asking, ConfirmStage, made_flaky
+from misstep.campaigns.lent import loan_of
 from misstep.campaigns.planning.payloads import (
     BlamePayload,
     Chunk,
@@ -25,6 +26,7 @@ from misstep.campaigns.planning.payloads import (
     PoolPayload,
     SettlePayload,
 )
+from misstep.campaigns.planning.witnesses import VouchStage, WitnessStage, left_to_judge
 from misstep.campaigns.rows import StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.tables import Findings, Snapshot
@@ -43,9 +45,16 @@ def planning_stages(
     yield PoolStage(findings, settings)
     if "left alone" in findings.done(PoolStage.name):
         return
+    loan = loan_of(findings.store)
     for oracle in oracles:
-        if needs_dominance(oracle):
+        lent = loan is not None and oracle == settings.oracle
+        if loan is not None and lent:
+            yield WitnessStage(findings, settings, loan)
+        # It takes long, and where the witnesses decide everything nobody needs it.
+        if needs_dominance(oracle) and (not lent or left_to_judge(findings, oracle)):
             yield DominanceStage(findings, oracle)
+            if lent:
+                yield VouchStage(findings, settings)
         yield JudgeStage(findings, settings, oracle)
         yield ConfirmStage(findings, asking, oracle, settings.seed)
         yield BlameStage(findings, settings, oracle)
@@ -139,6 +148,8 @@ class JudgeStage(Stage):
         states = self.findings.states()
         self.size = len(states)
         self.tested = len(self.findings.verdicts(self.oracle))
+        left = left_to_judge(self.findings, self.oracle)
+        judged = [row for row in states if row.number in left]
         done = self.findings.done(self.name)
         if final_key(len(states)) in done:
             return
@@ -148,7 +159,7 @@ class JudgeStage(Stage):
             run.number: run for run in self.findings.runs()
         }  # that another oracle has asked for
         for number in count():
-            members = states[number * width : (number + 1) * width]
+            members = judged[number * width : (number + 1) * width]
             if not members:
                 break
             if round_key(number, len(members)) in done:
@@ -172,7 +183,7 @@ class JudgeStage(Stage):
             if units:
                 yield units
             if not self.settings.isolate:
-                last = (number + 1) * width >= len(states)
+                last = (number + 1) * width >= len(judged)
                 yield [self._settle(number, members, states if last else (), base, resources)]
 
     def _base(self, number: int) -> Snapshot | None:
@@ -261,7 +272,7 @@ class BlameStage(Stage):
     def rounds(self) -> Iterator[Sequence[Unit]]:
         done = self.findings.done(self.name)
         already = self.findings.done("blamed")
-        bugs = [row for row in self.findings.verdicts(self.oracle) if row.is_bug]
+        bugs = self._chosen([row for row in self.findings.verdicts(self.oracle) if row.is_bug])
         groups: dict[int, list[VerdictRow]] = {}
         for row in bugs:
             groups.setdefault(row.number // BLAME_UNIT, []).append(row)
@@ -272,7 +283,7 @@ class BlameStage(Stage):
             return
         runs = {run.number: run for run in self.findings.runs()}
         states = self.findings.states()
-        base = self._knowledge(len(states))
+        base = self._knowledge(len(left_to_judge(self.findings, self.oracle)))
         units = []
         for number, rows in open_groups.items():
             members = tuple((states[r.number], runs[r.number], r) for r in rows)
@@ -284,8 +295,20 @@ class BlameStage(Stage):
             )
         yield units
 
+    def _chosen(self, bugs: list[VerdictRow]) -> list[VerdictRow]:
+        """Those that are to be blamed, or whose derivation needs a plan."""
+        most = self.settings.blame_most
+        if self.settings.fault_budget is None:
+            return [row for row in bugs if row.derivation is not None]
+        if most is None or len(bugs) <= most:
+            return bugs
+        loan = loan_of(self.findings.store)
+        old = frozenset() if loan is None else loan.bugs.get(self.findings.name, frozenset())
+        first = sorted(bugs, key=lambda row: (row.number in old, row.number))[:most]
+        return sorted(first, key=lambda row: row.number)
+
     def _knowledge(self, states: int) -> Snapshot | None:
-        """Of the last round."""
+        """Of the last round; that before the first, if no state was left to judge."""
         own = self.settings.of_planning
         last = (states - 1) // (own.chunk * own.round)
         return self.findings.knowledge(self.oracle, last).get(SETTLED)

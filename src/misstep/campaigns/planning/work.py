@@ -23,17 +23,20 @@ from misstep.campaigns.planning.payloads import (
 )
 from misstep.campaigns.planning.pooling import fresh_states, going_on, lost_bias
 from misstep.campaigns.planning.rows import (
+    Unpacking,
     cost_of,
     plan_proves_bug,
     run_row,
     runs_of,
     set_row,
     snapshot,
+    states_of,
     take_in_derivation,
     trace_of,
     values_of,
     verdict_row,
 )
+from misstep.campaigns.planning.witnesses import judge_by_witnesses, vouch
 from misstep.campaigns.rows import (
     ContradictionRow,
     FaultRow,
@@ -66,7 +69,7 @@ from misstep.oracles.verdict import Objective, Verdict
 from misstep.oracles.witness import check_witness
 from misstep.oracles.workbench import Workbench, read_verdict
 from misstep.policies.load import load_policy
-from misstep.policies.policy import Policy, States
+from misstep.policies.policy import Policy
 from misstep.runs.make import make_runner
 from misstep.runs.permitted import WorstCase
 from misstep.runs.runner import PolicyRunner, Trace
@@ -102,6 +105,7 @@ class PlanningWork(Work):
         self._fuzzer: Fuzzer | None = None
         self._exact: Distances | str | None = None
         self._base: _Base | None = None
+        self.unpack = Unpacking(self.task)
         self._dominance: tuple[bytes | str | None, Dominance | str | None] = (None, None)
         self._asked_again = 0
         self._contradictions: list[ContradictionRow] = []  # of the unit under way
@@ -134,6 +138,8 @@ class PlanningWork(Work):
             "blame": self._blame,
             **dict.fromkeys(("ask", "sample", "often"), self._ask_again),
             "weigh": lambda payload, _: (weigh_runs(self.task, payload), (), ()),
+            "witness": lambda payload, own: (judge_by_witnesses(self, payload, own), (), ()),
+            "vouch": lambda payload, own: (vouch(self, payload, own), (), ()),
         }
         try:
             content, remarks, limits = jobs[unit.job](unit.payload, resources)
@@ -195,7 +201,7 @@ class PlanningWork(Work):
             return found, [f"no dominance function: {found}"], ()
         return bytes(found.to_bytes()), list(found.remarks), ()
 
-    def _dominance_of(self, resources: Mapping[str, Any]) -> Dominance | str | None:
+    def dominance_of(self, resources: Mapping[str, Any]) -> Dominance | str | None:
         tables = resources.get("dominance")
         if self._dominance[0] is not tables:
             read = (
@@ -241,7 +247,7 @@ class PlanningWork(Work):
         sets: dict[SetRow, None],
     ) -> Snapshot | None:
         """Test states on one bound store; what it has found out, unless states are to be isolated."""
-        bench = self._bench(resources)
+        bench = self.bench(resources)
         known: list[State] = []
         if not self.own.isolate:
             bench.pool, known = self._take_in(bench.bounds, chunk.oracle, resources.get("base"))
@@ -260,7 +266,7 @@ class PlanningWork(Work):
             trace = bench.trace(verdict.state)
             facts = bench.permitted(verdict.state)
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
-            sets.update(dict.fromkeys(self._sets(trace, verdict)))
+            sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
             # Also a verdict that was known from other states took its time.
             seconds = marks[place + 1] - marks[place]
             row = verdict_row(
@@ -291,17 +297,17 @@ class PlanningWork(Work):
             fresh += [known[row] for row in np.flatnonzero(now < before)]
         return snapshot(bench.bounds, dict.fromkeys(fresh))
 
-    def _sets(self, trace: Trace, verdict: Verdict) -> Iterator[SetRow]:
+    def sets_of(self, trace: Trace, verdict: Verdict) -> Iterator[SetRow]:
         """What a set-valued policy permits where the verdict rests on it."""
         if isinstance(self.runner.policy, WorstCase):
             yield from map(set_row, sets_behind(self.runner.policy, trace, verdict))
 
-    def _bench(self, resources: Mapping[str, Any]) -> Workbench:
+    def bench(self, resources: Mapping[str, Any]) -> Workbench:
         return Workbench(
             self.runner,
             objective=Objective(self.own.objective),
             max_steps=self.settings.max_steps,
-            dominance=self._dominance_of(resources),
+            dominance=self.dominance_of(resources),
         )
 
     def _walk(self, operators: Ids | None) -> Walk | None:
@@ -326,7 +332,7 @@ class PlanningWork(Work):
         known = Knowledge.from_bytes(base.content, self.task.variable_count)
         rows = known.states[: base.given]
         if dominance is None:
-            return _Base(spec, base, known, _states(rows), None)
+            return _Base(spec, base, known, states_of(rows), None)
         bounds = BoundStore(self.task)
         bounds.add_knowledge(known)
         pool = ComparisonPool(bounds, dominance)
@@ -339,14 +345,14 @@ class PlanningWork(Work):
         A set-valued one is asked what it permits where a verdict comes to rest on that.
         """
         began = perf_counter()
-        dominance = self._dominance_of(resources)
+        dominance = self.dominance_of(resources)
         bounds = BoundStore(self.task)
         pool, known_states = self._take_in(bounds, payload.oracle, resources.get("base"))
         given = dict.fromkeys(known_states)
         for part in payload.parts:
             known = Knowledge.from_bytes(part.content, self.task.variable_count)
             bounds.add_knowledge(known)
-            states = _states(known.states[: part.given])
+            states = states_of(known.states[: part.given])
             given.update(dict.fromkeys(states))
             if pool is not None:
                 pool.add(states)
@@ -383,7 +389,7 @@ class PlanningWork(Work):
         trace = trace_of(self.task, state, run)
         self._check(verdict, trace, run, dominance)
         if run.permitted is not None:
-            sets.update(dict.fromkeys(self._sets(trace, verdict)))
+            sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
         decided = before.verdict != "UNKNOWN"
         return now._replace(
             source=before.source if decided else None,
@@ -409,11 +415,9 @@ class PlanningWork(Work):
     def _blame(self, payload: BlamePayload, resources: Mapping[str, Any]) -> Any:
         improved: list[VerdictRow] = []
         faults: list[FaultRow] = []
-        self._dominance_of(resources)
+        self.dominance_of(resources)
         base = resources.get("base")
-        known = (
-            None if base is None else Knowledge.from_bytes(base.content, self.task.variable_count)
-        )
+        known = None if base is None else self.unpack(base)
         distances = self._distances(known)
         bench = None
         for row, run, verdict in payload.members:
@@ -422,7 +426,7 @@ class PlanningWork(Work):
                 self.task, self.own, run, verdict
             ):
                 if bench is None:
-                    bench = self._bench(resources)
+                    bench = self.bench(resources)
                     if known is not None:
                         bench.bounds.add_knowledge(known)
                 found = self._concrete(bench, row, run, verdict)
@@ -488,10 +492,6 @@ class PlanningWork(Work):
 
 def _function(dominance: Dominance | str | None) -> Dominance | None:
     return None if isinstance(dominance, str) else dominance
-
-
-def _states(rows: States) -> list[State]:
-    return [State(row) for row in rows.tolist()]
 
 
 __all__ = ["PlanningWork"]

@@ -1,0 +1,274 @@
+"""What one campaign lends to another that tests a new version of the policy: its states, and what proves its verdicts.
+
+A witness does not depend on the policy, so what was proven about a state yesterday decides about the policy of today.
+The lender is a folder that anybody may have written, so nothing in it is believed that can be checked:
+
+    plans, runs     become transitions of the task, each of which has to apply; whether they reach a goal, and at what
+                    cost, is computed here. Every bug that rests on them is replayed by the independent checker.
+    derivations     rest on a dominance function. That of the lender is not used: what its derivations claim is compared
+                    with a function that is computed anew (`planning.witnesses`).
+    strategies      of models are replayed by the independent checker before they count (`models.retest`).
+    lower bounds    have no proof in any campaign. They are taken over, so that OPTIMAL is as good as the lender's word,
+                    which `replay --full` checks; those that contradict a plan are dropped, and that is said.
+
+All of it is copied into the new campaign before its first unit: it needs the lender no more, can be resumed, and
+replayed where the lender is not.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from misstep.campaigns.grow import LENT
+from misstep.campaigns.lent import CLAIMS, Loan, loan_of, note_loan
+from misstep.campaigns.planning.rows import snapshot
+from misstep.campaigns.planning.stages import SETTLED, PoolStage, pool_key
+from misstep.campaigns.rows import (
+    LENT_ROUND,
+    RunRow,
+    StateRow,
+    VerdictRow,
+    to_json,
+)
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.states import state_of
+from misstep.campaigns.tables import REMARK, Content, Findings, Snapshot
+from misstep.campaigns.view import rank
+from misstep.checking.jani import SafetyTask
+from misstep.errors import InputFormatError, MisstepError, UsageError
+from misstep.oracles.bounds import BoundStore
+from misstep.oracles.knowledge import Knowledge
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.task import State, Task
+
+
+def lend(content: Content, settings: Settings, lender: Content) -> None:
+    """Copy states and witnesses, in one transaction; nothing, if that was done before."""
+    check_same_tasks(content, lender)
+    if loan_of(content.store) is not None:
+        return
+    identity = lender.policy
+    if identity is None:
+        raise UsageError(
+            "no policy was tested there yet: there are no records to test again",
+            where=lender.store.where,
+        )
+    with lender.store.snapshot(), content.store.unit():
+        bugs: dict[str, frozenset[int]] = {}
+        for name in content.task_names():
+            task, mine = content.task(name), content.findings(name)
+            theirs = lender.findings(name)
+            rows = _recorded(theirs)
+            bugs[name] = frozenset(row.number for row in rows.best.values() if row.is_bug)
+            if isinstance(task, JaniTask):
+                if loan_of(lender.store) is None:
+                    _check_runs(task, rows, lender.store.path)
+                _lend_model(mine, settings, rows)
+            else:
+                assert isinstance(task, Task)
+                _lend_task(content, mine, settings, task, rows)
+        ended = lender.store.rows("SELECT value FROM meta WHERE key = 'finished'")
+        finished = bool(ended) and ended[0][0] == "1"
+        note_loan(content.store, Loan(identity.spec, identity.digest, finished, bugs))
+
+
+def check_same_tasks(content: Content, lender: Content) -> None:
+    theirs = lender.task_names()
+    for name in content.task_names():
+        if name not in theirs or lender.task(name).digest != content.task(name).digest:
+            raise UsageError(
+                f"the task {name} of {content.store.where} is not that of the campaign to test again",
+                where=lender.store.where,
+                expected="the campaign that its states came from",
+            )
+
+
+class _Rows(NamedTuple):
+    states: list[StateRow]  # up to the last one with a verdict
+    runs: dict[int, RunRow]
+    verdicts: list[VerdictRow]
+    best: dict[int, VerdictRow]
+
+
+def _recorded(findings: Findings) -> _Rows:
+    verdicts = findings.verdicts()
+    best: dict[int, VerdictRow] = {}
+    for row in verdicts:
+        known = best.get(row.number)
+        best[row.number] = row if known is None else max(known, row, key=rank)
+    states = findings.states()[: max(best, default=-1) + 1]
+    return _Rows(states, {run.number: run for run in findings.runs()}, verdicts, best)
+
+
+# -- planning tasks -------------------------------------------------------------------------------
+
+
+def _lend_task(
+    content: Content, findings: Findings, settings: Settings, task: Task, rows: _Rows
+) -> None:
+    findings.add_states(rows.states)
+    findings.mark_done(PoolStage.name, pool_key(settings.of_planning.fuzzing.max_states), 0.0, 0)
+    findings.mark_done(PoolStage.name, LENT, 0.0, 0)
+    if not rows.states:
+        return
+    states = [state_of(task, row.state) for row in rows.states]
+    bounds = BoundStore(task)
+    refused = _take_in_plans(bounds, states, rows)
+    if refused:
+        text = f"{refused} plans and runs of the other campaign do not apply, and were left out"
+        content.add_event(REMARK, text, findings.name)
+    claims = _claims(task, bounds, states, rows)
+    dropped = _take_in_lower(bounds, states, rows.verdicts)
+    if dropped:
+        text = f"{dropped} lower bounds of the other campaign contradict plans, and were left out"
+        content.add_event(REMARK, text, findings.name)
+    given = dict.fromkeys(states)
+    findings.set_knowledge(settings.oracle, LENT_ROUND, SETTLED, snapshot(bounds, given))
+    if claims is not None:
+        findings.set_knowledge(settings.oracle, LENT_ROUND, CLAIMS, claims)
+
+
+def _take_in_plans(bounds: BoundStore, states: Sequence[State], rows: _Rows) -> int:
+    """How many are none."""
+    refused = 0
+    paths = [
+        *((row.number, row.plan) for row in rows.verdicts if row.plan is not None),
+        *(
+            (row.number, rows.runs[row.run].operators)
+            for row in rows.states
+            if row.run in rows.runs
+        ),
+    ]
+    for number, operators in paths:
+        if number >= len(states):
+            continue
+        try:
+            bounds.add_path(states[number], operators)
+        except (ValueError, IndexError, TypeError):
+            refused += 1
+    return refused
+
+
+def _claims(
+    task: Task, bounds: BoundStore, states: Sequence[State], rows: _Rows
+) -> Snapshot | None:
+    """The steps of derivations that prove more than all plans do. What their jumps are worth is for others to say."""
+    numbers: dict[State, int] = {}
+    edges: list[tuple[int, int, int, int]] = []
+
+    def place(state: State) -> int:
+        return numbers.setdefault(state, len(numbers))
+
+    for row in rows.best.values():
+        upper = math.inf if row.upper is None else row.upper
+        if row.derivation is None or upper >= bounds.plan_cost(states[row.number]):
+            continue
+        here = states[row.number]
+        for step in row.derivation:
+            try:
+                operator = int(step.get("operator", -1))
+                is_jump = "operator" not in step
+                there = (
+                    state_of(task, tuple(step["state"])) if is_jump else task.apply(here, operator)
+                )
+            except (ValueError, KeyError, IndexError, TypeError, OverflowError, MisstepError):
+                break  # it proves nothing, and the oracle is asked
+            edges.append((place(here), operator, place(there), 0))
+            here = there
+    if not edges:
+        return None
+    known = Knowledge(
+        _values(list(numbers)),
+        np.zeros(len(numbers), dtype=np.int64),
+        np.array(edges, dtype=np.int64),
+    )
+    return Snapshot(len(numbers), known.to_bytes())
+
+
+def _take_in_lower(
+    bounds: BoundStore, states: Sequence[State], verdicts: Iterable[VerdictRow]
+) -> int:
+    """How many were dropped. One that contradicts a plan by way of other states makes all of them doubtful."""
+    lower: dict[int, float] = {}
+    for row in verdicts:
+        own = math.inf if row.lower is None else row.lower
+        # FLAKY and UNKNOWN rows have bounds as well; a lower bound is about the task, not about the run.
+        if row.number < len(states):
+            lower[row.number] = max(own, lower.get(row.number, 0))
+    fits = {n: own for n, own in lower.items() if own <= bounds.plan_cost(states[n])}
+    if not fits:
+        return len(lower)
+    trial = BoundStore(bounds.task)
+    trial.add_knowledge(bounds.knowledge(_values(states)))
+    for number, own in fits.items():
+        trial.graph.raise_lower_bound(states[number], None if math.isinf(own) else int(own))
+    low, high = trial.graph.all_bounds()
+    if bool(np.any(np.asarray(low) > np.asarray(high))):
+        return len(lower)
+    for number, own in fits.items():
+        bounds.graph.raise_lower_bound(states[number], None if math.isinf(own) else int(own))
+    return len(lower) - len(fits)
+
+
+def _values(states: Sequence[State]) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+    return np.array([state.values for state in states], dtype=np.int32)
+
+
+# -- models ---------------------------------------------------------------------------------------
+
+
+def _check_runs(task: JaniTask, rows: _Rows, where: str) -> None:
+    """An error unless every state lies on a run from a start state: another one need not be reachable."""
+    checker = SafetyTask.from_source(task.source)
+    last: dict[int, int] = {}
+    for row in rows.states:
+        last[row.run] = max(row.step, last.get(row.run, 0))
+    good: dict[int, RunRow] = {}
+    for number, step in last.items():
+        run = rows.runs.get(number)
+        if run is None or run.states is None or not _leads_to(task, checker, run, step):
+            raise InputFormatError(
+                f"run {number} of {task.name} is no run from a start state",
+                where=where,
+                hint="'misstep replay DIR' says what else is wrong with it",
+            )
+        good[number] = run
+    for row in rows.states:
+        states = good[row.run].states
+        if states is None or states[row.step] != row.state:
+            raise InputFormatError(
+                f"state {row.number} of {task.name} is not where its run is", where=where
+            )
+
+
+def _leads_to(task: JaniTask, checker: SafetyTask, run: RunRow, step: int) -> bool:
+    states = run.states
+    if states is None or not 0 <= step < len(states) or step > len(run.operators):
+        return False
+    try:
+        start = checker.read_state(list(states[0]))
+        if not checker.is_start(start):
+            return False
+        return all(states[i + 1] in task.outcomes(states[i], run.operators[i]) for i in range(step))
+    except (MisstepError, ValueError, TypeError, IndexError, RecursionError):
+        return False
+
+
+def _lend_model(findings: Findings, settings: Settings, rows: _Rows) -> None:
+    """A run of the new policy begins in each state, and has its number."""
+    findings.add_states(
+        [StateRow(row.number, row.state, run=row.number, step=0) for row in rows.states]
+    )
+    for row in rows.best.values():
+        if row.is_bug and row.strategy is not None:
+            content = zlib.compress(to_json(row.strategy).encode(), 1)
+            own = Snapshot(len(row.strategy), content)
+            findings.set_knowledge(settings.oracle, LENT_ROUND, row.number, own)
+
+
+__all__ = ["check_same_tasks", "lend"]

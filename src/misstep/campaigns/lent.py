@@ -1,0 +1,72 @@
+"""What a campaign knows of another one that has lent it states and witnesses: a row of the table `meta`."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+from misstep.campaigns.rows import Values, decoded
+from misstep.campaigns.store import Store
+from misstep.campaigns.tables import MAX_UNPACKED, Snapshot
+from misstep.decoding import parse_json, unpack
+from misstep.errors import InputFormatError
+
+RETEST = "retest"  # the key of the row
+CLAIMS = 0  # the part of the round before the first that holds derivations nobody has checked yet
+
+
+class Loan(NamedTuple):
+    """Where the states of a campaign come from."""
+
+    policy: str  # the spec of the lender's policy
+    digest: str
+    finished: bool  # whether the lender was
+    bugs: dict[str, frozenset[int]]  # of each task, the states that were bugs
+
+
+def loan_of(store: Store) -> Loan | None:
+    """None: the campaign has made its states itself."""
+    found = store.rows("SELECT value FROM meta WHERE key = ?", RETEST)
+    return decoded(lambda row: _loan(row[0]), found[0], store.path) if found else None
+
+
+def note_loan(store: Store, loan: Loan) -> None:
+    bugs = {task: sorted(numbers) for task, numbers in loan.bugs.items()}
+    store.set_meta(RETEST, json.dumps({**loan._asdict(), "bugs": bugs}))
+
+
+def _loan(text: str) -> Loan:
+    given = parse_json(text)
+    if not isinstance(given, dict) or not isinstance(given.get("bugs"), dict):
+        raise ValueError("expected which states were bugs")
+    bugs = {}
+    for task, numbers in given["bugs"].items():
+        if not isinstance(numbers, list) or not all(type(number) is int for number in numbers):
+            raise ValueError("expected numbers of states")
+        bugs[str(task)] = frozenset(numbers)
+    policy, digest = given.get("policy"), given.get("digest")
+    if not isinstance(policy, str) or not isinstance(digest, str):
+        raise ValueError("expected the policy that was tested before")
+    return Loan(policy, digest, given.get("finished") is True, bugs)
+
+
+Strategy = tuple[tuple[Values, int], ...]
+
+
+def strategy_of(lent: Snapshot) -> Strategy:
+    """What a campaign has lent; an error if it is no strategy."""
+    try:
+        found = parse_json(unpack(lent.content, MAX_UNPACKED))
+    except ValueError as error:
+        raise InputFormatError(f"a damaged row: no strategy: {error}") from None
+    if not isinstance(found, list) or len(found) != lent.given:
+        raise InputFormatError("a damaged row: no strategy")
+    strategy = []
+    for pair in found:
+        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], list):
+            raise InputFormatError("a damaged row: no strategy")
+        strategy.append((tuple(pair[0]), int(pair[1])))
+    return tuple(strategy)
+
+
+__all__ = ["CLAIMS", "Loan", "loan_of", "note_loan", "strategy_of"]

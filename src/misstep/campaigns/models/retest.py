@@ -1,0 +1,359 @@
+"""A new policy on states that another campaign has recorded, each over all outcomes.
+
+From a recorded state, everything is explored that the policy can get to (`safety.fuzz.envelope`):
+
+    an unsafe state is met     the shortest run there is kept. The state is a bug if unsafe states can be avoided: the
+                               strategy that the other campaign has kept shows it, once the checker has replayed it
+                               against the model; where there is none, the oracle decides.
+    all explored, none met     the policy is proven to be safe from there. Its decisions are the strategy that shows it,
+                               kept where they are few.
+    too many states            nothing is said.
+    the policy fails           nothing is said, and it is counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from misstep.campaigns.lent import strategy_of
+from misstep.campaigns.rows import LENT_ROUND, FaultRow, RunRow, Values, VerdictRow
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.tables import Findings, Snapshot
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.errors import InputFormatError, MisstepError, PolicyCrashError, PolicyTimeoutError
+from misstep.safety.decider import Answer, Budget, Decider, Strategy
+from misstep.safety.faults import StepReport, analyse
+from misstep.safety.fuzz import Envelope, UnsafeRun, envelope
+from misstep.safety.system import System
+from misstep.safety.witness import check_run, check_strategy
+
+if TYPE_CHECKING:
+    from misstep.campaigns.models.work import ModelWork
+
+WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
+SHOWN = 20  # steps of a run that ends nowhere in particular
+LARGEST_PROOF = 200  # states of a safe envelope that are kept
+
+
+class RetestPayload(NamedTuple):
+    oracle: str
+    states: tuple[tuple[int, Values], ...]
+    strategies: Mapping[int, Snapshot]  # that the other campaign has kept
+
+
+class Retested(NamedTuple):
+    runs: tuple[RunRow, ...]
+    verdicts: tuple[VerdictRow, ...]
+    faults: tuple[FaultRow, ...]
+    unsure: tuple[int, ...]  # bugs of which it is not known who is to blame
+    ends: dict[str, int]
+
+
+class RetestStage(Stage):
+    """Runs, verdicts and faults of the recorded states."""
+
+    title = "testing again"
+
+    def __init__(self, findings: Findings, settings: Settings) -> None:
+        super().__init__(findings)
+        self.settings = settings.of_model
+        self.oracle = settings.oracle
+        self.name = f"retest {settings.oracle}"
+        self.size = findings.state_count()
+        self.tested = 0
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        done = self.findings.done(self.name)
+        states = self.findings.states()
+        lent = self.findings.knowledge(self.oracle, LENT_ROUND)
+        units = []
+        for first in range(0, len(states), self.settings.batch):
+            own = states[first : first + self.settings.batch]
+            key = f"{first} to {first + len(own) - 1}"
+            if key in done:
+                self.tested += len(own)
+                continue
+            kept = {row.number: lent[row.number] for row in own if row.number in lent}
+            members = tuple((row.number, row.state) for row in own)
+            payload = RetestPayload(self.oracle, members, kept)
+            units.append(Unit(self.findings.name, self.name, key, "retest", payload))
+        yield units
+
+    def keep(self, unit: Unit, result: Result) -> None:
+        payload: RetestPayload = unit.payload
+        found: Retested = result.content
+        began = self.findings.clock()
+        self.findings.add_runs(found.runs)
+        self.findings.add_verdicts([row._replace(at=began + row.at) for row in found.verdicts])
+        self.findings.add_faults(found.faults)
+        self.findings.add_fuzzed(payload.states[0][0], len(payload.states), found.ends)
+        for row in found.verdicts:
+            if row.is_bug:
+                self.findings.mark_done("blamed", str(row.number), 0.0, 0)
+        for number in found.unsure:
+            self.findings.mark_done(f"unsure {self.oracle}", str(number), 0.0, 0)
+        self.tested += len(payload.states)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.tested, self.size
+
+
+# -- what a worker does ---------------------------------------------------------------------------
+
+
+def retest_states(work: ModelWork, payload: RetestPayload) -> tuple[Retested, tuple[str, ...]]:
+    """With a decider of its own, so that a unit depends on nothing but what was stored before it."""
+    tester = _Tester(work, payload)
+    for number, state in payload.states:
+        tester.test(number, state)
+    found = Retested(
+        tuple(tester.runs),
+        tuple(tester.verdicts),
+        tuple(tester.faults),
+        tuple(tester.unsure),
+        dict(tester.ends),
+    )
+    return found, tuple(tester.limits)
+
+
+class _Tester:
+    def __init__(self, work: ModelWork, payload: RetestPayload) -> None:
+        self.work = work
+        self.payload = payload
+        self.system: System[Values, str] = work.system
+        self.decider = Decider(work.system, payload.oracle, budget=work.own.budget)
+        self.runs: list[RunRow] = []
+        self.verdicts: list[VerdictRow] = []
+        self.faults: list[FaultRow] = []
+        self.unsure: list[int] = []
+        self.limits: list[str] = []
+        self.ends: Counter[str] = Counter()
+        self.began = perf_counter()
+
+    def test(self, number: int, state: Values) -> None:
+        started = perf_counter()
+        self._refuse_ends(number, state)
+        budget = Budget(expansions=self.work.own.evaluations)
+        try:
+            found = envelope(self.system, [state], budget)
+            run = found.run
+            shown = shown_run(self.system, state) if run is None else (run.states, run.labels)
+        except (PolicyCrashError, PolicyTimeoutError):
+            failed = failing_run(self.system, state)
+            verdict = VerdictRow(number, self.payload.oracle, 0, "UNKNOWN")
+            self._keep(number, failed, started, verdict)
+            return
+        states, labels = shown
+        if run is None and self.system.native.kind(self.system.id(states[-1])) == "unsafe":
+            run = UnsafeRun(states, labels)  # it goes further than what the budget let explore
+        if run is not None:
+            self._judge(number, state, run, started)
+        elif found.answer is Answer.SAFE:
+            verdict = self._proven(number, state, found)
+            self._keep(number, ("safe", states, labels, None), started, verdict)
+        else:
+            self.limits.append(
+                "a state was left open: the policy can get to more states than may be explored"
+            )
+            verdict = VerdictRow(number, self.payload.oracle, 0, "UNKNOWN")
+            self._keep(number, ("cut", states, labels, None), started, verdict)
+
+    def _refuse_ends(self, number: int, state: Values) -> None:
+        try:
+            kind = self.system.native.kind(self.system.id(state))
+        except MisstepError as error:
+            raise InputFormatError(
+                f"state {number}: {error.what}", where=self.work.task.name
+            ) from error
+        if kind in ("unsafe", "goal"):
+            raise InputFormatError(
+                f"state {number} is {kind}: no run begins there",
+                where=self.work.task.name,
+                hint="'misstep replay DIR' says what else is wrong with the campaign to test again",
+            )
+
+    def _keep(self, number: int, run: ShownRun, started: float, verdict: VerdictRow) -> None:
+        outcome, states, labels, message = run
+        self.ends[outcome] += 1
+        ids = tuple(map(self.work.task.label_id, labels))
+        seconds = perf_counter() - started
+        own = RunRow(number, outcome, None, ids, states, message=message, seconds=seconds)
+        self.runs.append(own)
+        self.verdicts.append(verdict._replace(seconds=seconds, at=perf_counter() - self.began))
+
+    def _proven(self, number: int, state: Values, found: Envelope[Values, str]) -> VerdictRow:
+        """No run of the policy is ever unsafe. Its decisions are the proof, if they are few and it never stops."""
+        verdict = VerdictRow(
+            number, self.payload.oracle, LENT_ROUND, "NOT A BUG", low=0, high=0, source=EXPLORED
+        )
+        if found.stops or found.reached > LARGEST_PROOF:
+            return verdict
+        decisions = decisions_from(self.system, state)
+        strategy = Strategy(state, 0, decisions)
+        check_strategy(self.system, strategy)
+        kept = tuple((own, self.work.task.label_id(label)) for own, label in decisions.items())
+        return verdict._replace(strategy=kept, size=len(kept))
+
+    # -- unsafe runs ------------------------------------------------------------------------------
+
+    def _judge(
+        self, number: int, state: Values, run: UnsafeRun[Values, str], started: float
+    ) -> None:
+        check_run(self.system, run)
+        strategy, source, answer = self._lent(number, state), WITNESS, Answer.SAFE
+        evaluations = 0
+        if strategy is None:
+            decided = self.decider.decide(state, self.work.own.within)
+            answer, source = decided.answer, self.payload.oracle
+            evaluations = decided.effort.evaluations
+            if answer is Answer.SAFE:
+                strategy = self.decider.strategy(state, self.work.own.within)
+                check_strategy(self.system, strategy)
+        if answer is Answer.UNKNOWN:
+            self.limits.append("a state was left open by the budget of the oracle")
+        low, high = self._radius(state, answer)
+        verdict = self.work.verdict_row(self.payload.oracle, answer, strategy, (low, high))
+        verdict = verdict._replace(
+            number=number,
+            round=LENT_ROUND if source == WITNESS else 0,
+            source=None if answer is Answer.UNKNOWN else source,
+            evaluations=evaluations,
+        )
+        if answer is Answer.SAFE:
+            self._blame(number, run)
+        self._keep(number, ("unsafe", run.states, run.labels, None), started, verdict)
+
+    def _lent(self, number: int, state: Values) -> Strategy[Values, str] | None:
+        """The strategy that the other campaign has kept, if it is one: within the radius of this policy, too."""
+        lent = self.payload.strategies.get(number)
+        if lent is None:
+            return None
+        labels = self.work.task.labels
+        try:
+            pairs = strategy_of(lent)
+            named = {own: labels[label] for own, label in pairs if 0 <= label < len(labels)}
+            strategy = Strategy(state, self.work.own.within, named)
+            check_strategy(self.system, strategy)
+        except (PolicyCrashError, PolicyTimeoutError):
+            return None
+        except MisstepError:
+            self.limits.append("a strategy of the other campaign does not hold, and was left out")
+            return None
+        return strategy
+
+    def _radius(self, state: Values, answer: Answer) -> tuple[int | None, int | None]:
+        smallest = None
+        if answer is Answer.SAFE:
+            try:
+                smallest, _ = self.decider.smallest_radius(state, self.work.own.largest)
+            except (PolicyCrashError, PolicyTimeoutError) as error:
+                self.limits.append(f"a radius was left open, as the policy failed: {error.what}")
+        step = StepReport(0, state, "", answer, None, None, smallest)
+        low, high = self.work.radius_of(step)
+        return (
+            (max(low or 0, 1), high) if answer is Answer.SAFE and low is not None else (low, high)
+        )
+
+    def _blame(self, number: int, run: UnsafeRun[Values, str]) -> None:
+        try:
+            report = analyse(self.decider, run, self.work.own.within, largest=None)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            self.limits.append(f"nobody is blamed, as the policy failed: {error.what}")
+            self.unsure.append(number)
+            return
+        if any(step.is_fault is None for step in report.steps):
+            self.unsure.append(number)
+        for step in report.steps:
+            if step.fault is None:
+                continue
+            better = self.decider.strategy(step.state, self.work.own.within).labels[step.state]
+            label = self.work.task.label_id
+            self.faults.append(
+                FaultRow(
+                    number,
+                    step.step,
+                    step.state,
+                    label(step.label),
+                    label(better),
+                    None,
+                    None,
+                    outcome=step.fault.outcome,
+                )
+            )
+
+
+ShownRun = tuple[str, tuple[Values, ...], tuple[str, ...], str | None]
+"""Outcome, states, labels, and what the policy said."""
+
+
+def shown_run(
+    system: System[Values, str], state: Values
+) -> tuple[tuple[Values, ...], tuple[str, ...]]:
+    """One of the policy's runs, as it begins: the first outcome each time."""
+    native = system.native
+    ids, labels = [system.id(state)], []
+    while len(labels) < SHOWN:
+        outcomes = native.policy_outcomes(ids[-1])
+        decision = native.decision(ids[-1]) if outcomes else None
+        if decision is None:
+            break
+        labels.append(decision)
+        ids.append(outcomes[0])
+        if outcomes[0] in ids[:-1] or native.kind(outcomes[0]) != "open":
+            break
+    return system.states(ids), system.labels(labels)
+
+
+def failing_run(system: System[Values, str], state: Values) -> ShownRun:
+    """The shortest run to where the policy does not answer."""
+    native = system.native
+    start = system.id(state)
+    came_from: dict[int, int | None] = {start: None}
+    reached = [start]
+    for here in reached:  # grows
+        if native.kind(here) != "open":
+            continue
+        try:
+            outcomes = native.policy_outcomes(here)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            path: list[int] = []
+            at: int | None = here
+            while at is not None:
+                path.append(at)
+                at = came_from[at]
+            path.reverse()
+            labels = [label for own in path[:-1] if (label := native.decision(own)) is not None]
+            outcome = "timeout" if isinstance(error, PolicyTimeoutError) else "error"
+            return outcome, system.states(path), system.labels(labels), error.what
+        for outcome_id in outcomes:
+            if outcome_id not in came_from:
+                came_from[outcome_id] = here
+                reached.append(outcome_id)
+    return "timeout", (state,), (), "the policy failed once, and answered when it was asked again"
+
+
+def decisions_from(system: System[Values, str], state: Values) -> dict[Values, str]:
+    """What the policy does in each state that it can get to."""
+    native = system.native
+    reached = [system.id(state)]
+    seen = set(reached)
+    decisions: dict[Values, str] = {}
+    for here in reached:  # grows
+        if native.kind(here) != "open":
+            continue
+        outcomes = native.policy_outcomes(here)
+        label = native.decision(here) if outcomes else None
+        if label is None:
+            continue
+        decisions[system.state(here)] = system.label(label)
+        for outcome in outcomes:
+            if outcome not in seen:
+                seen.add(outcome)
+                reached.append(outcome)
+    return decisions
+
+
+__all__ = ["RetestPayload", "RetestStage", "Retested", "retest_states"]

@@ -1,0 +1,265 @@
+"""A new version of a policy on the states of an old campaign: what is fixed, what is still there, what is new.
+
+    again = misstep.open_campaign("found").retest("python:mine.py:policy")
+    print(again)                                    # counts, and the worst of what is a bug now
+    for change in again.changes: ...
+
+The new policy runs from every recorded state. The witnesses of the old campaign do not depend on the policy, so they
+judge first, and an oracle is asked only where they do not decide (`misstep.campaigns.lending`). What comes of it is an
+ordinary campaign: it can be replayed, explained, resumed, and tested again with the next version.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from misstep.campaigns.arguments import as_path, check_session, check_truth
+from misstep.campaigns.lending import check_same_tasks, lend
+from misstep.campaigns.lent import loan_of
+from misstep.campaigns.records import interval_text
+from misstep.campaigns.settings import ALL, PLANNING, WITNESSES, Settings, check_oracle
+from misstep.campaigns.tables import Content
+from misstep.campaigns.testing import conduct
+from misstep.campaigns.view import read_records
+from misstep.comparison.changes import CHANGES, Change, change_of
+from misstep.errors import UsageError
+from misstep.oracles.trust import given_oracle, require_oracle_trust
+from misstep.policies.trust import Trust
+from misstep.policies.trust import given as given_by_user
+
+if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Campaign
+    from misstep.campaigns.limits import Limits, Progress
+    from misstep.campaigns.records import Record
+    from misstep.campaigns.session import StopAt
+
+StrPath = str | os.PathLike[str]
+WORST = 5  # bugs that are shown
+BLAMED = 100  # bugs of a task whose faults are looked for, which takes longer than all the rest
+
+
+@dataclass(frozen=True)
+class Retest:
+    """What became of the states of a campaign under another policy."""
+
+    before: Campaign
+    campaign: Campaign  # an ordinary one, of the new policy on the same states
+    outline: list[
+        Change
+    ]  # as `changes`, without what is for people (facts, names): enough to count
+    unchanged: bool  # whether the policy is the one of before, by its digest
+    finished: bool  # whether the old campaign was
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        """One for each recorded state, in order. Read when asked for, while both campaigns are open."""
+        old = {record.id: record for record in self.before.records}
+        return list(_changes(old, self.campaign.records))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many states each word is said of; all words, in the order of tables."""
+        found = Counter(change.word for change in self.outline)
+        return {word: found[word] for word in CHANGES}
+
+    @cached_property
+    def bugs(self) -> list[Change]:
+        """What is a bug now, in outline, the largest loss first; what is new before what is old."""
+        return sorted((change for change in self.outline if change.is_bug), key=_badness)
+
+    def as_dict(self) -> dict[str, Any]:
+        summary = self.campaign.summary
+        folders = [own.folder for own in (self.before, self.campaign)]
+        before, now = (None if folder is None else str(folder) for folder in folders)
+        return {
+            "campaign": before,
+            "retest": now,
+            "before": _named(self.before),
+            "policy": _named(self.campaign),
+            "unchanged": self.unchanged,
+            "finished": {"campaign": self.finished, "retest": summary.finished},
+            "states": len(self.outline),
+            "counts": self.counts,
+            "bugs": {"before": sum(own.was_bug for own in self.outline), "now": len(self.bugs)},
+            "judged": {"by witnesses": self.by_witnesses, "by oracles": self.by_oracles},
+            "crashes": summary.crashes,
+            "timeouts": summary.timeouts,
+            "remarks": self.remarks(summary.remarks),
+            "changes": [change.as_dict() for change in self.outline],
+        }
+
+    @property
+    def by_witnesses(self) -> int:
+        """States that no oracle was asked about."""
+        return sum(change.after.source in SOURCES for change in self.outline)
+
+    @property
+    def by_oracles(self) -> int:
+        return len(self.outline) - self.by_witnesses
+
+    def remarks(self, others: Sequence[str] = ()) -> list[str]:
+        said = []
+        if self.unchanged:
+            said.append("the policy has not changed: it has the digest of the one tested before")
+        if not self.finished:
+            said.append("the campaign to test again is unfinished: only what it has recorded is")
+        return [*said, *others]
+
+    def __str__(self) -> str:
+        counts = self.counts
+        width = max(map(len, counts))
+        lines = [
+            f"{word:<{width}}  {count:>5}  {CHANGES[word]}"
+            for word, count in counts.items()
+            if count or word in ("fixed", "still", "new")
+        ]
+        lines += [f"  {_shown(change)}" for change in self.bugs[:WORST]]
+        if len(self.bugs) > WORST:
+            lines.append(f"  ... and {len(self.bugs) - WORST} more bugs")
+        return "\n".join(lines)
+
+
+SOURCES = ("witness", "all runs")
+
+
+def retest(
+    before: Campaign,
+    policy: Any,
+    *,
+    out: StrPath | None = None,
+    resume: bool = False,
+    oracle: str | None = None,
+    judge_fixed: bool = False,
+    fault_budget: int | str | None = None,
+    jobs: int = 1,
+    batch_size: int | None = None,
+    limits: Limits | Mapping[str, float] | None = None,
+    progress: Progress | None = None,
+    trust_policy: Trust = False,
+    stop_at_first: StopAt = False,
+) -> Retest:
+    """Run another policy from every recorded state of a campaign, and say what became of each.
+
+    With `out` the campaign of the new policy is kept in that folder, and can be resumed there. `oracle` judges what the
+    witnesses leave open, by default that of the old campaign. `judge_fixed` lets it also look for something better
+    than the witness where the policy matches it. `stop_at_first` ends the work at a bug, as for `misstep.test`.
+    """
+    check_session(jobs, batch_size, limits, progress)
+    check_truth("resume", resume)
+    check_truth("judge_fixed", judge_fixed)
+    folder = None if out is None else as_path("out", out, "the path of a folder")
+    if policy is None:
+        raise UsageError("no policy to test again", expected="the new version of the policy")
+    lender: Content = before._content
+    tasks = before.tasks
+    if not tasks or lender.policy is None:
+        raise UsageError("there are no records to test again", where=lender.store.where)
+    if folder is not None and before.folder is not None and _same(folder, before.folder):
+        raise UsageError("the retest would replace the campaign", expected="another folder")
+    settings = _settings(before.settings, oracle, judge_fixed, fault_budget, lender, trust_policy)
+    given_by_user(policy)
+
+    def prepare(content: Content, own: Settings) -> None:
+        check_same_tasks(content, lender)
+        lend(content, own, lender)
+
+    how = (jobs, batch_size, limits, progress)
+    old = dict(_brief(before))  # first of all: records that cannot be read end it here
+    campaign = conduct(
+        tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+    )
+    return _made(before, old, campaign)
+
+
+def _made(before: Campaign, old: Mapping[str, Record], campaign: Campaign) -> Retest:
+    loan = loan_of(campaign._store)
+    assert loan is not None
+    own = campaign.policy
+    unchanged = own is not None and own.digest == loan.digest
+    outline = list(_changes(old, dict(_brief(campaign)).values()))
+    return Retest(before, campaign, outline, unchanged, loan.finished)
+
+
+def _settings(
+    settings: Settings,
+    oracle: str | None,
+    judge_fixed: bool,
+    fault_budget: int | str | None,
+    lender: Content,
+    trust: Trust,
+) -> Settings:
+    """Those of the old campaign, which say what a bug is."""
+    if oracle is None:
+        require_oracle_trust(settings.oracle, trust, lender.store.where)
+    given_oracle(oracle or settings.oracle)
+    check_oracle(settings.world, oracle or settings.oracle)
+    own = replace(
+        settings, oracle=oracle or settings.oracle, retest=ALL if judge_fixed else WITNESSES
+    )
+    if fault_budget is None:
+        own = replace(own, blame_most=BLAMED)
+    else:
+        budget = None if fault_budget == "none" else int(fault_budget)
+        own = replace(own, fault_budget=budget, blame_most=None)
+    if own.world == PLANNING:  # the witnesses are there for all states
+        own = replace(own, planning=replace(own.of_planning, isolate=False))
+    return own
+
+
+def _same(one: os.PathLike[str], other: os.PathLike[str]) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _brief(campaign: Campaign) -> Iterator[tuple[str, Record]]:
+    content = campaign._content
+    for task in content.task_names():
+        for record in read_records(content, task, brief=True):
+            yield record.id, record
+
+
+def _changes(old: Mapping[str, Record], new: Iterable[Record]) -> Iterator[Change]:
+    for after in new:
+        before = old.get(after.id)
+        if before is None:
+            continue  # a state that the old campaign had found, and not judged yet
+        if before.state != after.state:
+            raise UsageError(
+                f"the campaign to test again has another state {after.id} by now",
+                expected="the campaign as it was when the retest began",
+            )
+        yield change_of(before, after)
+
+
+def _badness(change: Change) -> tuple[Any, ...]:
+    record = change.after
+    low = (record.gap or record.radius or (0, None))[0]
+    loss = math.inf if low is None else low
+    return (-loss, change.word not in ("new", "worse"), record.task, record.number)
+
+
+def _shown(change: Change) -> str:
+    record = change.after
+    loss = record.as_row()
+    parts = [record.id, change.word, str(record.kind)]
+    if record.world == PLANNING:
+        low = loss["gap_low"]
+        parts.append("never reaches the goal" if low is None else f"loses {low}")
+    else:
+        parts.append(f"avoided by {interval_text(record.radius or (0, None))} deviation(s)")
+    if record.family:
+        parts.append(record.family)
+    return "  ".join(parts)
+
+
+def _named(campaign: Campaign) -> dict[str, str | None]:
+    own = campaign.policy
+    return {"spec": None, "digest": None} if own is None else own._asdict()
+
+
+__all__ = ["Retest", "retest"]
