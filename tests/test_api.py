@@ -46,6 +46,7 @@ NAMES = {
 COUNTERPARTS = {
     "test": "test",
     "judge": "Campaign.judge",
+    "retest": "Campaign.retest",
     "records": "Campaign.records",
     "explain": "Campaign.explain",
     "replay": "Campaign.replay",

@@ -167,7 +167,7 @@ def test_the_defaults_that_help_shows_are_those_of_their_owners() -> None:
 
 def test_completion_of_verbs_loads_no_command() -> None:
     found, loaded = complete("misstep re")
-    assert found == ["records", "replay"]
+    assert found == [verb for verb in VERBS if verb.startswith("re")]
     assert not commands_in(loaded)
     assert not loaded & HEAVY
     assert set(complete("misstep ")[0]) == set(VERBS)
@@ -186,8 +186,8 @@ def test_completion_of_options_and_of_further_verbs() -> None:
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_completion_shows_a_line_an_answer(shell: str) -> None:
     found, loaded = complete("misstep re", shell)
-    assert len(found) == 2
-    assert "Replay every run" in found[1]
+    assert len(found) == sum(verb.startswith("re") for verb in VERBS)
+    assert any("Replay every run" in line for line in found)
     assert not commands_in(loaded)
     assert not loaded & HEAVY
     assert len(complete("misstep census --inapp", shell)[0]) == 1  # its help is longer than a line

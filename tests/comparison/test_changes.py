@@ -97,7 +97,7 @@ def test_dangers_are_compared_by_their_radius(
 def test_a_model_is_fixed_where_no_run_is_unsafe(
     verdict: str, outcome: str, now: dict[str, Any], word: str
 ) -> None:
-    kind = {"kind": "unsafe", "radius": (1, 1)} if verdict == "BUG" else {}
+    kind: dict[str, Any] = {"kind": "unsafe", "radius": (1, 1)} if verdict == "BUG" else {}
     before = record(world="model", verdict=verdict, outcome=outcome, **kind)
     own = {"kind": "unsafe", "radius": (1, 1)} if now["verdict"] == "BUG" else {}
     assert change_of(before, record(world="model", **{**own, **now})).word == word

@@ -182,7 +182,7 @@ def check_model_change(truth: ModelTruth, change: Change, radius: float) -> None
 
 def check_model(name: str, old: str, new: str, place: int, **how: Any) -> Retest:
     radius = (math.inf, 1, math.inf, 2)[place % 4]
-    settings = {"radius": radius, "runs": 60, "batch": 7, "seed": place}
+    settings: dict[str, Any] = {"radius": radius, "runs": 60, "batch": 7, "seed": place}
     settings |= {"evaluations": 6} if place % 5 == 4 else {}
     with run_campaign(small_model(name), old, **settings) as campaign:
         found = campaign.retest(new, **how)

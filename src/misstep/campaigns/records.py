@@ -77,8 +77,8 @@ class Run:
     """What the policy did from the state."""
 
     outcome: str = _is(
-        "goal, loop, stuck, inapplicable, error (the policy crashed), timeout or cut; of a model: unsafe; of a model in a "
-        "retest also safe (all that the policy can get to was explored, and none of it is unsafe), cut, error or timeout."
+        "goal, loop, stuck, inapplicable, error (the policy crashed), timeout or cut; of a model: unsafe, and in a "
+        "retest safe (all that the policy can get to was explored, and none of it is unsafe), cut, error or timeout."
     )
     operators: Ids = _is("The ids of the operators that it applied.")
     names: tuple[str, ...] = _is("Their names.")

@@ -325,20 +325,23 @@ class Event(NamedTuple):
 _IDS = re.compile(r"\[(?:-?(?:0|[1-9]\d{0,17})(?:,-?(?:0|[1-9]\d{0,17}))*)?\]", re.ASCII)
 
 
+def _is_plain(text: object) -> bool:
+    """Whether a list is written as we write it, so that nothing strange needs to be looked for."""
+    return isinstance(text, str) and _IDS.fullmatch(text) is not None
+
+
 def to_json(value: Iterable[Any]) -> str:
     return json.dumps(list(value), separators=(",", ":"))
 
 
 def values_of(text: str) -> Values:
-    if isinstance(text, str) and len(text) > 2 and _IDS.fullmatch(text):
+    if _is_plain(text) and len(text) > 2:
         return tuple(json.loads(text))
     return _values(_list(text))
 
 
 def ids_of(text: str) -> Ids:
-    if isinstance(text, str) and _IDS.fullmatch(
-        text
-    ):  # as we write them: there is nothing to look for
+    if _is_plain(text):
         return tuple(json.loads(text))
     ids = _list(text)
     if not all(type(number) is int and abs(number) <= LARGEST for number in ids):

@@ -294,7 +294,8 @@ def shown_run(
 ) -> tuple[tuple[Values, ...], tuple[str, ...]]:
     """One of the policy's runs, as it begins: the first outcome each time."""
     native = system.native
-    ids, labels = [system.id(state)], []
+    ids = [system.id(state)]
+    labels: list[int] = []
     while len(labels) < SHOWN:
         outcomes = native.policy_outcomes(ids[-1])
         decision = native.decision(ids[-1]) if outcomes else None
