@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign, open_campaign
     from misstep.campaigns.records import Record
     from misstep.campaigns.testing import test
+    from misstep.comparison.compare import compare
     from misstep.errors import MisstepError
     from misstep.faults.census import census
     from misstep.oracles.dominance import dominance
@@ -46,6 +47,7 @@ _HOMES = {
     "Trace": "misstep.runs.runner",
     "census": "misstep.faults.census",
     "check_policy": "misstep.policies.conformance",
+    "compare": "misstep.comparison.compare",
     "dominance": "misstep.oracles.dominance",
     "generate": "misstep.tasks.generate",
     "load_policy": "misstep.policies.load",
@@ -73,6 +75,7 @@ __all__ = [
     "Trace",
     "census",
     "check_policy",
+    "compare",
     "dominance",
     "generate",
     "load_policy",

@@ -14,8 +14,8 @@ from support.commands import misstep, result_of
 
 KEYS = [
     "id", "world", "task", "number", "state", "facts", "found", "run", "verdict", "kind", "gap", "radius", "bounds",
-    "witness", "oracle", "source", "verdicts", "faults", "family", "contradictions", "effort", "times", "at", "fuzzing_bug",
-    "chooser",
+    "witness", "oracle", "source", "verdicts", "faults", "family", "contradictions", "effort", "times", "at",
+    "fuzzing_bug", "chooser",
 ]  # fmt: skip
 
 

@@ -36,6 +36,8 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "policies/sets.md": "",
     "policies/zoo.md": "",
     "exports.md": "",
+    "compare.md": "",
+    "gates.md": "",
 }
 
 

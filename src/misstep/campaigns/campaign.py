@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.replay import Replay
+    from misstep.campaigns.session import StopAt
     from misstep.comparison.families.family import Family
     from misstep.comparison.retest import Retest
     from misstep.comparison.shrink import Shrunk
@@ -81,6 +82,11 @@ class Campaign:
     def remarks(self) -> tuple[str, ...]:
         """What is odd about the files."""
         return self._store.remarks
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to do."""
+        return self._store.rows("SELECT 1 FROM meta WHERE key = 'finished' AND value = '1'") != []
 
     # -- what was found ---------------------------------------------------------------------------
 
@@ -290,8 +296,12 @@ class Campaign:
         batch_size: int | None = None,
         limits: Limits | Mapping[str, float] | None = None,
         progress: Progress | None = None,
+        stop_at_first: StopAt = False,
     ) -> Campaign:
-        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow."""
+        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow.
+
+        `stop_at_first` ends the work at the first bug, as for `misstep.test`.
+        """
         from misstep.campaigns.grow import grown_settings
         from misstep.campaigns.session import grow, work
 
@@ -310,6 +320,7 @@ class Campaign:
                 limits,
                 progress,
                 trust=self._trust,
+                stop_at_first=stop_at_first,
             )
         return self
 

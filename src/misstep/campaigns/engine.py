@@ -9,19 +9,23 @@ worked when, so an interrupted campaign goes on where it was.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from misstep.campaigns.confirm import Asking
 from misstep.campaigns.limits import Limits, Progress, TaskProgress
 from misstep.campaigns.models.stages import model_stages
-from misstep.campaigns.planning.stages import planning_stages
+from misstep.campaigns.planning.stages import blame_early, forget_early_blame, planning_stages
+from misstep.campaigns.records import Record
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
 from misstep.campaigns.units import Result, Stage, Unit
+from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Lost, Outcome, Processes, ThisProcess, Worker, Workers
 from misstep.errors import MisstepError
+
+JUDGE = "judge "  # how the names of stages that judge begin, in both worlds
 
 
 @dataclass
@@ -60,6 +64,7 @@ class Engine:
         limits: Limits | None = None,
         progress: Progress | None = None,
         asking: Asking | None = None,
+        until: Callable[[Record], bool] | None = None,
     ) -> None:
         self.content = content
         self.settings = settings
@@ -69,6 +74,8 @@ class Engine:
         self.limits = limits or Limits()
         self.report = progress
         self.asking = asking or Asking()
+        self.until = until  # a record that ends the work
+        self.ended = False  # by such a record
         self.bugs = 0
         self.stopped: list[str] = []  # tasks that a limit ended
         self.limit: str | None = None  # time or memory, where one did
@@ -82,7 +89,11 @@ class Engine:
         workers: Workers | None = None
         try:
             while left or active:
-                while left and len(active) < self.jobs:
+                # Until a certain record, one task after the other: which task was quickest must not matter.
+                while left and len(active) < (self.jobs if self.until is None else 1):
+                    if self.ended:
+                        left.clear()
+                        break
                     if self._time_is_up():
                         self._leave(left)
                         break
@@ -120,13 +131,41 @@ class Engine:
 
     def _begin(self, task: str) -> _TaskRun:
         findings = self.content.findings(task)
+        forget_early_blame(findings)
         return _TaskRun(findings, self._rounds(findings), perf_counter())
 
     def _rounds(self, findings: Findings) -> Iterator[tuple[Stage, Sequence[Unit]]]:
-        make = planning_stages if self.settings.world == PLANNING else model_stages
-        for stage in make(findings, self.settings, self.oracles, self.asking):
+        for stage in self._stages(findings, self.oracles):
+            judges = self.until is not None and stage.name.startswith(JUDGE)
+            if judges:
+                yield from self._look(findings, stage)  # what a session before this one has found
             for units in stage.rounds():
+                if self.ended:
+                    return
                 yield stage, units
+                if judges and units:
+                    yield from self._look(findings, stage)
+            if self.ended:
+                return
+
+    def _stages(self, findings: Findings, oracles: Sequence[str]) -> Iterator[Stage]:
+        make = planning_stages if self.settings.world == PLANNING else model_stages
+        return make(findings, self.settings, oracles, self.asking)
+
+    def _look(self, findings: Findings, judge: Stage) -> Iterator[tuple[Stage, Sequence[Unit]]]:
+        """After a round of judging: if there are bugs, confirm and blame them, and see whether one ends the work.
+
+        A round is whole when this is asked, so the answer does not depend on who worked when.
+        """
+        assert self.until is not None
+        if not any(row.is_bug for row in findings.verdicts()):
+            return
+        blame_early(findings)
+        for stage in self._stages(findings, [judge.name.removeprefix(JUDGE)]):
+            if not stage.name.startswith(JUDGE):
+                for units in stage.rounds():
+                    yield stage, units
+        self.ended = any(map(self.until, read_records(self.content, findings.name)))
 
     def _workers(self) -> Workers:
         memory = self.limits.megabytes(self.jobs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from misstep.campaigns.arguments import as_limits
@@ -13,6 +13,7 @@ from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.lent import loan_of
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.nature import Nature
+from misstep.campaigns.records import Record
 from misstep.campaigns.settings import Settings, check_oracle
 from misstep.campaigns.tables import REMARK, Content
 from misstep.campaigns.workers import Worker
@@ -27,6 +28,8 @@ from misstep.runs.make import nature_of
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
+StopAt = bool | Callable[[Record], bool]
+
 
 def work(
     content: Content,
@@ -39,11 +42,13 @@ def work(
     oracle: str | None = None,
     trust: Trust = False,
     loaded: Policy | LabelPolicy | None = None,
+    stop_at_first: StopAt = False,
 ) -> None:
     """Do what is left to do; for one oracle, or for all that have judged here before.
 
     `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
-    `loaded` is that policy for the first task, where it was loaded already.
+    `loaded` is that policy for the first task, where it was loaded already. `stop_at_first` ends the work at a bug, or
+    at a record of which a function says that it is enough.
     """
     names = content.task_names()
     if not names:
@@ -84,12 +89,19 @@ def work(
         limits=as_limits(limits),
         progress=progress,
         asking=asking,
+        until=_until(stop_at_first),
     )
     try:
         engine.run(names)
-        content.store.set_meta("finished", engine.limit or "1")
+        content.store.set_meta("finished", engine.limit or ("bug" if engine.ended else "1"))
     finally:  # whatever else went wrong may have been because of that
         content.store.check_there()
+
+
+def _until(stop_at_first: StopAt) -> Callable[[Record], bool] | None:
+    if callable(stop_at_first):
+        return stop_at_first
+    return (lambda record: record.is_bug) if stop_at_first else None
 
 
 def grow(content: Content, settings: Settings, policy: Any, trust: Trust = False) -> None:
@@ -191,4 +203,4 @@ def _refuse_sets(policy: LabelPolicy) -> None:
     )
 
 
-__all__ = ["check_identity", "grow", "load_again", "source_of", "work"]
+__all__ = ["StopAt", "check_identity", "grow", "load_again", "source_of", "work"]

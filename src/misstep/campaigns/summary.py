@@ -147,6 +147,8 @@ def summarise(content: Content, settings: Settings) -> Summary:
         if event.kind in (REMARK, LIMIT)
     )
     remarks = [text if times == 1 else f"{text} ({times} times)" for text, times in said.items()]
+    if ended.get("finished") == "bug":
+        remarks.append("the work stopped at the first bug, as asked for; --resume goes on")
     return Summary(
         campaign=None if store.folder is None else str(store.folder),
         world=settings.world,

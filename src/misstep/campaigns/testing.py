@@ -15,7 +15,7 @@ from misstep.campaigns.create import remove
 from misstep.campaigns.grow import check_lender, lend_pool
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.options import make_settings
-from misstep.campaigns.session import grow, load_again, work
+from misstep.campaigns.session import StopAt, grow, load_again, work
 from misstep.campaigns.settings import PLANNING, Settings, check_oracle
 from misstep.campaigns.store import Store, begin_store, memory_store, open_store
 from misstep.campaigns.tables import Content
@@ -46,6 +46,7 @@ def test(
     limits: Limits | Mapping[str, float] | None = None,
     progress: Progress | None = None,
     trust_policy: Trust = False,
+    stop_at_first: StopAt = False,
     **options: Any,
 ) -> Campaign:
     """Test a policy on a task, a model, or several of one kind; returns what was found.
@@ -53,9 +54,10 @@ def test(
     `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
     is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
     of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
-    processes, `limits` what they may spend. `trust_policy=True` lets a file `config` name a policy that runs code. All
-    other settings are options by the names of `misstep test`, such as `pool=100, oracle="p24"`, or
-    `runs=1000, radius=2` for models.
+    processes, `limits` what they may spend. `stop_at_first` ends the campaign at the first bug that is proven and
+    confirmed, or at the first record of which a function says so. `trust_policy=True` lets a file `config` name a
+    policy that runs code. All other settings are options by the names of `misstep test`, such as `pool=100,
+    oracle="p24"`, or `runs=1000, radius=2` for models.
     """
     lender = None if pool_from is None else _campaign(pool_from)
     given = lender.tasks if tasks is None and lender is not None else _tasks(tasks)
@@ -65,6 +67,8 @@ def test(
         check_lender(given, lender._content)
     check_session(jobs, batch_size, limits, progress)
     check_truth("resume", resume)
+    if not callable(stop_at_first):
+        check_truth("stop_at_first", stop_at_first)
     folder = None if out is None else as_path("out", out, "the path of a folder")
     if policy is None:
         if base is None or not base.policy:
@@ -83,7 +87,9 @@ def test(
             lend_pool(content, settings, lender._content)
 
     how = (jobs, batch_size, limits, progress)
-    return conduct(given, policy, settings, folder, resume, prepare, how, trust_policy)
+    return conduct(
+        given, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+    )
 
 
 def conduct(
@@ -95,6 +101,7 @@ def conduct(
     prepare: Callable[[Content, Settings], None],
     how: How,
     trust: Trust,
+    stop_at_first: StopAt = False,
 ) -> Campaign:
     """A campaign from its beginning to its end; a policy that cannot be loaded leaves nothing behind.
 
@@ -117,7 +124,15 @@ def conduct(
             _know(content, given)
             prepare(content, settings)
             first = loaded if content.task_names()[0] == given[0].name else None
-            work(content, settings, policy, *how, trust=trust, loaded=first)
+            work(
+                content,
+                settings,
+                policy,
+                *how,
+                trust=trust,
+                loaded=first,
+                stop_at_first=stop_at_first,
+            )
         except BaseException as error:
             is_empty = (
                 is_new and isinstance(error, MisstepError) and not store.rows("SELECT 1 FROM units")

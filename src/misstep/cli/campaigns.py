@@ -13,20 +13,12 @@ import typer
 
 from misstep.cli.arguments import user_trusts
 from misstep.cli.output import print_json, print_table, remark
-from misstep.errors import (
-    FlakyPolicyError,
-    Interrupted,
-    MemoryLimitError,
-    MisstepError,
-    PolicyCrashError,
-    PolicyTimeoutError,
-    TimeLimitError,
-    UndecidedError,
-)
+from misstep.errors import Interrupted, MisstepError
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
     from misstep.campaigns.summary import Summary
+    from misstep.comparison.gates import GateResult
 
 MOST_REMARKS = 10
 
@@ -91,26 +83,18 @@ def _word_on_policy(folder: Path) -> str:
 
 def exit_code(summary: Summary) -> int:
     """The first of these that is so: what says most about the policy goes first."""
+    from misstep.comparison.gates import trouble_of
+
     if summary.bugs["total"] > summary.bugs["crash"]:
         return 1
-    if summary.crashes + summary.timeouts == summary.runs > 0:
-        # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
-        return UndecidedError.exit_code
-    if summary.crashes:
-        return PolicyCrashError.exit_code
-    if summary.timeouts:
-        return PolicyTimeoutError.exit_code
-    if summary.flaky or summary.contradictions:
-        return FlakyPolicyError.exit_code
-    if not summary.finished:
-        is_memory = summary.limit == "memory"
-        return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code
-    return 0
+    return trouble_of(summary)
 
 
-def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
+def print_summary(
+    summary: Summary, seconds: float, as_json: bool, gate: GateResult | None = None
+) -> None:
     if as_json:
-        print_json(summary.as_dict())
+        print_json({**summary.as_dict(), **({} if gate is None else {"gate": gate.as_dict()})})
         return
     if summary.tasks > 1:
         names = _columns(summary)
@@ -125,6 +109,8 @@ def print_summary(summary: Summary, seconds: float, as_json: bool) -> None:
     if len(summary.by_oracle) > 1:
         _print_oracles(summary)
     print(summary, flush=True)
+    if gate is not None:
+        print(gate)
     stages = "".join(f", {name} {spent:.1f} s" for name, spent in summary.seconds.items())
     where = "" if summary.campaign is None else f"; records in {summary.campaign}"
     remark(f"{seconds:.1f} s{stages}; {summary.policy_calls} policy calls{where}")

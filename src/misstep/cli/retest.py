@@ -12,6 +12,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, TrustPolicy, check_limits, user_trusts
 from misstep.cli.campaigns import MOST_REMARKS, Folder, exit_code, keeping, open_folder
+from misstep.cli.gates import Gates, Prepared
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import print_json, remark
 from misstep.cli.plain import escaped
@@ -22,6 +23,7 @@ from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
+    from misstep.comparison.gates import GateResult
     from misstep.comparison.retest import Retest
 
 
@@ -80,17 +82,18 @@ class Output(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Request, Spending, Output)
+@takes(Request, Spending, Gates, Output)
 def retest_command(
     context: typer.Context,  # noqa: ARG001
     request: Request,
     spending: Spending,
+    gates: Gates,
     output: Output,
 ) -> int:
     """Run a new version of a policy from every state of a campaign: which bugs are fixed, still there, or new.
 
     The witnesses in DIR judge first, and the oracle only where they do not decide. Exit code 1 if there are bugs now;
-    the other codes are those of 'misstep test'.
+    the other codes are those of 'misstep test'. With a gate: 1 if it fails; without --baseline it compares with DIR.
 
     Example: misstep retest found --policy heuristic:add -o again
     """
@@ -103,13 +106,21 @@ def retest_command(
         )
     if output.resume and output.out is None:
         raise UsageError("--resume without --out", expected="--out DIR2, where the retest was kept")
+    prepared = gates.prepare(retests=True)
     with open_folder(request.folder, trust_policy=request.trust_policy) as campaign:
-        found = _tested(campaign, request, spending, output)
+        prepared.check_tasks(campaign.tasks)
+        found = _tested(campaign, request, spending, output, prepared)
         with found.campaign:
-            return _print(found, output, monotonic() - began)
+            return _print(found, output, monotonic() - began, prepared.finish(found))
 
 
-def _tested(campaign: Campaign, request: Request, spending: Spending, output: Output) -> Retest:
+def _tested(
+    campaign: Campaign,
+    request: Request,
+    spending: Spending,
+    output: Output,
+    prepared: Prepared,
+) -> Retest:
     from misstep.comparison.retest import retest
 
     again = f"misstep retest {quote(str(request.folder))} --policy {quote(str(request.policy))}"
@@ -130,6 +141,7 @@ def _tested(campaign: Campaign, request: Request, spending: Spending, output: Ou
             limits=limits,
             progress=progress,
             trust_policy=user_trusts(request.trust_policy),
+            stop_at_first=prepared.stop_at(campaign.tasks, campaign),
         )
 
 
@@ -141,12 +153,15 @@ def _budget(text: str | None) -> int | str | None:
     return int(text)
 
 
-def _print(found: Retest, output: Output, seconds: float) -> int:
+def _print(found: Retest, output: Output, seconds: float, gate: GateResult | None) -> int:
     summary = found.campaign.summary
+    code = exit_code(summary) if gate is None else gate.exit_code
     if output.as_json:
-        print_json(found.as_dict())
-        return exit_code(summary)
+        print_json({**found.as_dict(), **({} if gate is None else {"gate": gate.as_dict()})})
+        return code
     print(escaped(str(found)))
+    if gate is not None:
+        print(gate)
     if found.bugs and output.out is not None:
         worst = quote(found.bugs[0].after.id)
         print(f"next: misstep explain {quote(str(output.out))} {worst}")
@@ -161,4 +176,4 @@ def _print(found: Retest, output: Output, seconds: float) -> int:
         remark(f"note: {text}")
     if len(said) > MOST_REMARKS:
         remark(f"... and {len(said) - MOST_REMARKS} more notes (--json has all)")
-    return exit_code(summary)
+    return code

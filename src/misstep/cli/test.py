@@ -12,6 +12,7 @@ import typer
 
 from misstep.cli.arguments import check_limits, read_task, typed, user_trusts
 from misstep.cli.campaigns import exit_code, keeping, open_folder, print_summary
+from misstep.cli.gates import Gates, Prepared
 from misstep.cli.groups import takes
 from misstep.cli.models import is_model, read_model, refuse_options
 from misstep.cli.progress import campaign_progress
@@ -28,6 +29,7 @@ from misstep.errors import UsageError
 from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
+    from misstep.campaigns.campaign import Campaign
     from misstep.tasks.load import AnyTask
 
 GROWING = {"pool": "--pool", "runs": "--runs"}
@@ -35,7 +37,7 @@ GROWING = {"pool": "--pool", "runs": "--runs"}
 TRUSTING = ("policy", "trust_policy")
 
 
-@takes(Subject, Planning, Models, Judging, Spending, Output)
+@takes(Subject, Planning, Models, Judging, Spending, Gates, Output)
 def command(
     context: typer.Context,
     subject: Subject,
@@ -43,12 +45,14 @@ def command(
     models: Models,
     judging: Judging,
     spending: Spending,
+    gates: Gates,
     output: Output,
 ) -> int:
     """Test a policy: fuzz states, run the policy from them, let oracles judge, check every witness, keep all of it.
 
     The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found,
-    10 if the policy failed to answer in every run, 20 or 21 if a limit ended the work before a bug was found.
+    10 if the policy failed to answer in every run, 20 or 21 if a limit ended the work before a bug was found. With a
+    gate (--baseline, --fail-on, --max-bugs): 1 if it fails, and bugs that it allows do not count.
 
     Example: misstep test domain.pddl problem.pddl --policy heuristic:ff --pool 50 -o found
     """
@@ -57,46 +61,76 @@ def command(
     check_limits(timeout=subject.timeout)
     options = settings_given(context, subject, planning, models, judging)
     alone = _resumes_alone(context, subject, output, options)
-    tasks: list[AnyTask] | None = None
-    if not alone:
-        if subject.policy is None and subject.config is None:
-            raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
-        tasks = _read_tasks(context, subject, planning, models)
+    if not alone and subject.policy is None and subject.config is None:
+        raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
+    prepared = gates.prepare()
+    tasks = None if alone else _read_tasks(context, subject, planning, models)
+    prepared.check_tasks(tasks)
     with keeping(output.out, f"misstep test --resume --out {quote(str(output.out))}"):
         if alone:
-            campaign = open_folder(output.out, subject.policy, subject.trust_policy)
-            limits = spending.limits()
-            with campaign_progress() as progress:
-                campaign.resume(
-                    jobs=spending.jobs,
-                    batch_size=spending.batch_size,
-                    limits=limits,
-                    progress=progress,
-                    **options,
-                )
+            campaign = _resume(subject, spending, output, prepared, options)
         else:
-            from misstep.campaigns.testing import test
-
-            limits = spending.limits()
-            with campaign_progress() as progress:
-                campaign = test(
-                    tasks,
-                    with_timeout(subject.policy, subject.timeout),
-                    out=output.out,
-                    resume=output.resume,
-                    config=subject.config,
-                    pool_from=subject.pool_from,
-                    jobs=spending.jobs,
-                    batch_size=spending.batch_size,
-                    limits=limits,
-                    progress=progress,
-                    trust_policy=user_trusts(subject.trust_policy),
-                    **options,
-                )
+            campaign = _begin(tasks, subject, spending, output, prepared, options)
     with campaign:
         summary = campaign.summary
-    print_summary(summary, monotonic() - began, output.as_json)
-    return exit_code(summary)
+        result = prepared.finish(campaign)
+    print_summary(summary, monotonic() - began, output.as_json, result)
+    return exit_code(summary) if result is None else result.exit_code
+
+
+def _resume(
+    subject: Subject,
+    spending: Spending,
+    output: Output,
+    prepared: Prepared,
+    options: dict[str, Any],
+) -> Campaign:
+    campaign = open_folder(output.out, subject.policy, subject.trust_policy)
+    prepared.check_tasks(campaign.tasks if prepared.gate is not None else None)
+    limits = spending.limits()
+    with campaign_progress() as progress:
+        return campaign.resume(
+            jobs=spending.jobs,
+            batch_size=spending.batch_size,
+            limits=limits,
+            progress=progress,
+            stop_at_first=prepared.stop_at(campaign.tasks),
+            **options,
+        )
+
+
+def _begin(
+    tasks: list[AnyTask] | None,
+    subject: Subject,
+    spending: Spending,
+    output: Output,
+    prepared: Prepared,
+    options: dict[str, Any],
+) -> Campaign:
+    from misstep.campaigns.testing import test
+
+    stops = prepared.options.stop_at_first
+    if tasks is None and subject.pool_from is not None and (prepared.gate is not None or stops):
+        with open_folder(subject.pool_from) as lender:
+            tasks = lender.tasks
+        prepared.check_tasks(tasks)
+    limits = spending.limits()
+    with campaign_progress() as progress:
+        return test(
+            tasks,
+            with_timeout(subject.policy, subject.timeout),
+            out=output.out,
+            resume=output.resume,
+            config=subject.config,
+            pool_from=subject.pool_from,
+            jobs=spending.jobs,
+            batch_size=spending.batch_size,
+            limits=limits,
+            progress=progress,
+            trust_policy=user_trusts(subject.trust_policy),
+            stop_at_first=prepared.stop_at(tasks or ()),
+            **options,
+        )
 
 
 def _resumes_alone(

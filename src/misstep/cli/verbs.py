@@ -77,6 +77,10 @@ VERBS = {
         "Write what a campaign found as files for other tools: tests, problems, plans, models, tables, figures.",
         "misstep.cli.export:app",
     ),
+    "compare": Verb(
+        "Compare campaigns: counts with exact intervals, what became of common states, families, paired tests.",
+        "misstep.cli.compare:compare_command",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",

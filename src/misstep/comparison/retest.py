@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
     from misstep.campaigns.limits import Limits, Progress
     from misstep.campaigns.records import Record
+    from misstep.campaigns.session import StopAt
 
 StrPath = str | os.PathLike[str]
 WORST = 5  # bugs that are shown
@@ -141,12 +142,13 @@ def retest(
     limits: Limits | Mapping[str, float] | None = None,
     progress: Progress | None = None,
     trust_policy: Trust = False,
+    stop_at_first: StopAt = False,
 ) -> Retest:
     """Run another policy from every recorded state of a campaign, and say what became of each.
 
     With `out` the campaign of the new policy is kept in that folder, and can be resumed there. `oracle` judges what the
     witnesses leave open, by default that of the old campaign. `judge_fixed` lets it also look for something better
-    than the witness where the policy matches it.
+    than the witness where the policy matches it. `stop_at_first` ends the work at a bug, as for `misstep.test`.
     """
     check_session(jobs, batch_size, limits, progress)
     check_truth("resume", resume)
@@ -169,7 +171,9 @@ def retest(
 
     how = (jobs, batch_size, limits, progress)
     old = dict(_brief(before))  # first of all: records that cannot be read end it here
-    campaign = conduct(tasks, policy, settings, folder, resume, prepare, how, trust_policy)
+    campaign = conduct(
+        tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+    )
     return _made(before, old, campaign)
 
 

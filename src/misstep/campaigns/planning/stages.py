@@ -331,4 +331,27 @@ class BlameStage(Stage):
         return self.blamed, self.bugs
 
 
-__all__ = ["planning_stages", "pool_key"]
+EARLY = "early"  # marks that bugs were blamed before all states were judged
+
+
+def blame_early(findings: Findings) -> None:
+    """Before bugs are blamed although not all states are judged: what was blamed before is forgotten."""
+    with findings.store.unit():
+        forget_early_blame(findings)
+        findings.mark_done(EARLY, "blamed", 0.0, 0)
+
+
+def forget_early_blame(findings: Findings) -> None:
+    """Let all bugs be blamed again: there may be more of them by now. Models blame while they judge."""
+    if not findings.done(EARLY):
+        return
+    with findings.store.unit():
+        findings.forget_stage(EARLY)
+        for oracle in findings.oracles():
+            if findings.done(f"blame {oracle}"):
+                findings.forget_stage(f"blame {oracle}")
+                findings.forget_stage("blamed")
+                findings.forget_faults()
+
+
+__all__ = ["blame_early", "forget_early_blame", "planning_stages", "pool_key"]

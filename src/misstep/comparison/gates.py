@@ -1,0 +1,363 @@
+"""Gates: whether what a campaign has found lets a build pass.
+
+A gate is a claim about the policy that continuous integration holds: no bug at all, no new one, none that got worse,
+at most so many, no errors. What is new is told against a baseline, or against the campaign that was tested again.
+
+    in a state that the baseline knows    what became of it: fixed, still there, worse, new (misstep.comparison.changes)
+    in a state that it does not know      new, unless it knows the family: then it is an old fault seen elsewhere
+
+A gate that fails ends with exit code 1. One that passes ends with 0 although there are bugs, unless the policy crashed,
+was too slow or contradicted itself, or a limit ended the work: that keeps the exit code it has without gates, because
+"passed" would be read as praise. Bugs of the kind `crash` count as errors, here as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.records import Record, interval_text
+from misstep.campaigns.summary import Summary
+from misstep.comparison.baseline import Baseline, Known, state_digest
+from misstep.comparison.changes import BUGS, Change, change_of
+from misstep.errors import (
+    FlakyPolicyError,
+    MemoryLimitError,
+    PolicyCrashError,
+    PolicyTimeoutError,
+    TimeLimitError,
+    UndecidedError,
+    UsageError,
+)
+
+FAIL_ON = ("new", "any", "worse", "errors")
+COMPARING = ("new", "worse")  # these need something to compare with
+ELSEWHERE = (
+    "elsewhere"  # of a bug in a state that the baseline does not know, with a family that it knows
+)
+CRASH = "crash"
+_SHOWN = 5  # ids in a reason
+
+
+class Retested(Protocol):
+    """States of a campaign that were tested again."""
+
+    @property
+    def campaign(self) -> Campaign: ...
+
+    @property
+    def changes(self) -> Sequence[Change]: ...
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """What a gate has found."""
+
+    passed: bool
+    reasons: tuple[str, ...]  # why it did not pass
+    exit_code: int
+    compared: bool  # whether there was something to compare with
+    bugs: tuple[Record, ...]  # all of them, without crashes
+    failing: frozenset[str]  # ids of the records that let it fail
+    words: Mapping[str, str]  # of each compared record, by its id: what became of it
+    new: tuple[Record, ...]
+    fixed: tuple[Record, ...]
+    still: tuple[Record, ...]  # bugs in states where one was known, also those that are worse
+    worse: tuple[Record, ...]
+    uncovered: tuple[Record, ...]  # bugs that were there before, which nobody had proven
+    elsewhere: tuple[Record, ...]  # bugs of known families in states that were not tested before
+    undecided: int  # known bugs that nobody can tell now
+    untested: int  # known bugs whose states were not tested
+    errors: int  # runs in which the policy crashed or did not answer in time
+    flaky: int
+    remarks: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        lists = ("new", "fixed", "still", "worse", "uncovered", ELSEWHERE)
+        return {
+            "passed": self.passed,
+            "reasons": list(self.reasons),
+            "exit_code": self.exit_code,
+            "compared": self.compared,
+            "bugs": len(self.bugs),
+            **{name: [record.id for record in getattr(self, name)] for name in lists},
+            "undecided": self.undecided,
+            "untested": self.untested,
+            "errors": self.errors,
+            "flaky": self.flaky,
+            "remarks": list(self.remarks),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"gate     {'passed' if self.passed else 'FAILED'}"]
+        if self.compared:
+            counts = f"{len(self.new)} new, {len(self.fixed)} fixed, {len(self.still)} still there"
+            for text, number in (
+                ("worse", len(self.worse)),
+                ("not proven before", len(self.uncovered)),
+                ("of known families in other states", len(self.elsewhere)),
+                ("not decided now", self.undecided),
+                ("not tested now", self.untested),
+            ):
+                counts += f", {number} {text}" if number else ""
+            lines.append(f"against  {counts}")
+        lines += [f"because  {reason}" for reason in self.reasons]
+        if self.passed and self.exit_code:
+            lines.append(f"but      {_trouble_text(self)}")
+        lines += [f"note: {text}" for text in self.remarks]
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must not be. Without conditions nothing is forbidden, and it only compares."""
+
+    fail_on: tuple[str, ...] = ()
+    max_bugs: int | None = None
+    baseline: Baseline | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.fail_on:
+            if name not in FAIL_ON:
+                raise UsageError(
+                    f"no condition {name!r:.40}", expected="one of " + ", ".join(FAIL_ON)
+                )
+        own: object = self.max_bugs
+        if own is not None and (type(own) is not int or own < 0):
+            raise UsageError(f"max_bugs is {own!r:.40}", expected="0 or more")
+
+    def check(self, found: Campaign | Retested) -> GateResult:
+        """Whether a campaign, or one that was tested again, passes."""
+        campaign = found if isinstance(found, Campaign) else found.campaign
+        changes = None if isinstance(found, Campaign) else found.changes
+        compared = self.baseline is not None or changes is not None
+        if not compared:
+            for name in COMPARING:
+                if name in self.fail_on:
+                    raise UsageError(
+                        f"the gate fails on {name} bugs", expected="a baseline to compare with"
+                    )
+        if self.baseline is not None:
+            seen = _against(self.baseline, campaign)
+        elif changes is not None:
+            seen = _Seen({change.after.id: change for change in changes}, (), 0)
+        else:
+            seen = _Seen({}, (), 0)
+        return self._result(campaign, compared, seen)
+
+    def forbids(self, tasks: Mapping[str, str]) -> Callable[[Record], bool]:
+        """Whether a record alone lets the gate fail, whatever else is found; `tasks` are names with digests."""
+
+        def forbidden(record: Record) -> bool:
+            if not record.is_bug:
+                return False
+            if record.kind == CRASH:
+                return "errors" in self.fail_on
+            if "any" in self.fail_on or self.max_bugs == 0:
+                return True
+            if self.baseline is None:
+                return False
+            word, before = _word(self.baseline, tasks[record.task], record, None)
+            # Where nothing was decided before, the gate itself knows more than this record: it may have been a bug.
+            undecided = before is not None and before.verdict == "UNKNOWN"
+            return word in COMPARING and word in self.fail_on and not undecided
+
+        return forbidden
+
+    def _result(self, campaign: Campaign, compared: bool, seen: _Seen) -> GateResult:
+        summary = campaign.summary
+        words = {own: _gate_word(change) for own, change in seen.changes.items()}
+        bugs, by_word = [], dict[str, list[Record]]()
+        for record in campaign.records:
+            word = words.get(record.id, "new" if record.is_bug and compared else "")
+            crash = record.is_bug and record.kind == CRASH
+            if not crash:
+                by_word.setdefault(word, []).append(record)
+                if record.is_bug or word in BUGS:
+                    bugs.append(record)
+        some = {word: tuple(records) for word, records in by_word.items()}
+        still = [r for word in ("still", "better", "worse") for r in some.get(word, ())]
+        was = [change for change in seen.changes.values() if change.was_bug]
+        parts: dict[str, Any] = {
+            "bugs": tuple(bugs),
+            "words": words,
+            **{name: some.get(name, ()) for name in ("new", "worse", "uncovered", ELSEWHERE)},
+            "fixed": some.get("fixed", ()),
+            "still": tuple(still),
+            "undecided": sum(change.word in ("undecided", "flaky") for change in was),
+            "untested": seen.untested,
+            "errors": summary.crashes + summary.timeouts,
+            "flaky": summary.flaky,
+            "remarks": seen.remarks,
+            "compared": compared,
+        }
+        reasons = tuple(self._reasons(parts, summary))
+        parts["failing"] = frozenset(record.id for record in self._failing(parts))
+        code = 1 if reasons else trouble_of(summary)
+        return GateResult(passed=not reasons, reasons=reasons, exit_code=code, **parts)
+
+    def _failing(self, parts: Mapping[str, Any]) -> Iterable[Record]:
+        too_many = self.max_bugs is not None and len(parts["bugs"]) > self.max_bugs
+        if too_many or "any" in self.fail_on:
+            return parts["bugs"]  # type: ignore[no-any-return]
+        return [record for name in COMPARING if name in self.fail_on for record in parts[name]]
+
+    def _reasons(self, parts: Mapping[str, Any], summary: Summary) -> Iterable[str]:
+        bugs = parts["bugs"]
+        if "new" in self.fail_on and parts["new"]:
+            yield _told(parts["new"], "new bug")
+        if "worse" in self.fail_on and parts["worse"]:
+            yield _told(
+                parts["worse"],
+                "bug with a larger loss than before",
+                "bugs with a larger loss than before",
+            )
+        if "any" in self.fail_on and bugs:
+            yield _told(bugs, "bug")
+        if self.max_bugs is not None and len(bugs) > self.max_bugs:
+            yield f"{len(bugs)} bugs, and at most {self.max_bugs} are allowed"
+        if "errors" in self.fail_on:
+            if summary.crashes:
+                yield f"the policy crashed, or answered nonsense, in {summary.crashes} runs"
+            if summary.timeouts:
+                yield f"the policy did not answer in time in {summary.timeouts} runs"
+            if summary.flaky or summary.contradictions:
+                yield "the policy contradicts itself when it is asked again"
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What is known of records from before, by their ids."""
+
+    changes: Mapping[str, Change]
+    remarks: tuple[str, ...]
+    untested: int
+
+
+def _against(baseline: Baseline, campaign: Campaign) -> _Seen:
+    tasks = {task.name: task.digest for task in campaign.tasks}
+    remarks = baseline.check_tasks(campaign.settings.world, tasks)
+    identity = campaign.policy
+    digest = None if identity is None else identity.digest
+    if identity is not None and identity.spec != baseline.policy:
+        remarks.append(
+            f"the baseline is of the policy {baseline.policy}, and {identity.spec} is tested"
+        )
+    elif digest != baseline.digest:
+        remarks.append(f"the policy {baseline.policy} has changed since the baseline was written")
+    changes: dict[str, Change] = {}
+    seen: set[str] = set()
+    for record in campaign.records:
+        word, before = _word(baseline, tasks[record.task], record, digest)
+        if before is not None:
+            seen.add(state_digest(tasks[record.task], record.state))
+        if word is not None:
+            changes[record.id] = Change(before or _nothing(baseline.world), record, word)
+    untested = sum(key not in seen for key in baseline.bugs)
+    return _Seen(changes, tuple(remarks), untested)
+
+
+def _word(
+    baseline: Baseline, task: str, record: Record, policy: str | None
+) -> tuple[str | None, Record | None]:
+    """What became of a state since the baseline, and what that knows of it; no word: it is not known and no bug."""
+    known = baseline.states.get(state_digest(task, record.state))
+    if known is None:
+        if not record.is_bug:
+            return None, None
+        return (ELSEWHERE if record.family in baseline.families else "new"), None
+    before = known.as_record(baseline.world)
+    word = change_of(before, record).word
+    if word == "new" and policy is not None and policy == baseline.digest:
+        word = "uncovered"  # the same policy does the same: the bug was there
+    return word, before
+
+
+def _gate_word(change: Change) -> str:
+    """A run that matches the old witness is no fix as long as a better witness proves that it is a bug."""
+    return "better" if change.word == "fixed" and change.after.is_bug else change.word
+
+
+def _nothing(world: str) -> Record:
+    return Known("UNKNOWN", outcome="cut").as_record(world)
+
+
+def trouble_of(summary: Summary) -> int:
+    """The exit code of a campaign without bugs, or whose bugs are allowed."""
+    if summary.crashes + summary.timeouts == summary.runs > 0:
+        # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
+        return UndecidedError.exit_code
+    if summary.crashes:
+        return PolicyCrashError.exit_code
+    if summary.timeouts:
+        return PolicyTimeoutError.exit_code
+    if summary.flaky or summary.contradictions:
+        return FlakyPolicyError.exit_code
+    if not summary.finished:
+        is_memory = summary.limit == "memory"
+        return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code
+    return 0
+
+
+def _trouble_text(result: GateResult) -> str:
+    code = f"(exit code {result.exit_code})"
+    if result.errors:
+        return f"the policy gave no answer in {result.errors} runs {code}"
+    if result.exit_code == FlakyPolicyError.exit_code:
+        return f"the policy contradicts itself when it is asked again {code}"
+    return f"not all was tested: a limit ended the work {code}"
+
+
+def _told(records: Sequence[Record], one: str, many: str | None = None) -> str:
+    ids = ", ".join(record.id for record in records[:_SHOWN])
+    more = f" and {len(records) - _SHOWN} more" if len(records) > _SHOWN else ""
+    name = one if len(records) == 1 else many or f"{one}s"
+    return f"{len(records)} {name}, worst: {worst_text(records)} ({ids}{more})"
+
+
+def worst_of(records: Sequence[Record]) -> Record:
+    """The record that loses most for sure."""
+    return max(records, key=lambda record: (_loss(record), -record.number))
+
+
+def worst_text(records: Sequence[Record]) -> str:
+    worst = worst_of(records)
+    if worst.gap is not None and worst.gap[0] is None:
+        return "the goal is missed"
+    if worst.gap is not None:
+        return f"gap {interval_text(worst.gap)}"
+    if worst.radius is not None:
+        return f"avoidable with {interval_text(worst.radius)} deviation(s)"
+    return worst.kind or "unknown"
+
+
+def _loss(record: Record) -> float:
+    interval = record.gap or record.radius
+    if interval is None:
+        return 0.0
+    return float("inf") if interval[0] is None else float(interval[0])
+
+
+def parse_fail_on(given: Iterable[str]) -> tuple[str, ...]:
+    """Conditions, given one by one or separated by commas."""
+    names = [name.strip() for text in given for name in text.split(",")]
+    for name in names:
+        if name not in FAIL_ON:
+            raise UsageError(f"--fail-on {name!r:.40}", expected="one of " + ", ".join(FAIL_ON))
+    return tuple(dict.fromkeys(names))
+
+
+__all__ = [
+    "CRASH",
+    "ELSEWHERE",
+    "FAIL_ON",
+    "Baseline",
+    "Gate",
+    "GateResult",
+    "parse_fail_on",
+    "trouble_of",
+    "worst_of",
+    "worst_text",
+]

@@ -1,0 +1,54 @@
+"""Names of others in files of ours: nothing in a name may act as markup, as a command to a terminal, or as a mention.
+
+Names of objects, tasks and policies come from files of strangers. Each format gets them in the form that it takes
+literally: XML without the characters that XML forbids, Markdown in code spans, where nothing is interpreted.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Controls (also tab and newline), marks that turn the direction of writing or break lines, halves of characters, and
+# what XML forbids.
+_ODD = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
+_LONGEST = 2000
+
+
+def visible(text: str) -> str:
+    """One line of plain characters: all others are written out, as in `\\x1b`; what is very long is cut."""
+    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
+    return _ODD.sub(_written_out, shown)
+
+
+def _written_out(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+
+
+def code(text: str) -> str:
+    """A code span of Markdown, whatever the text holds."""
+    shown = visible(text)
+    fence = "`" * (_longest_run(shown) + 1)
+    pad = " " if shown[:1] in ("`", " ") or shown[-1:] in ("`", " ") or not shown else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def block(*lines: str) -> str:
+    """A fenced block of Markdown."""
+    shown = [visible(line) for line in lines]
+    fence = "`" * max(3, *(_longest_run(line) + 1 for line in shown))
+    return "\n".join([f"{fence}text", *shown, fence])
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def slug(text: str) -> str:
+    """Small letters, digits and hyphens."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:80]
+
+
+__all__ = ["block", "code", "slug", "visible"]

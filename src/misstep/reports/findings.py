@@ -1,0 +1,101 @@
+"""What the reports for continuous integration share: bugs in groups that look alike, and each bug in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from shlex import quote
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.records import Record, fault_text, headline
+from misstep.comparison.changes import FAILING
+from misstep.comparison.gates import GateResult, worst_text
+from misstep.reports.escaping import visible
+
+NO_FAULT = "no fault is proven"
+WORDS = {
+    "loop": "runs in a circle",
+    "stuck": "stops without an answer",
+    "inapplicable": "names an operator that does not apply",
+    "error": "crashes",
+    "cut": "does not arrive within the step limit",
+    "timeout": "does not answer in time",
+}
+
+
+def bugs_of(campaign: Campaign, gate: GateResult | None) -> list[Record]:
+    """All bugs, also those that only the witness of a baseline proves, and crashes."""
+    known = set() if gate is None else {record.id for record in gate.bugs}
+    return [record for record in campaign.records if record.is_bug or record.id in known]
+
+
+def fails(record: Record, gate: GateResult | None) -> bool:
+    """Whether the record lets the gate fail; without a gate, every bug does."""
+    return gate is None or record.id in gate.failing
+
+
+def kind_of(record: Record) -> str:
+    return record.kind or "costly"
+
+
+def group_of(record: Record) -> str:
+    """The name of those that look alike: kind and family, stable from run to run."""
+    return f"{kind_of(record)}: {record.family or NO_FAULT}"
+
+
+def grouped(records: Iterable[Record]) -> dict[str, list[Record]]:
+    groups: dict[str, list[Record]] = {}
+    for record in records:
+        groups.setdefault(group_of(record), []).append(record)
+    return dict(sorted(groups.items(), key=lambda own: (-len(own[1]), own[0])))
+
+
+def commands(campaign: Campaign, record: Record) -> tuple[str, str] | None:
+    """What to type to see the bug, and to check its witness again; None: the campaign is in memory."""
+    if campaign.folder is None:
+        return None
+    folder = quote(str(campaign.folder))
+    return f"misstep explain {folder} {quote(record.id)}", f"misstep replay {folder}"
+
+
+def in_words(record: Record) -> str:
+    """The bug in one or two sentences."""
+    known = "" if record.is_bug else ", and a bug by the witness that was known before"
+    text = f"{record.id}: {headline(record)}{known}."
+    cost, enough = record.run.cost, record.bounds[1] if record.bounds else None
+    outcome = record.run.outcome
+    if record.world == "model":
+        text += " The policy's run from this state is unsafe, and a safe strategy exists."
+    elif outcome == "goal" and cost is not None and enough is not None:
+        text += f" The policy reaches the goal at cost {cost}, and {enough} is enough."
+    elif outcome in FAILING and enough is not None:
+        text += f" The policy {WORDS[outcome]}, and a plan of cost {enough} reaches the goal."
+    elif outcome in WORDS:
+        text += f" The policy {WORDS[outcome]}."
+    if record.faults:
+        # The fault that the family is named after.
+        worst = max(record.faults, key=lambda fault: (fault.share or 0, -fault.step))
+        text += f" Misstep at {fault_text(worst)}."
+    return visible(text)
+
+
+def known_as(record: Record, gate: GateResult | None) -> str | None:
+    """What became of the bug: new, still, better, worse, uncovered, elsewhere; None: nothing to compare with."""
+    return None if gate is None or not gate.compared else gate.words.get(record.id, "new")
+
+
+def counted(records: list[Record], what: str = "bug") -> str:
+    return f"{len(records)} {what}{'' if len(records) == 1 else 's'}, worst: {worst_text(records)}"
+
+
+__all__ = [
+    "NO_FAULT",
+    "bugs_of",
+    "commands",
+    "counted",
+    "fails",
+    "group_of",
+    "grouped",
+    "in_words",
+    "kind_of",
+    "known_as",
+]

@@ -1,0 +1,140 @@
+"""JUnit XML, which the pages of continuous integration show: a suite a task, a test case a group of bugs.
+
+A hundred bugs that look alike would be a hundred red lines. So a test case is a kind of bug with its family, whose name
+stays the same from run to run: a page shows since when it fails. Its text lists bugs with the commands that show them.
+Known bugs of a baseline are skipped tests, not failures. Two cases are always there: that the policy answers, and all
+other states.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from xml.etree import ElementTree as Xml
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.records import Record
+from misstep.campaigns.summary import Summary
+from misstep.comparison.gates import GateResult
+from misstep.files import write_bytes
+from misstep.reports.escaping import visible
+from misstep.reports.findings import (
+    bugs_of,
+    commands,
+    counted,
+    fails,
+    grouped,
+    in_words,
+    kind_of,
+    known_as,
+)
+
+MOST_BUGS = 20  # that a test case lists
+
+
+def write(path: str | os.PathLike[str], campaign: Campaign, gate: GateResult | None = None) -> None:
+    """Write what was found as JUnit XML."""
+    write_bytes(Path(path), text(campaign, gate).encode())
+
+
+def text(campaign: Campaign, gate: GateResult | None = None) -> str:
+    summary = campaign.summary
+    by_task: dict[str, list[Record]] = {name: [] for name in summary.by_task}
+    for record in bugs_of(campaign, gate):
+        by_task[record.task].append(record)
+    root = Xml.Element("testsuites", name="misstep")
+    if gate is not None:
+        _gate(root, gate)
+    for task, bugs in by_task.items():
+        _suite(root, campaign, summary, task, bugs, gate)
+    for name in ("tests", "failures", "errors"):
+        root.set(name, str(sum(int(suite.get(name, "0")) for suite in root)))
+    Xml.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + Xml.tostring(root, "unicode") + "\n"
+
+
+def _gate(root: Xml.Element, gate: GateResult) -> None:
+    """The gate as a test of its own, so that a page says at its top why the build is red."""
+    suite = Xml.SubElement(root, "testsuite", name="misstep gate")
+    case = Xml.SubElement(suite, "testcase", classname="misstep", name="gate")
+    if not gate.passed:
+        lines = "\n".join(map(visible, gate.reasons))
+        message = visible("; ".join(gate.reasons))
+        Xml.SubElement(case, "failure", type="gate", message=message).text = lines
+    elif gate.exit_code:
+        message = f"the gate passed, but the command ended with exit code {gate.exit_code}"
+        Xml.SubElement(case, "error", type="incomplete", message=message)
+    out = Xml.SubElement(case, "system-out")
+    out.text = "\n".join(map(visible, str(gate).splitlines()))
+    _count(suite)
+
+
+def _suite(
+    root: Xml.Element,
+    campaign: Campaign,
+    summary: Summary,
+    task: str,
+    bugs: list[Record],
+    gate: GateResult | None,
+) -> None:
+    name = visible(task)
+    suite = Xml.SubElement(root, "testsuite", name=name)
+    properties = Xml.SubElement(suite, "properties")
+    facts = {"policy": summary.policy, "oracle": "; ".join(summary.oracles)}
+    for key, value in facts.items():
+        Xml.SubElement(properties, "property", name=key, value=visible(value))
+    own = summary.by_task[task]
+    case = Xml.SubElement(suite, "testcase", classname=name, name="the policy answers")
+    wrong = [
+        f"{own[key]} runs in which the policy {word}"
+        for key, word in (("crashes", "crashed"), ("timeouts", "did not answer in time"))
+        if own[key]
+    ]
+    if own["flaky"]:
+        wrong.append(f"{own['flaky']} states where it contradicts itself when it is asked again")
+    if wrong:
+        Xml.SubElement(case, "error", type="policy", message="; ".join(wrong))
+    for title, members in grouped(bugs).items():
+        case = Xml.SubElement(suite, "testcase", classname=name, name=visible(title))
+        _group(case, campaign, members, gate)
+    case = Xml.SubElement(suite, "testcase", classname=name, name="all other states")
+    out = Xml.SubElement(case, "system-out")
+    out.text = f"{own['tested']} states tested, {own['optimal']} proven to be no bug, {own['unknown']} undecided"
+    _count(suite)
+
+
+def _group(
+    case: Xml.Element, campaign: Campaign, members: list[Record], gate: GateResult | None
+) -> None:
+    failing = [record for record in members if fails(record, gate)]
+    if not failing:
+        Xml.SubElement(case, "skipped", message=f"known or allowed: {visible(counted(members))}")
+        return
+    message = counted(failing, "new bug" if _all_new(failing, gate) else "bug")
+    node = Xml.SubElement(case, "failure", type=kind_of(failing[0]), message=visible(message))
+    lines = []
+    for record in failing[:MOST_BUGS]:
+        lines.append(in_words(record))
+        lines += [f"    {visible(command)}" for command in (commands(campaign, record) or ())[:1]]
+    if len(failing) > MOST_BUGS:
+        lines.append(f"... and {len(failing) - MOST_BUGS} more")
+    if len(failing) < len(members):
+        lines.append(f"known or allowed bugs that look the same: {len(members) - len(failing)}")
+    checks = commands(campaign, failing[0])
+    if checks is not None:
+        lines.append(f"to check all runs and witnesses again: {visible(checks[1])}")
+    node.text = "\n".join(lines)
+
+
+def _all_new(records: list[Record], gate: GateResult | None) -> bool:
+    return all(known_as(record, gate) == "new" for record in records)
+
+
+def _count(suite: Xml.Element) -> None:
+    cases = suite.findall("testcase")
+    suite.set("tests", str(len(cases)))
+    for tag, name in (("failure", "failures"), ("error", "errors"), ("skipped", "skipped")):
+        suite.set(name, str(sum(case.find(tag) is not None for case in cases)))
+
+
+__all__ = ["text", "write"]
