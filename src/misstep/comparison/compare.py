@@ -21,6 +21,7 @@ from misstep.campaigns.records import Record
 from misstep.comparison.changes import CHANGES, Change, change_of
 from misstep.comparison.sides import Side, open_sides
 from misstep.comparison.statistics import (
+    ENOUGH_TASKS,
     Interval,
     holm,
     interval,
@@ -29,7 +30,6 @@ from misstep.comparison.statistics import (
 )
 from misstep.errors import UsageError
 
-ENOUGH_TASKS = 6  # with five that all differ the same way, signs alone still give a p-value of 6 %
 SEED = 0  # of the bootstrap: the same campaigns give the same text
 # What is told of settings in the words of `misstep test`; all others by their names in config.toml.
 WORDS = {
@@ -277,4 +277,4 @@ def _by_task(side: Side, shared: set[Any], holds: Callable[[Record], bool]) -> d
     return {task: hits[task] / count for task, count in seen.items()}
 
 
-__all__ = ["ENOUGH_TASKS", "Comparison", "Families", "PairedTest", "compare"]
+__all__ = ["Comparison", "Families", "PairedTest", "compare"]
