@@ -227,6 +227,13 @@ class Campaign:
         pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
         return all_metrics(tasks, self.records, pools, regions)
 
+    def report(self, path: StrPath, *, force: bool = False) -> Path:
+        """Write what was found as one HTML file that works offline; it may replace an older report only, or all."""
+        from misstep.reports.html.write import write_report
+
+        check_truth("force", force)
+        return write_report([self], as_path("the report", path, "the path of a file"), force=force)
+
     # -- going on ---------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:

@@ -65,6 +65,10 @@ VERBS = {
         "Replay every run and every witness of a campaign with the independent checker.",
         "misstep.cli.replay:replay_command",
     ),
+    "report": Verb(
+        "Write what campaigns found as one HTML file that works offline, with every bug to step through.",
+        "misstep.cli.report:report_command",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",
