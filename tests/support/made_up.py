@@ -102,4 +102,61 @@ def _fault(number: int, walk: list[tuple[State, int]]) -> FaultRow:
     return FaultRow(number, step, _with_packages(state, number), operator, better, 1, 2, 0.5)
 
 
-__all__ = ["large_campaign"]
+# -- strangers ------------------------------------------------------------------------------------
+
+# Names as somebody would choose them who wants a report to do something else than show them.
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "\"'><img src=x onerror=alert(2)>",
+    "</script><svg onload=alert(3)>",
+    "\u202egnp.exe \u2066 \u05e9\u05dc\u05d5\u05dd",
+    "bell\x07 escape\x1b[31m null-ish\x7f",
+    "=HYPERLINK(0)",
+    "x" * 10_000,
+)
+
+
+def hostile_task(name: str) -> Task:
+    """A counter whose facts and operators have those names; each operator goes on by one."""
+    last = len(HOSTILE) - 1
+    lines = ["begin_version", "3", "end_version", "begin_metric", "0", "end_metric", "1"]
+    lines += ["begin_variable", "var0", "-1", str(last + 1)]
+    lines += [*(f"Atom {own}" for own in HOSTILE), "end_variable", "0", "begin_state", "0"]
+    lines += ["end_state", "begin_goal", "1", f"0 {last}", "end_goal", str(last)]
+    for value in range(last):
+        lines += ["begin_operator", HOSTILE[value], "0", "1", f"0 0 {value} {value + 1}", "1"]
+        lines += ["end_operator"]
+    return Task("\n".join([*lines, "0", ""]).encode(), name=name)
+
+
+def wide_task(facts: int) -> Task:
+    """So many facts are true in every state; the only operator changes the first of them."""
+    lines = ["begin_version", "3", "end_version", "begin_metric", "0", "end_metric", str(facts)]
+    for number in range(facts):
+        values = [f"Atom is(thing{number})", f"Atom was(thing{number})"]
+        lines += ["begin_variable", f"var{number}", "-1", "2", *values, "end_variable"]
+    lines += ["0", "begin_state", *["0"] * facts, "end_state", "begin_goal", "1", "0 1", "end_goal"]
+    lines += ["1", "begin_operator", "go", "0", "1", "0 0 0 1", "1", "end_operator", "0", ""]
+    return Task("\n".join(lines).encode(), name="wide")
+
+
+def one_bug(folder: Path, task: Task, *, policy: str = "heuristic:ff", message: str = "") -> Path:
+    """A campaign of one state, the initial one, where the policy stops although all operators in a row are a plan."""
+    plan = tuple(range(task.operator_count))
+    state = tuple(task.initial_state.values)
+    with create_store(folder, Settings(policy, oracle="undo").as_dict()) as store:
+        content = Content(store)
+        content.set_policy(policy, "abc")
+        content.add_task(task)
+        findings = content.findings(task.name)
+        with store.unit():
+            findings.add_states([StateRow(0, state)])
+            findings.add_runs([RunRow(0, "stuck", 0, (), message=message or None)])
+            bug = VerdictRow(0, "undo", 0, "BUG", "fails", None, None, 1, len(plan), "ehc", plan)
+            findings.add_verdicts([bug])
+            findings.add_faults([FaultRow(0, 0, state, None, 0, None, None, 1.0)])
+            findings.mark_done("blamed", "0", 0.0, 0)
+    return folder
+
+
+__all__ = ["HOSTILE", "hostile_task", "large_campaign", "one_bug", "wide_task"]

@@ -48,7 +48,7 @@ function outcomesText(detail, states, k) {
 function faultOutcomes(detail) {
   return (detail.faults || []).filter((fault) => fault.outcome !== null).slice(0, 10).map((fault) => {
     const before = (detail.states || [])[fault.step], changes = before ? changedFacts(detail.task, before, fault.outcome).plus : factsOf(detail.task, fault.outcome);
-    return h("p", { class: "small" }, `After step ${fault.step} it may happen that `, name(changes.join(", ") || "nothing changes"), ", from where nothing is safe any more.");
+    return h("p", { class: "small" }, `After step ${fault.step} it may happen that `, name(changes.join(", ") || "nothing changes"), ", from where the danger cannot be avoided for sure.");
   });
 }
 

@@ -9,10 +9,10 @@ function overviewView(campaign) {
     campaign.notes.length > 6 && h("details", {}, h("summary", {}, plural(campaign.notes.length - 6, "more note")), campaign.notes.slice(6).map((text) => h("p", { class: "note" }, text))),
     h("div", { class: "grid" },
       card("Verdicts", "w8", countsPart(campaign, own, fine, open)),
-      card("What was tested", "w4", subjectPart(campaign)),
+      card("The campaign", "w4", subjectPart(campaign)),
       card(campaign.isModel ? "Deviations that avoid the danger" : "Severity: what the bugs lose", "w6", severityPart(campaign)),
       card("Bugs over time", "w6", curves(Object.entries(campaign.times), "Number of bugs that each oracle had proven over time", "seconds of work on a task")),
-      card("Where the tested states lie", "w12", placesPart(campaign)),
+      card("What was tested", "w12", placesPart(campaign)),
       tasksPart(campaign),
       card("Effort", "w4", effortPart(campaign)),
       card("Make it again", "w8", again(campaign)),
@@ -63,7 +63,7 @@ function placesPart(campaign) {
   if (!campaign.isModel) parts.push(["Distance to the goal (proven lower bound)", histogram(own.distance, "Tested states by distance to the goal", { infinite: "no plan", unknown: "?" })]);
   parts.push(["How the policy's runs end", outcomes.length ? barChart(outcomes, "Tested states by the end of the run") : h("p", { class: "soft" }, "There are no runs.")]);
   const exact = !campaign.isModel && campaign.rows > 0 ? `The exact distance is known of ${count(own.exact)} states. ` : "";
-  return [h("p", { class: "small soft" }, exact, "States elsewhere were not tested: nothing is said of them."),
+  return [h("p", { class: "small soft" }, exact, "The bars show where the tested states lie; nothing is said of states elsewhere."),
     h("div", { class: "grid" }, parts.map(([title, chart]) => h("div", { class: parts.length > 2 ? "w4" : "w6" }, h("h3", {}, title), chart))),
     legend([["-bug", "bug"], ["-fine", "proven free of bugs"], ["-open", "undecided"]])];
 }

@@ -25,7 +25,7 @@ function stepper(task, sides, places, moved) {
   const button = (text, label, by) => h("button", { type: "button", "aria-label": label, onclick: () => show(by === null ? 0 : at + by) }, text);
   const element = h("div", {}, h("div", { class: sides.length > 1 ? "sides" : null },
     boxes.map((box) => h("div", { class: "side" }, h("h3", {}, box.side.title, box.where), box.side.pictures && box.picture, box.did, box.facts))),
-    h("div", { class: "player" }, button("⏮", "To the beginning", null), button("◀", "One step back", -1), play, button("▶", "One step on", 1), slider, output));
+    h("div", { class: "player" }, button("«", "To the beginning", null), button("‹", "One step back", -1), play, button("›", "One step on", 1), slider, output));
   show(0);
   return { element, show, step: (by) => show(at + by) };
 }

@@ -25,14 +25,14 @@ function totals(task, operators) {
 }
 
 function surface(detail, bounds, best) {
-  const costs = totals(detail.task, detail.run), width = 700, height = 240, left = 46, right = 12, top = 10, bottom = 36;
+  const costs = totals(detail.task, detail.run), width = matchMedia("(max-width: 760px)").matches ? 440 : 1080, height = 250, left = 46, right = 12, top = 10, bottom = 36;
   const finite = bounds.map(({ high }, k) => (high === Infinity ? costs[k] : costs[k] + high));
   const most = Math.max(...finite, ...costs, ...bounds.map(({ low }, k) => (low === Infinity ? 0 : costs[k] + low)), Number.isFinite(best) ? best : 0, 1);
   const marks = ticks(most), last = Math.max(1, costs.length - 1);
   const x = (k) => left + ((width - left - right) * k) / last, y = (value) => height - bottom - ((height - bottom - top) * value) / Math.max(marks.at(-1), most);
   const chart = svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Cost so far and least possible total along the run" });
   for (const mark of marks) chart.append(svg("line", { class: mark ? "guide" : "axis", x1: left, x2: width - right, y1: y(mark), y2: y(mark) }), svg("text", { x: left - 6, y: y(mark) + 4, "text-anchor": "end" }, count(mark)));
-  const every = Math.max(1, Math.ceil(costs.length / 16));
+  const every = Math.max(1, Math.ceil((costs.length * 36) / width));
   costs.forEach((_, k) => { if (k % every === 0) chart.append(svg("text", { x: x(k), y: height - bottom + 15, "text-anchor": "middle" }, String(k))); });
   if (Number.isFinite(best)) chart.append(svg("line", { class: "best", x1: left, x2: width - right, y1: y(best), y2: y(best) }));
   bounds.forEach(({ low, high }, k) => {

@@ -37,10 +37,10 @@ function filters(campaign, view, change) {
       words.slice(0, 500).map((word) => h("option", { value: word, selected: view[key] === word }, key === "verdict" ? WORD[word] : cut(word, 60))));
     return h("label", {}, label, select);
   };
-  let waiting = 0;
+  const waiting = {};
   const typed = (key) => (event) => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => change({ [key]: event.target.value }), 60);
+    clearTimeout(waiting[key]);
+    waiting[key] = setTimeout(() => change({ [key]: event.target.value }), 60);
   };
   const family = campaign.families.length > 0 && h("label", {}, "family", h("select", { onchange: (event) => change({ family: event.target.value }) }, h("option", { value: "" }, "all"),
     campaign.families.slice(0, 500).map((own, k) => h("option", { value: k + 1, selected: Number(view.family) === k + 1 }, cut(own.signature, 50) + " (" + count(own.count) + ")"))));
@@ -98,7 +98,7 @@ function rowElement(campaign, view, k, tall) {
   const cost = Number.isNaN(own.cost[row]) ? plural(own.steps[row], "step") : "cost " + count(own.cost[row]);
   const line = h("div", { class: "row line" + (k === records.here ? " here" : ""), role: "row", "aria-rowindex": k + 2 },
     cell(link({ view: "record", c: campaign.number, id: campaign.id(row), back: address(view).slice(1) }, name(campaign.id(row)))),
-    cell(badge(campaign.word("verdict", row))), cell(kind || "–"), cell(interval(own.low[row], own.high[row]), { class: "gap" }),
+    cell(badge(campaign.word("verdict", row))), cell(kind || "–"), cell(interval(own.low[row], own.high[row]), { class: "gap", "data-what": campaign.isModel ? "deviations" : "gap" }),
     cell(campaign.word("outcome", row) + ", " + cost), cell(interval(own.lower[row], own.upper[row])),
     cell(family < 0 ? "–" : campaign.families[family].signature), cell(campaign.word("source", row) || "other states"));
   line.style.top = k * tall + "px";

@@ -7,7 +7,7 @@ function setTheme(theme) {
   if (theme === "auto") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   button.textContent = label;
-  button.setAttribute("aria-label", "Colours: " + (theme === "auto" ? "as the system" : theme));
+  button.setAttribute("aria-label", label + ": colours " + (theme === "auto" ? "as the system has them" : "of this report"));
   button.dataset.theme = theme;
   try { localStorage.setItem("misstep-theme", theme); } catch { /* A page from a file may have no storage. */ }
 }
