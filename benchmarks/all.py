@@ -28,6 +28,7 @@ NAMES = (
     "safety_jani",
     "dominance",
     "testing",
+    "report",
     "training",
 )
 

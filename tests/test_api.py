@@ -48,6 +48,7 @@ COUNTERPARTS = {
     "records": "Campaign.records",
     "explain": "Campaign.explain",
     "replay": "Campaign.replay",
+    "report": "Campaign.report",
     "run": "run",
     "plan": "plan",
     "census": "census",

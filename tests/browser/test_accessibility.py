@@ -10,8 +10,10 @@ from misstep.campaigns.campaign import Campaign
 from misstep.reports.html.write import write_report
 from support.chromium import Chromium
 
-CHECK = """axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(
-  own => own.id + ': ' + own.nodes.slice(0, 3).map(node => node.html.slice(0, 160) + ' ' + node.failureSummary).join(' | ')))"""
+CHECK = """
+axe.run(document, {resultTypes: ['violations']}).then(found => found.violations.map(own => own.id + ': '
+  + own.nodes.slice(0, 3).map(node => node.html.slice(0, 160) + ' ' + node.failureSummary).join(' | ')))
+"""
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -28,7 +28,8 @@ def choose(browser: Chromium, label: str, value: str) -> None:
     """Choose in a filter, or type into it."""
     browser.run(
         f"""(() => {{
-          const label = [...document.querySelectorAll('.filters label')].find(l => l.firstChild.data?.trim() === {json.dumps(label)});
+          const labels = [...document.querySelectorAll('.filters label')];
+          const label = labels.find(own => own.firstChild.data?.trim() === {json.dumps(label)});
           const field = label.querySelector('select, input');
           field.value = {json.dumps(value)};
           field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', {{bubbles: true}}));
@@ -138,9 +139,8 @@ def test_a_bug_shows_run_and_plan_step_by_step(
     state = State([int(value) for value in bug.state])
     for operator in bug.run.operators:
         state = task.apply(state, operator)
-    browser.run(
-        "(() => { const s = document.querySelector('#slider'); s.value = s.max; s.dispatchEvent(new Event('input')); })()"
-    )
+    browser.run("document.querySelector('#slider').value = document.querySelector('#slider').max")
+    browser.run("document.querySelector('#slider').dispatchEvent(new Event('input'))")
     browser.wait("document.querySelector('.side').innerText.includes('reaches the goal')")
     browser.run("document.querySelectorAll('.side .facts button').forEach(b => b.click())")
     facts = browser.run(
@@ -182,7 +182,7 @@ def test_a_danger_shows_the_border_of_what_is_safe(
     assert browser.run("document.querySelector('.steps tr.border').rowIndex") == (last or 0) + 2
     chosen = {state: name for state, _, name in bug.witness.strategy or ()}
     states = (bug.run.states or ())[:-1]
-    assert [row[4] for row in rows[:-1]] == [chosen.get(state, "–") for state in states]
+    assert [row[4] for row in rows[:-1]] == [chosen.get(state, "\N{EN DASH}") for state in states]
 
 
 def test_two_campaigns_are_compared(
@@ -272,12 +272,8 @@ def test_pictures_are_shown_without_what_could_act(
     bug = gripper.bugs[0]
     browser.open(file, f"#view=record&id={bug.id}")
     browser.wait("document.querySelectorAll('.picture svg').length === 2")
-    assert (
-        browser.run(
-            "document.querySelectorAll('.picture script, .picture image, .picture foreignObject, .picture [onload]').length"
-        )
-        == 0
-    )
+    for odd in ("script", "image", "foreignObject", "[onload]"):
+        assert browser.run(f"document.querySelectorAll('.picture {odd}').length") == 0
     assert browser.text(".picture") == str(bug.state)
     browser.press("j")
     browser.press("j")

@@ -114,8 +114,13 @@ class Chromium:
     # -- the page ---------------------------------------------------------------------------------
 
     def size(self, width: int, height: int, scale: float = 1, mobile: bool = False) -> None:
-        values = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": mobile}
-        self.ask("Emulation.setDeviceMetricsOverride", **values)
+        self.ask(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=scale,
+            mobile=mobile,
+        )
 
     def dark(self, on: bool) -> None:
         features = [{"name": "prefers-color-scheme", "value": "dark" if on else "light"}]
@@ -159,8 +164,8 @@ class Chromium:
         self.run(f"document.querySelector({json.dumps(selector)}).click()")
 
     def screenshot(self, *, whole: bool = False) -> bytes:
-        more = {"captureBeyondViewport": True} if whole else {}
-        return base64.b64decode(self.ask("Page.captureScreenshot", format="png", **more)["data"])
+        found = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=whole)
+        return base64.b64decode(found["data"])
 
     def problems(self) -> list[str]:
         """Errors on the console, uncaught ones, and what the security policy refused."""

@@ -336,7 +336,7 @@ def ids_of(text: str) -> Ids:
 def _are_integers(values: list[Any]) -> bool:
     """Whether all are whole numbers of 64 bits. Large campaigns are read faster without a loop in Python."""
     return not values or (
-        set(map(type, values)) == {int} and -LARGEST <= min(values) and max(values) <= LARGEST
+        set(map(type, values)) == {int} and min(values) >= -LARGEST and max(values) <= LARGEST
     )
 
 

@@ -151,7 +151,9 @@ class Task(CoreTask):
     def _atoms(self) -> tuple[tuple[str | None, ...], ...]:
         """Of each value of each variable the atom that it makes true, if it makes one true."""
         return tuple(
-            tuple(name.removeprefix("Atom ") if name.startswith("Atom ") else None for name in names)
+            tuple(
+                name.removeprefix("Atom ") if name.startswith("Atom ") else None for name in names
+            )
             for names in self.fact_names
         )
 

@@ -7,6 +7,7 @@ States are the same if their tasks have the same content and their values are eq
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -41,7 +42,9 @@ def add_comparison(chunks: Chunks, sides: list[Collected]) -> dict[str, Any] | N
 
 
 def _pair(chunks: Chunks, sides: list[Collected], first: int, second: int) -> dict[str, Any]:
-    before, after = _by_state(sides[first]), _by_state(sides[second])
+    # The names of the tasks count as well where both campaigns have the same: two tasks may have the same content.
+    named = sides[first].books.keys() == sides[second].books.keys()
+    before, after = _by_state(sides[first], named), _by_state(sides[second], named)
     common = [key for key in before if key in after]
     words: Counter[str] = Counter()
     by_task: dict[Any, list[int]] = {}
@@ -80,15 +83,18 @@ def _difference(tasks: list[list[int]]) -> dict[str, Any]:
         mean = sum(shares) / len(shares) if shares else None
         return {"difference": [mean, None, None], "p": None, "told": told}
 
-    def measure(chosen: Any) -> float:
+    def measure(chosen: Sequence[int]) -> float:
         return sum(shares[k] for k in chosen) / len(chosen)
 
     found = bootstrap(measure, len(shares), resamples(len(shares), 0))
     return {"difference": found.as_list(), "p": sign_flip_p(shares, 0), "told": None}
 
 
-def _by_state(side: Collected) -> dict[tuple[str, Any], tuple[int, Record]]:
-    digests = {name: digest_of(book.task) for name, book in side.books.items()}
+def _by_state(side: Collected, named: bool) -> dict[tuple[str, Any], tuple[int, Record]]:
+    digests = {
+        name: digest_of(book.task) + (f" {name}" if named else "")
+        for name, book in side.books.items()
+    }
     return {
         (digests[record.task], record.state): (row, record)
         for row, record in enumerate(side.campaign.iter_records())

@@ -68,7 +68,7 @@ def _by_signature(columns: Columns) -> tuple[list[dict[str, Any]], list[Any]]:
         if word is not None and len(rows):
             found.append((word, rows))
     found.sort(key=lambda own: -len(own[1]))
-    described = [
+    described: list[dict[str, Any]] = [
         {
             "signature": word,
             "sentence": f"The policy chooses {word}.",

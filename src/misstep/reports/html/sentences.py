@@ -65,9 +65,9 @@ def notes(summary: Summary) -> list[str]:
 def _percent(part: int, whole: int) -> str:
     """Never 0 % of something and never 100 % of less than all."""
     share = 100 * part / whole
-    if part and share < 0.5:
+    if part and share < 1:
         return "below 1%"
-    return "above 99%" if part < whole and share >= 99.5 else f"{share:.0f}%"
+    return "above 99%" if part < whole and share > 99 else f"{share:.0f}%"
 
 
 __all__ = ["notes", "verdict"]

@@ -15,8 +15,8 @@ function plural(number, one, many) {
 function percent(part, all) {
   if (!all) return "–";
   const share = (100 * part) / all;
-  if (part && share < 0.5) return "below 1%";
-  return part < all && share >= 99.5 ? "above 99%" : Math.round(share) + "%";
+  if (part && share < 1) return "below 1%";
+  return part < all && share > 99 ? "above 99%" : Math.round(share) + "%";
 }
 
 // "3", "2 to 5", "at least 3", "infinite"; nulls of JSON are infinite as well.

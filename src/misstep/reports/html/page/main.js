@@ -58,6 +58,7 @@ async function start() {
   addEventListener("hashchange", show);
   await show();
   document.documentElement.dataset.ready = "1";
+  performance.mark("ready");
 }
 
 start();

@@ -45,7 +45,7 @@ function filters(campaign, view, change) {
   const family = campaign.families.length > 0 && h("label", {}, "family", h("select", { onchange: (event) => change({ family: event.target.value }) }, h("option", { value: "" }, "all"),
     campaign.families.slice(0, 500).map((own, k) => h("option", { value: k + 1, selected: Number(view.family) === k + 1 }, cut(own.signature, 50) + " (" + count(own.count) + ")"))));
   return h("form", { class: "filters", role: "search", "aria-label": "Filter records", onsubmit: (event) => event.preventDefault() },
-    h("label", {}, "text", h("input", { type: "search", id: "search", value: view.q || "", placeholder: "name, fact, number", oninput: typed("q") })),
+    h("label", {}, "text", h("input", { type: "search", id: "search", value: view.q || "", placeholder: "name, fact, number", oninput: typed("q"), onfocus: () => campaign.searchable && campaign.loadStates() })),
     choice("verdict", "verdict"), choice("kind", "kind"), choice("task", campaign.isModel ? "model" : "task"), choice("outcome", "run ends in"), choice("oracle", "oracle"), family,
     h("label", {}, campaign.isModel ? "deviations, at least" : "gap, at least", h("input", { type: "number", min: "0", value: view.gap || "", oninput: typed("gap") })),
     h("label", { class: "check" }, h("input", { type: "checkbox", checked: Boolean(view.clean), onchange: (event) => change({ clean: event.target.checked ? "1" : "" }) }), "hide clean"));
