@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
+.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,16 @@ test: setup lint alone cpp unit  ## all tests
 neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies tests/training tests/cli/test_training.py
+
+browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium, which is installed if it is missing and we are root
+	@command -v chromium chromium-browser google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || \
+	    { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	$(BIN)/python -m pytest -q tests/browser
+
+build/axe/axe.min.js:
+	@mkdir -p build/axe
+	@command -v npm >/dev/null || { echo "npm is missing, so that accessibility is not checked"; exit 0; }; \
+	    cd build/axe && npm pack --silent axe-core@4 >/dev/null && tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js
 
 lint: setup
 	$(BIN)/ruff check .

@@ -76,3 +76,7 @@ def line(folder: Path) -> Campaign:
 @pytest.fixture(scope="session")
 def report(folder: Path, gripper: Campaign) -> Path:
     return gripper.report(folder / "gripper.html")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--screenshots", metavar="FOLDER", help="make the pictures of docs/images")

@@ -193,7 +193,9 @@ def test_two_campaigns_are_compared(
     words = [change_of(old[own.state], own).word for own in noisy.records if own.state in old]
     browser.open(file)
     assert f"{words.count('fixed')} fixed" in browser.text(".lead")
-    browser.wait("document.querySelector('h3')?.innerText === 'State by state'")
+    browser.wait(
+        "[...document.querySelectorAll('h2')].some(own => own.innerText === 'State by state')"
+    )
     text = browser.text("main")
     for word in set(words) - {"clean"}:
         assert word in text

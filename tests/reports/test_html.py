@@ -185,7 +185,12 @@ def test_open_starts_the_browser(
     import webbrowser
 
     asked: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: bool(asked.append(url)))
+
+    def refuse(url: str) -> bool:
+        asked.append(url)
+        return False
+
+    monkeypatch.setattr(webbrowser, "open", refuse)
     file = tmp_path / "r.html"
     done = misstep_command("report", str(campaign.folder), "-o", str(file), "--open")
     assert done.returncode == 0

@@ -98,7 +98,8 @@ class Columns:
 
     def is_word(self, name: str, word: str) -> np.ndarray[Any, Any]:
         """In which rows a column has that word."""
-        return np.equal(self.place(name), self.words[name].place(word))
+        found: np.ndarray[Any, Any] = self.place(name) == self.words[name].place(word)
+        return found
 
     def add_to(self, chunks: Chunks, prefix: str) -> dict[str, Any]:
         """Add all columns to the page; returns what describes them there."""

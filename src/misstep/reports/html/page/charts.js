@@ -18,11 +18,11 @@ function histogram(data, label, options) {
   if (sum(data.infinite)) bars.push({ text: options.infinite || "∞", own: data.infinite, apart: true });
   if (sum(data.unknown) && options.unknown) bars.push({ text: options.unknown, own: data.unknown, apart: true });
   if (!bars.length) return h("p", { class: "soft" }, options.none || "There is nothing to show.");
-  return barChart(bars, label, options.title);
+  return barChart(bars, label, options.title, options.width);
 }
 
-function barChart(bars, label, title) {
-  const width = 460, height = 190, left = 42, bottom = 34, top = 8;
+function barChart(bars, label, title, width = 460) {
+  const height = 190, left = 42, bottom = 34, top = 8;
   const most = Math.max(...bars.map((bar) => bar.own.reduce((a, b) => a + b, 0)), 1);
   const marks = ticks(most).filter((mark) => Number.isInteger(mark)), scale = (height - bottom - top) / Math.max(marks.at(-1), most);
   const room = (width - left - 6) / bars.length, thick = Math.min(room * 0.78, 44);

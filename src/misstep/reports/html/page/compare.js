@@ -5,9 +5,9 @@ function compareView(view) {
   const chosen = Math.min(Math.max(0, Number(view.pair) || 0), own.pairs.length - 1);
   const place = h("div", {});
   const page = h("div", {}, h("h1", {}, "Comparison"), h("p", { class: "lead" }, comparedSentence(own.pairs[0])),
-    h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all)), matrixPart(all, own), card("What became of the states that two campaigns share", "w12", pairsTable(all, own, chosen), place),
+    h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all)), card("What became of the states that two campaigns share", "w12", pairsTable(all, own, chosen)),
       card("Bugs over time", "w6", curves(all.map((one) => [one.label, merged(one.times)]), "Number of bugs of each campaign over time", "seconds of work on a task")),
-      card("Paired differences", "w6", differencesPart(all, own))));
+      card("Paired differences", "w6", differencesPart(all, own)), matrixPart(all, own), card(null, "w12", place)));
   fillPair(place, own.pairs[chosen]);
   return page;
 }
@@ -43,18 +43,30 @@ function pairsTable(all, own, chosen) {
   const words = Object.keys(own.words).filter((word) => own.pairs.some((pair) => pair.words[word]));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Pairs" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"), h("th", { class: "n", scope: "col" }, "common"), words.map((word) => h("th", { class: "n w-" + word, scope: "col", title: own.words[word] }, word)))),
     h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
-    h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
+    changesBar(own.pairs[chosen]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
 }
+
+// Of the chosen pair: what was fixed, what is still there, what is new, by length.
+function changesBar(pair) {
+  const of = (...words) => words.reduce((sum, word) => sum + (pair.words[word] || 0), 0);
+  const parts = [["fine", of("fixed", "clean")], ["open", of("still", "better", "worse", "undecided", "flaky")], ["bug", of("new", "uncovered")]].filter(([, number]) => number);
+  return h("div", { class: "share", role: "img", "aria-label": `${count(of("fixed", "clean"))} fixed or clean, ${count(of("still", "better", "worse"))} still bugs, ${count(of("new", "uncovered"))} new bugs` }, parts.map(([kind, number]) => {
+    const part = h("span", { class: kind });
+    part.style.flex = String(number);
+    return part;
+  }));
+}
+
+const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity ? "" : ` ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
 
 async function fillPair(place, pair) {
   const entries = await piece(pair.piece), first = report.campaigns[pair.first], second = report.campaigns[pair.second];
-  if (!entries.length) return;
-  const some = (list) => list.map(([word, a, b]) => h("tr", {}, h("td", { class: "w-" + word }, word), h("td", {}, link({ view: "record", c: pair.first, id: first.id(a) }, name(cut(first.id(a), 80)))), h("td", {}, badge(first.word("verdict", a)), " ", interval(first.column.low[a], first.column.high[a])), h("td", {}, link({ view: "record", c: pair.second, id: second.id(b) }, name(cut(second.id(b), 80)))), h("td", {}, badge(second.word("verdict", b)), " ", interval(second.column.low[b], second.column.high[b]))));
+  if (!entries.length) return place.replaceChildren(h("h2", {}, "State by state"), h("p", { class: "soft" }, "No common state has changed."));
+  const some = (list) => list.map(([word, a, b]) => h("tr", {}, h("td", { class: "w-" + word }, word), h("td", {}, link({ view: "record", c: pair.first, id: first.id(a) }, name(cut(first.id(a), 80)))), h("td", {}, verdictText(first, a)), h("td", {}, link({ view: "record", c: pair.second, id: second.id(b) }, name(cut(second.id(b), 80)))), h("td", {}, verdictText(second, b))));
   const body = h("tbody", {}, some(entries.slice(0, 15)));
   const more = entries.length > 15 && h("button", { type: "button", onclick: (event) => { event.target.remove(); body.append(...some(entries.slice(15))); } }, `Show ${count(entries.length - 15)} more`);
   const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Changes" }, h("table", {}, h("thead", {}, h("tr", {}, ["change", "in " + first.label, "was", "in " + second.label, "is"].map((title) => h("th", { scope: "col" }, title)))), body));
-  place.replaceChildren(h("h3", {}, "State by state"), table, ...(more ? [more] : []), ...(pair.left ? [h("p", { class: "small soft" }, `${count(pair.left)} more are not listed.`)] : []));
-  place.firstChild.style.marginTop = "1.2rem";
+  place.replaceChildren(h("h2", {}, "State by state"), table, ...(more ? [more] : []), ...(pair.left ? [h("p", { class: "small soft" }, `${count(pair.left)} more are not listed.`)] : []));
 }
 
 function differencesPart(all, own) {

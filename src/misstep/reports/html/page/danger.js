@@ -33,7 +33,7 @@ function dangerTable(campaign, detail, states, strategy, lastSafe, show) {
       h("td", {}, chosen === undefined ? h("span", { class: "soft" }, "–") : name(task.labels[chosen])), h("td", {}, last ? "" : outcomesText(detail, states, k)));
   });
   return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" },
-    h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line the danger cannot be avoided for sure. ` : "", "Of each state only what has changed is shown."),
+    h("p", { class: "small soft" }, lastSafe >= 0 ? `The last safe state is that of step ${lastSafe}; below the red line the danger cannot be avoided for sure. ` : "", "Of each state only what has changed is shown; a dash means that the strategy does not get there."),
     h("table", { class: "steps" }, h("thead", {}, h("tr", {}, [["step", "n"], ["state is"], ["what changed"], ["the policy does"], ["a safe strategy does"], ["possible outcomes"]].map(([title, kind]) => h("th", { class: kind, scope: "col" }, title)))), h("tbody", {}, rows)));
 }
 
@@ -55,6 +55,6 @@ function faultOutcomes(detail) {
 function strategyPart(detail, task) {
   if (detail.size === undefined || detail.size === null) return null;
   const rows = (detail.strategy || []).slice(0, 400);
-  return h("details", {}, h("summary", {}, `A safe strategy from here names ${plural(detail.size, "state")}`),
-    rows.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Strategy" }, h("table", {}, h("tbody", {}, rows.map(([state, label]) => h("tr", {}, h("td", {}, name(factsOf(task, state).join(", "))), h("td", {}, name(task.labels[label]))))))) : h("p", {}, "It is too large to be stored."));
+  return h("details", { open: detail.size <= 6 }, h("summary", {}, `A safe strategy from here names ${plural(detail.size, "state")}`),
+    rows.length ? h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Strategy" }, h("table", {}, h("tbody", {}, rows.map(([state, label]) => h("tr", {}, h("td", {}, name(factsOf(task, state).join(", "))), h("td", { class: "label" }, name(task.labels[label]))))))) : h("p", {}, "It is too large to be stored."));
 }

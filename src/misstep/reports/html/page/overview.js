@@ -40,6 +40,21 @@ function countsPart(campaign, own, fine, open) {
       own.states > own.tested ? ` ${count(own.states - own.tested)} of ${count(own.states)} states are not judged.` : "",
       campaign.isModel ? "" : ` The policy reaches the goal from ${count(own.solved)}.`),
     kinds.length > 0 && h("p", { class: "small" }, "Kinds of bugs: ", kinds.map((own, k) => [k ? ", " : "", own]), "."),
+    worstPart(campaign),
+  ];
+}
+
+// For a reader in a hurry: the worst bug, and the mistake behind most bugs.
+function worstPart(campaign) {
+  if (!campaign.counts.bugs) return null;
+  const low = campaign.column.low;
+  let worst = -1;
+  for (let row = 0; row < campaign.rows; row++) if (!Number.isNaN(low[row]) && (worst < 0 || low[row] > low[worst])) worst = row;
+  const family = campaign.families[0], id = worst < 0 ? null : campaign.id(worst);
+  const loses = worst < 0 ? "" : campaign.isModel ? `it takes ${interval(low[worst], campaign.column.high[worst])} deviations to avoid the danger` : low[worst] === Infinity ? "the policy misses the goal" : `it loses ${interval(low[worst], campaign.column.high[worst])}`;
+  return [
+    worst >= 0 && h("p", { class: "small" }, "Worst bug: ", link({ view: "record", c: campaign.number, id }, name(cut(id, 80))), ", " + loses + "."),
+    family && h("p", { class: "small" }, `Behind ${plural(family.count, "bug")}: `, link({ view: "records", c: campaign.number, family: 1, sort: "-gap" }, name(cut(family.signature, 120))), "."),
   ];
 }
 
@@ -59,9 +74,10 @@ function severityPart(campaign) {
 
 function placesPart(campaign) {
   const own = campaign.tested, outcomes = own.outcomes.map(([text, ...numbers]) => ({ text, own: numbers }));
-  const parts = [["How deep: " + (campaign.isModel ? "step of the run" : "steps of the walk"), histogram(own.depth, "Tested states by depth", { unknown: "no walk" })]];
-  if (!campaign.isModel) parts.push(["Distance to the goal (proven lower bound)", histogram(own.distance, "Tested states by distance to the goal", { infinite: "no plan", unknown: "?" })]);
-  parts.push(["How the policy's runs end", outcomes.length ? barChart(outcomes, "Tested states by the end of the run") : h("p", { class: "soft" }, "There are no runs.")]);
+  const width = campaign.isModel ? 460 : 350;
+  const parts = [["How deep: " + (campaign.isModel ? "step of the run" : "steps of the walk"), histogram(own.depth, "Tested states by depth", { unknown: "no walk", width })]];
+  if (!campaign.isModel) parts.push(["Distance to the goal, at least", histogram(own.distance, "Tested states by distance to the goal", { infinite: "no plan", unknown: "?", width })]);
+  parts.push(["How the policy's runs end", outcomes.length ? barChart(outcomes, "Tested states by the end of the run", null, width) : h("p", { class: "soft" }, "There are no runs.")]);
   const exact = !campaign.isModel && campaign.rows > 0 ? `The exact distance is known of ${count(own.exact)} states. ` : "";
   return [h("p", { class: "small soft" }, exact, "The bars show where the tested states lie; nothing is said of states elsewhere."),
     h("div", { class: "grid" }, parts.map(([title, chart]) => h("div", { class: parts.length > 2 ? "w4" : "w6" }, h("h3", {}, title), chart))),
