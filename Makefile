@@ -54,7 +54,7 @@ lint: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/browser
 
 alone:  ## build each core library alone, so that an undeclared dependency fails to link
 	@cmake -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_TESTS=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null

@@ -18,6 +18,7 @@ BEFORE = {
     "states.md": "",
     "policies/python.md": "",
     "settings.md": "",
+    "report.md": "",
     "safety.md": """
 from misstep import load_task
 from misstep.safety import jani_transitions
