@@ -313,3 +313,49 @@ def test_two_pieces_of_one_name_are_a_mistake_of_ours() -> None:
 def test_no_campaign_is_no_report(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no campaign"):
         write_report([], tmp_path / "r.html")
+
+
+def test_shrunk_bugs_are_read_from_beside_the_campaign(
+    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a made-up reader: what it says of a bug reaches the page, and it is asked about bugs with a folder only."""
+    from types import SimpleNamespace
+
+    from misstep.reports.html import shrunk
+
+    saved = campaign.save(tmp_path / "c")
+    bug, other = saved.bugs[0], saved.bugs[1]
+    (tmp_path / "c" / "shrunk" / f"{bug.task}-{bug.number}").mkdir(parents=True)
+    asked: list[str] = []
+
+    class Small:
+        campaign = SimpleNamespace(folder=tmp_path / "small")
+        minimal = True
+        problem_text = "(define)"
+
+        def __str__(self) -> str:
+            return "objects 9 -> 3"
+
+    def shrunk_of(_: Campaign, own: str) -> Small:
+        asked.append(own)
+        return Small()
+
+    monkeypatch.setattr(shrunk, "util", SimpleNamespace(find_spec=lambda _: object()))
+    monkeypatch.setattr(shrunk, "import_module", lambda _: SimpleNamespace(shrunk_of=shrunk_of))
+    found = head(make_report([saved]))["campaigns"][0]["shrunk"]
+    assert asked == [bug.id]
+    assert found[bug.id]["told"] == "objects 9 -> 3"
+    assert other.id not in found
+
+
+def test_families_of_very_many_bugs_are_told_by_their_signature(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from misstep.reports.html import families
+
+    monkeypatch.setattr(families, "MOST_BUGS", 10)
+    found = open_campaign(large_campaign(tmp_path / "c", 60, tasks=1))
+    told = head(make_report([found]))["campaigns"][0]["families"]
+    assert told
+    assert {own["signature"] for own in told} == {bug.family for bug in found.bugs if bug.family}
+    assert all("so many bugs" in own["measured"] for own in told)

@@ -8,24 +8,28 @@ from typing import Any
 from misstep.campaigns.campaign import Campaign
 
 SHRINK = "misstep.comparison.shrink"
-NUMBERS = ("objects_before", "objects_after", "plan_before", "plan_after")
 
 
 def add_shrunk(campaign: Campaign) -> dict[str, Any]:
-    """Of each bug that was shrunk, by its id: sizes before and after, and the folder of the small campaign."""
+    """Of each bug that was shrunk, by its id: what became of it in words, and the folder of the small campaign."""
     folder = campaign.folder
     if folder is None or not (folder / "shrunk").is_dir() or util.find_spec(SHRINK) is None:
         return {}
-    shrunk_of = import_module(SHRINK).shrunk_of
+    module = import_module(SHRINK)
+    kept = {place.name.rpartition("-")[2] for place in (folder / "shrunk").iterdir()}
     found: dict[str, Any] = {}
-    for bug in campaign.bugs:
-        own = shrunk_of(campaign, bug.id)
-        if own is not None:
-            found[bug.id] = {name: getattr(own, name, None) for name in NUMBERS} | {
-                "minimal": bool(own.minimal),
-                "legal": str(own.legal),
-                "folder": None if own.campaign is None else str(own.campaign.folder),
-            }
+    for bug in campaign.iter_records():
+        # The folders end in the number of the record; looking for each bug would take too long.
+        if bug.is_bug and str(bug.number) in kept:
+            own = module.shrunk_of(campaign, bug.id)
+            if own is not None:
+                place = own.campaign.folder
+                found[bug.id] = {
+                    "told": str(own),
+                    "minimal": bool(own.minimal),
+                    "problem": getattr(own, "problem_text", None),
+                    "folder": None if place is None else str(place),
+                }
     return found
 
 

@@ -53,8 +53,13 @@ class JaniTask:
         self.labels: tuple[str, ...] = tuple(core.labels)
         self.variables = core.variables  # name, type, lower and upper bound
         self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
-        self.locations = dict(locations)  # names of the values of location variables
+        self._locations = dict(locations)  # names of the values of location variables
         self._source = dict(source)
+
+    @property
+    def locations(self) -> Mapping[str, Sequence[str]]:
+        """The names of the values of those variables that stand for locations of automata."""
+        return self._locations
 
     def __repr__(self) -> str:
         return f"<JaniTask {self.name}: {len(self.variables)} variables, {len(self.labels)} labels>"
@@ -139,7 +144,7 @@ class JaniTask:
         parts = []
         for name, value in zip(self.variable_names, state, strict=True):
             shown = (
-                self.locations[name][int(value)] if name in self.locations else json.dumps(value)
+                self._locations[name][int(value)] if name in self._locations else json.dumps(value)
             )
             parts.append(f"{name}={shown}")
         return ", ".join(parts)
@@ -166,8 +171,8 @@ class JaniTask:
         return state
 
     def _parse(self, name: str, text: str) -> Value:
-        if name in self.locations and text in self.locations[name]:
-            return list(self.locations[name]).index(text)
+        if name in self._locations and text in self._locations[name]:
+            return list(self._locations[name]).index(text)
         try:
             value = parse_json(text)
         except ValueError:

@@ -139,6 +139,7 @@ function commandsPart(campaign, row) {
 }
 
 function shrunkPart(small) {
-  return card("Shrunk", "w12", h("p", {}, `The same misstep in a smaller task: ${count(small.objects_after)} objects instead of ${count(small.objects_before)}` + (small.plan_after === null ? "." : `, a plan of ${count(small.plan_after)} steps instead of ${count(small.plan_before)}.`), small.minimal ? " Nothing more can be taken away." : ""),
+  return card("The same misstep in a smaller task", "w12", h("p", {}, name(small.told), small.minimal ? ". Nothing more can be taken away." : "."),
+    small.problem && h("details", {}, h("summary", {}, "the small problem"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
     small.folder && command(`misstep explain ${quoted(small.folder)}`));
 }
