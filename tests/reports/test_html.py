@@ -17,12 +17,14 @@ import pytest
 
 import misstep
 from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.store import create_store
 from misstep.campaigns.summary import Summary
 from misstep.comparison.changes import change_of
 from misstep.errors import InputFileError, UnsupportedError, UsageError
 from misstep.reports.html import overview, page, sentences
 from misstep.reports.html.chunks import Chunks
 from misstep.reports.html.write import make_report, write_report
+from support.campaigns import CONFIG, fill
 from support.commands import misstep as misstep_command
 from support.made_up import hostile_task, large_campaign, one_bug
 
@@ -340,8 +342,9 @@ def test_shrunk_bugs_are_read_from_beside_the_campaign(
         asked.append(own)
         return Small()
 
-    monkeypatch.setattr(shrunk, "util", SimpleNamespace(find_spec=lambda _: object()))
-    monkeypatch.setattr(shrunk, "import_module", lambda _: SimpleNamespace(shrunk_of=shrunk_of))
+    here = shrunk.__name__
+    monkeypatch.setattr(f"{here}.util", SimpleNamespace(find_spec=lambda _: object()))
+    monkeypatch.setattr(f"{here}.import_module", lambda _: SimpleNamespace(shrunk_of=shrunk_of))
     found = head(make_report([saved]))["campaigns"][0]["shrunk"]
     assert asked == [bug.id]
     assert found[bug.id]["told"] == "objects 9 -> 3"
@@ -359,3 +362,12 @@ def test_families_of_very_many_bugs_are_told_by_their_signature(
     assert told
     assert {own["signature"] for own in told} == {bug.family for bug in found.bugs if bug.family}
     assert all("so many bugs" in own["measured"] for own in told)
+
+
+def test_a_campaign_is_reported_on_while_it_is_written(tmp_path: Path) -> None:
+    with create_store(tmp_path / "c", CONFIG) as store:
+        fill(store, 40, 30)
+        own = head(make_report([open_campaign(tmp_path / "c")]))["campaigns"][0]
+    assert (own["rows"], own["finished"]) == (30, False)
+    assert "not finished" in own["notes"][0]
+    assert "10 states that were found are not judged" in own["notes"][1]

@@ -23,8 +23,6 @@ class Described(Protocol):
     @property
     def sentence(self) -> str: ...
     @property
-    def conditions(self) -> Sequence[str]: ...
-    @property
     def records(self) -> Sequence[str]: ...
     @property
     def measured(self) -> object | None: ...
@@ -55,7 +53,6 @@ def _described(
         {
             "signature": family.signature,
             "sentence": family.sentence,
-            "conditions": list(family.conditions),
             "measured": None if family.measured is None else str(family.measured),
         }
         for family in known
@@ -78,8 +75,7 @@ def _by_signature(columns: Columns, many: bool) -> tuple[list[dict[str, Any]], l
     described: list[dict[str, Any]] = [
         {
             "signature": word,
-            "sentence": f"The policy chooses {word}.",
-            "conditions": [],
+            "sentence": f"chooses {word}",
             "measured": "conditions and precision are not looked for in a report of so many bugs"
             if many
             else None,

@@ -20,11 +20,13 @@ function familyCard(campaign, family, k) {
   const example = family.example === null ? null : campaign.id(family.example);
   return h("section", { class: "card family", "aria-label": "Family " + (k + 1) },
     h("h2", {}, name(cut(family.signature, 300))),
-    h("p", {}, family.sentence),
-    family.conditions.length > 0 && h("ul", {}, family.conditions.map((text) => h("li", {}, name(text)))),
+    h("p", {}, "The policy ", withNames(family.sentence), "."),
     h("dl", { class: "figures" }, figure("bugs", count(family.count)), figure(campaign.isModel ? "models" : "tasks", count(family.tasks)),
       campaign.isModel ? null : figure("worst finite gap", family.worst === null ? "–" : count(family.worst)), !campaign.isModel && family.failing > 0 && figure("miss the goal", count(family.failing))),
     h("p", { class: "small" }, family.measured === null ? "How often the description is right was not measured." : family.measured[0].toUpperCase() + family.measured.slice(1) + "."),
     h("p", {}, link({ view: "records", c: campaign.number, family: k + 1, sort: "-gap" }, `See its ${plural(family.count, "bug")}`),
       example !== null && [" · ", link({ view: "record", c: campaign.number, id: example, back: address({ view: "records", c: campaign.number, family: k + 1, sort: "-gap" }).slice(1) }, "the worst one, ", name(cut(example, 60)))]));
 }
+
+// A sentence in which names stand between backticks.
+const withNames = (text) => text.split("`").map((part, k) => (k % 2 ? name(part) : part));
