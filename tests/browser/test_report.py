@@ -326,3 +326,16 @@ def test_a_campaign_of_nothing_and_one_that_was_stopped(browser: Chromium, tmp_p
     assert browser.text(".empty") == "Nothing was tested."
     browser.open(tmp_path / "none.html", "#view=record&id=nobody:7")
     assert browser.text("h1") == "No such record"
+
+
+def test_a_long_table_is_printed_from_its_beginning(browser: Chromium, tmp_path: Path) -> None:
+    file = open_campaign(large_campaign(tmp_path / "c", 1000, tasks=1)).report(tmp_path / "r.html")
+    browser.dark(True)
+    browser.open(file, "#view=records")
+    browser.run("dispatchEvent(new Event('beforeprint'))")
+    assert browser.run(ROWS) == 300
+    assert browser.text("#cut") == "The first 300 of 1,000 rows."
+    assert browser.run("getComputedStyle(document.documentElement).colorScheme") == "light"
+    browser.run("dispatchEvent(new Event('afterprint'))")
+    assert browser.run(ROWS) < 60
+    assert browser.run("getComputedStyle(document.documentElement).colorScheme") == "dark"

@@ -8,7 +8,7 @@ function startKeys() {
   by("help").addEventListener("click", () => dialog.showModal());
   by("skip").addEventListener("click", () => by("main").focus());
   document.addEventListener("keydown", pressed);
-  addEventListener("beforeprint", () => records.redraw && records.redraw(true));
+  startPrinting();
 }
 
 function pressed(event) {
@@ -47,4 +47,22 @@ function openRow() {
   if (!by("rows") || records.here < 0) return;
   const campaign = records.campaign;
   go({ view: "record", c: campaign.number, id: campaign.id(records.rows[records.here]), back: address(records.view).slice(1) });
+}
+
+// On paper the colours are light, and of a long table the beginning is printed.
+function startPrinting() {
+  const root = document.documentElement.dataset;
+  let before;
+  addEventListener("beforeprint", () => {
+    before = root.theme;
+    root.theme = "light";
+    if (!by("rows")) return;
+    records.redraw(true);
+    if (records.rows.length > PRINTED) by("rows").append(h("p", { class: "empty", id: "cut" }, `The first ${PRINTED} of ${count(records.rows.length)} rows.`));
+  });
+  addEventListener("afterprint", () => {
+    if (before === undefined) delete root.theme; else root.theme = before;
+    if (by("cut")) by("cut").remove();
+    if (by("rows")) records.redraw();
+  });
 }

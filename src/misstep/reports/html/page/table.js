@@ -1,5 +1,6 @@
 // The table of records. Only the rows that can be seen are elements; the others are room to scroll through.
 
+const PRINTED = 300; // rows of a table on paper
 const records = { view: null, rows: null, here: -1, redraw: null };
 const HEADS = [["id", "record"], ["verdict", "verdict"], ["kind", "kind"], ["gap", "gap"], ["run", "the policy's run"], ["best", "best known"], ["family", "family"], ["source", "found by"]];
 
@@ -74,8 +75,8 @@ function drawTable(table, campaign, view, change) {
   room.style.height = records.rows.length * tall + "px";
   let first = -1, last = -1;
   const draw = (all) => {
-    const from = Math.max(0, Math.floor(table.scrollTop / tall) - 6);
-    const to = Math.min(records.rows.length, all ? 300 : Math.ceil((table.scrollTop + (table.clientHeight || 700)) / tall) + 6);
+    const from = all ? 0 : Math.max(0, Math.floor(table.scrollTop / tall) - 6);
+    const to = Math.min(records.rows.length, all ? PRINTED : Math.ceil((table.scrollTop + (table.clientHeight || 700)) / tall) + 6);
     if (from === first && to === last && !all) return;
     first = from; last = to;
     room.replaceChildren(...Array.from({ length: to - from }, (_, k) => rowElement(campaign, view, from + k, tall)));
