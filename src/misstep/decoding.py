@@ -16,7 +16,6 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
-from functools import cache
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 # numpy is loaded where it is needed: whoever looks for a campaign that is not there does not wait for it.
@@ -88,12 +87,6 @@ def _check_array(file: IO[bytes], size: int) -> None:
         raise ValueError(f"an array of the shape {str(shape)[:60]} in {size:,} bytes")
 
 
-@cache
-def _plain_decoder() -> json.JSONDecoder:
-    """The decoder of nearly all texts; a campaign has hundreds of thousands of short ones."""
-    return json.JSONDecoder(parse_constant=_refused)
-
-
 def parse_json(
     text: str | bytes,
     *,
@@ -113,8 +106,6 @@ def parse_json(
         raise ValueError(f"nested too deeply: more than {max_depth} lists or objects in each other")
     # Looking at each number takes time, so that is done only where one could be too long.
     if _SUSPECT.search(text) is None:
-        if members is None and not constants:
-            return _plain_decoder().decode(text)
         return json.loads(
             text, parse_constant=float if constants else _refused, object_pairs_hook=members
         )

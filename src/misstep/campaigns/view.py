@@ -173,9 +173,6 @@ class View(ABC):
         return self.names[operator]
 
     def names_of(self, operators: Ids) -> tuple[str, ...]:
-        if operators and min(operators) >= 0 and max(operators) < len(self.names):
-            names = self.names
-            return tuple([names[operator] for operator in operators])
         return tuple(map(self.name_of, operators))
 
 

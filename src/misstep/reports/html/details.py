@@ -15,7 +15,7 @@ from misstep.reports.html.chunks import Chunks
 from misstep.reports.html.tasks import TaskBook
 from misstep.tasks.jani.task import JaniTask
 
-BLOCK = 400  # rows of a block
+BLOCK = 2000  # rows of a block
 CELLS = 2_000_000  # values of states in a block: less rows where states are large
 MOST_STATES = 400  # of a strategy that is shown
 MOST_STEPS = 20_000  # steps of runs of models whose possible outcomes are computed

@@ -27,6 +27,8 @@ async function recordsView(campaign, view) {
   const page = h("div", {}, h("h1", {}, "Records"), h("p", { class: "soft" }, "Every tested state is a row. A click on a record shows the run behind it."),
     filters(campaign, view, change), bar, table);
   await fill();
+  // Somebody may search facts next: the states are unpacked while nothing else is to be done.
+  if (campaign.searchable) (globalThis.requestIdleCallback || setTimeout)(() => campaign.loadStates());
   return page;
 }
 
