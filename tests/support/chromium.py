@@ -12,6 +12,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -33,12 +34,23 @@ FLAGS = (
         "--font-render-hinting=none",
     ),
 )
+# The copies in between are for the case that one end stands in the place of the other.
+CONNECT = """
+import os, sys
+for _ in range(5): os.dup(0)
+ends = [os.dup(int(end)) for end in sys.argv[1:3]]
+os.dup2(ends[0], 3)
+os.dup2(ends[1], 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 SECONDS = 60.0  # for one answer
 
 
 def find_chromium() -> str | None:
     given = os.environ.get("MISSTEP_CHROMIUM")
-    return given or next((path for name in NAMES if (path := shutil.which(name))), None)
+    return (given and shutil.which(given)) or next(
+        (path for name in NAMES if (path := shutil.which(name))), None
+    )
 
 
 class BrowserError(AssertionError):
@@ -53,16 +65,14 @@ class Chromium:
         read_commands, self._commands = os.pipe()
         self._answers, write_answers = os.pipe()
 
-        def connect() -> None:
-            # Away from 3 and 4 first, in case one of them stands in the other's place.
-            first, second = os.dup(read_commands), os.dup(write_answers)
-            os.dup2(first, 3)
-            os.dup2(second, 4)
-
+        # A small program puts the pipes where Chromium looks for them, and becomes Chromium.
+        ends = (str(read_commands), str(write_answers))
         self._process = subprocess.Popen(
-            [program, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            preexec_fn=connect,
-            close_fds=False,
+            [
+                *(sys.executable, "-c", CONNECT, *ends),
+                *(program, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"),
+            ],
+            pass_fds=(read_commands, write_answers),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
