@@ -17,7 +17,7 @@ import pytest
 
 import misstep
 from misstep.campaigns.campaign import Campaign, open_campaign
-from misstep.campaigns.store import create_store
+from misstep.campaigns.store import Store, create_store
 from misstep.campaigns.summary import Summary
 from misstep.comparison.changes import change_of
 from misstep.errors import InputFileError, UnsupportedError, UsageError
@@ -371,3 +371,19 @@ def test_a_campaign_is_reported_on_while_it_is_written(tmp_path: Path) -> None:
     assert (own["rows"], own["finished"]) == (30, False)
     assert "not finished" in own["notes"][0]
     assert "10 states that were found are not judged" in own["notes"][1]
+
+
+def test_a_campaign_is_decoded_once(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    stream = Store.stream
+
+    def watched(self: Store, query: str, *parameters: object) -> Any:
+        read.extend(word for word in ("FROM runs", "FROM verdicts") if word in query)
+        return stream(self, query, *parameters)
+
+    monkeypatch.setattr(Store, "stream", watched)
+    with campaign.reading_once():
+        assert campaign.summary.tested == sum(1 for _ in campaign.iter_records())
+    assert sorted(read) == ["FROM runs", "FROM verdicts"]
+    assert campaign.summary.tested
+    assert len(read) > 2

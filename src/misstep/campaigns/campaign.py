@@ -86,6 +86,12 @@ class Campaign:
         with noticing_damage(self._store):
             return summarise(self._content, self.settings)
 
+    @contextmanager
+    def reading_once(self) -> Iterator[None]:
+        """Within, the database is read once: for whoever wants the summary and all records, and has the memory."""
+        with self._store.keeping_rows():
+            yield
+
     def iter_records(self, task: str | None = None) -> Iterator[Record]:
         """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
         with noticing_damage(self._store):

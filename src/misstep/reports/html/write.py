@@ -49,8 +49,11 @@ def make_report(
     """The report as the bytes of a file."""
     chunks, album = Chunks(), Album()
     names = list(labels) if labels is not None else _labels(campaigns)
-    sides = [Collected(own, names[k], k) for k, own in enumerate(campaigns)]
-    described = [side.add_to(chunks, album, progress) for side in sides]
+    sides, described = [], []
+    for number, campaign in enumerate(campaigns):
+        with campaign.reading_once():
+            sides.append(Collected(campaign, names[number], number))
+            described.append(sides[-1].add_to(chunks, album, progress))
     head: dict[str, Any] = {
         "version": version("misstep"),
         "made": datetime.now(timezone.utc).strftime("%Y-%m-%d %H:%M UTC"),
