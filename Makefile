@@ -37,8 +37,8 @@ neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies tests/training tests/cli/test_training.py
 
-browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium, which is installed if it is missing and we are root
-	@command -v chromium chromium-browser google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || \
+browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium; root gets one if there is none
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || \
 	    { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
 	$(BIN)/python -m pytest -q tests/browser
 
