@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -339,3 +340,21 @@ def test_a_long_table_is_printed_from_its_beginning(browser: Chromium, tmp_path:
     browser.run("dispatchEvent(new Event('afterprint'))")
     assert browser.run(ROWS) < 60
     assert browser.run("getComputedStyle(document.documentElement).colorScheme") == "dark"
+
+
+def test_a_derivation_is_written_out(browser: Chromium, tmp_path: Path) -> None:
+    task = wide_task(3)
+    steps: tuple[dict[str, Any], ...] = (
+        {"operator": 0, "name": "go"},
+        {"state": [1, 1, 0], "value": -2, "factors": [{"variables": [1], "value": -2}]},
+    )
+    campaign = open_campaign(one_bug(tmp_path / "c", task, derivation=steps))
+    browser.open(campaign.report(tmp_path / "r.html"), "#view=record&id=wide:0")
+    told = browser.text(".argument").split("\n")
+    assert told[0] == "Apply (go)."
+    assert told[1] == (
+        "Compare with the state was(thing0), was(thing1), is(thing2): a plan from there costs at most 2 less than one "
+        "from here, because of -2 by is(thing1)."
+    )
+    assert "No plan is at hand, but one of cost 1 at most exists" in browser.text("main")
+    assert "It is proven that a plan of cost 1 at most exists" in browser.text(".lead")

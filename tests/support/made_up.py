@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from misstep.campaigns.rows import FaultRow, RunRow, StateRow, VerdictRow
 from misstep.campaigns.settings import Settings
@@ -140,8 +141,18 @@ def wide_task(facts: int) -> Task:
     return Task("\n".join(lines).encode(), name="wide")
 
 
-def one_bug(folder: Path, task: Task, *, policy: str = "heuristic:ff", message: str = "") -> Path:
-    """A campaign of one state, the initial one, where the policy stops although all operators in a row are a plan."""
+def one_bug(
+    folder: Path,
+    task: Task,
+    *,
+    policy: str = "heuristic:ff",
+    message: str = "",
+    derivation: tuple[dict[str, Any], ...] | None = None,
+) -> Path:
+    """A campaign of one state, the initial one, where the policy stops although all operators in a row are a plan.
+
+    With a derivation that is the proof, and there is no plan.
+    """
     plan = tuple(range(task.operator_count))
     state = tuple(task.initial_state.values)
     with create_store(folder, Settings(policy, oracle="undo").as_dict()) as store:
@@ -152,8 +163,9 @@ def one_bug(folder: Path, task: Task, *, policy: str = "heuristic:ff", message: 
         with store.unit():
             findings.add_states([StateRow(0, state)])
             findings.add_runs([RunRow(0, "stuck", 0, (), message=message or None)])
-            bug = VerdictRow(0, "undo", 0, "BUG", "fails", None, None, 1, len(plan), "ehc", plan)
-            findings.add_verdicts([bug])
+            proof = (plan, None) if derivation is None else (None, derivation)
+            bug = (0, "undo", 0, "BUG", "fails", None, None, 1, len(plan), "ehc")
+            findings.add_verdicts([VerdictRow(*bug, *proof)])
             findings.add_faults([FaultRow(0, 0, state, None, 0, None, None, 1.0)])
             findings.mark_done("blamed", "0", 0.0, 0)
     return folder
