@@ -57,7 +57,7 @@ function legend(entries) {
 
 // Step functions, each a list of [time, number].
 function curves(series, label, axis) {
-  const width = 460, height = 200, left = 46, bottom = 34, top = 8, right = 10;
+  const width = 460, height = 200, left = 46, bottom = 34, top = 8, right = 20;
   const own = series.filter(([, points]) => points.length);
   if (!own.length) return h("p", { class: "soft" }, "No bug was proven.");
   const longest = Math.max(...own.map(([, points]) => points.at(-1)[0]), 0.001), most = Math.max(...own.map(([, points]) => points.at(-1)[1]));

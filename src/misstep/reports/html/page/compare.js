@@ -4,7 +4,7 @@ function compareView(view) {
   const all = report.campaigns, own = report.comparison;
   const chosen = Math.min(Math.max(0, Number(view.pair) || 0), own.pairs.length - 1);
   const place = h("div", {});
-  const page = h("div", {}, h("h1", {}, "Comparison"), h("p", { class: "lead" }, comparedSentence(own.pairs[0])),
+  const page = h("div", {}, h("h1", {}, "Comparison"), h("p", { class: "lead" }, comparedSentence(own.pairs[chosen])),
     h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all)), card("What became of the states that two campaigns share", "w12", pairsTable(all, own, chosen)),
       card("Bugs over time", "w6", curves(all.map((one) => [one.label, merged(one.times)]), "Number of bugs of each campaign over time", "seconds of work on a task")),
       card("Paired differences", "w6", differencesPart(all, own)), matrixPart(all, own), card(null, "w12", place)));
@@ -43,7 +43,7 @@ function pairsTable(all, own, chosen) {
   const words = Object.keys(own.words).filter((word) => own.pairs.some((pair) => pair.words[word]));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Pairs" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"), h("th", { class: "n", scope: "col" }, "common"), words.map((word) => h("th", { class: "n w-" + word, scope: "col", title: own.words[word] }, word)))),
     h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
-    changesBar(own.pairs[chosen]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
+    own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
 }
 
 // Of the chosen pair: what was fixed, what is still there, what is new, by length.
