@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
+.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,16 @@ neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies tests/training tests/cli/test_training.py
 
+browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium; root gets one if there is none
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || [ "$$(id -u)" != 0 ] || \
+	    { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; }
+	$(BIN)/python -m pytest -q tests/browser
+
+build/axe/axe.min.js:
+	@mkdir -p build/axe
+	@command -v npm >/dev/null || { echo "npm is missing, so that accessibility is not checked"; exit 0; }; \
+	    cd build/axe && npm pack --silent axe-core@4 >/dev/null && tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -44,7 +54,7 @@ lint: setup
 	$(BIN)/mypy
 
 unit: setup
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/browser
 
 alone:  ## build each core library alone, so that an undeclared dependency fails to link
 	@cmake -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_TESTS=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null

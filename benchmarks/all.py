@@ -30,6 +30,7 @@ NAMES = (
     "safety_jani",
     "dominance",
     "testing",
+    "report",
     "training",
 )
 

@@ -53,6 +53,7 @@ COUNTERPARTS = {
     "export": "Campaign.export",
     "shrink": "Campaign.shrink",
     "compare": "compare",
+    "report": "Campaign.report",
     "run": "run",
     "plan": "plan",
     "census": "census",

@@ -20,6 +20,7 @@ BEFORE = {
     "policies/python.md": "",
     "settings.md": "",
     "shrinking.md": "",
+    "report.md": "",
     "safety.md": """
 from misstep import load_task
 from misstep.safety import jani_transitions

@@ -95,6 +95,12 @@ class Campaign:
         with noticing_damage(self._store):
             return summarise(self._content, self.settings)
 
+    @contextmanager
+    def reading_once(self) -> Iterator[None]:
+        """Within, the database is read once: for whoever wants the summary and all records, and has the memory."""
+        with self._store.keeping_rows():
+            yield
+
     def iter_records(self, task: str | None = None) -> Iterator[Record]:
         """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
         with noticing_damage(self._store):
@@ -279,6 +285,13 @@ class Campaign:
 
         place = as_path("the target", path, "the path of a file or folder")
         return export(self, what, place, options)
+
+    def report(self, path: StrPath, *, force: bool = False) -> Path:
+        """Write what was found as one HTML file that works offline; it may replace an older report only, or all."""
+        from misstep.reports.html.write import write_report
+
+        check_truth("force", force)
+        return write_report([self], as_path("the report", path, "the path of a file"), force=force)
 
     # -- going on ---------------------------------------------------------------------------------
 

@@ -344,9 +344,16 @@ def ids_of(text: str) -> Ids:
     if _is_plain(text):
         return tuple(json.loads(text))
     ids = _list(text)
-    if not all(type(number) is int and abs(number) <= LARGEST for number in ids):
+    if not _are_integers(ids):
         raise ValueError("expected a list of ids")
     return tuple(ids)
+
+
+def _are_integers(values: list[Any]) -> bool:
+    """Whether all are whole numbers of 64 bits. Large campaigns are read faster without a loop in Python."""
+    return not values or (
+        set(map(type, values)) == {int} and min(values) >= -LARGEST and max(values) <= LARGEST
+    )
 
 
 def _choice(state: Any, operator: Any) -> tuple[Values, int]:
@@ -358,6 +365,8 @@ def _choice(state: Any, operator: Any) -> tuple[Values, int]:
 def _values(values: Any) -> Values:
     if not isinstance(values, list) or not values:
         raise ValueError("expected the values of a state")
+    if _are_integers(values):
+        return tuple(values)
     if not all(isinstance(value, (bool, int, float)) for value in values):
         raise ValueError("expected numbers and truth values")
     if not all(abs(value) <= LARGEST for value in values if type(value) is int):

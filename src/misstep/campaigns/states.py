@@ -9,7 +9,7 @@ from misstep.tasks.task import State, Task
 
 def state_of(task: Task, values: Values, where: str | None = None) -> State:
     """A state that was stored; an error if it is none of the task."""
-    sizes = [len(names) for names in task.fact_names]
+    sizes = task.fact_counts
     if len(values) != len(sizes):
         raise InputFormatError(
             f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))

@@ -33,8 +33,8 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -91,6 +91,8 @@ class Store:
         self.folder = folder
         self.readonly = folder is not None and lock is None
         self.remarks: tuple[str, ...] = ()
+        # Decoded rows by task and table, where somebody reads all of them several times; None: nothing is kept.
+        self.kept_rows: dict[tuple[int, str], list[Any]] | None = None
         self._lock = lock
         self._pid = os.getpid()
         self._temporary = None
@@ -301,6 +303,30 @@ class Store:
                 yield
             finally:
                 self.connection.execute("COMMIT")
+
+    @contextmanager
+    def keeping_rows(self) -> Iterator[None]:
+        """Within, rows are decoded once however often they are read. What is written meanwhile is not seen."""
+        before = self.kept_rows
+        self.kept_rows = {} if before is None else before
+        try:
+            yield
+        finally:
+            self.kept_rows = before
+
+    def read_rows(
+        self, table: str, task: int, order: str, decode: Callable[[Sequence[Any]], Any]
+    ) -> list[Any]:
+        """All rows of a task, decoded."""
+        kept, key = self.kept_rows, (task, table)
+        if kept is not None and key in kept:
+            return list(kept[key])
+        query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
+        with closing(self.stream(query, task)) as rows:
+            found = [decode(row) for row in rows]
+        if kept is not None:
+            kept[key] = found
+        return found
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

@@ -11,7 +11,6 @@ import math
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from time import time
 from typing import Any, NamedTuple
 
@@ -369,10 +368,10 @@ class Findings:
         return int(self._sum(query, self.task, CONFIRM))
 
     def _read(self, decode: Any, table: str, order: str) -> list[Any]:
-        query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
         where = self.store.path
-        with closing(self.store.stream(query, self.task)) as rows:
-            return [decoded(decode, row[1:], where) for row in rows]
+        return self.store.read_rows(
+            table, self.task, order, lambda row: decoded(decode, row[1:], where)
+        )
 
     # -- what units hand on -----------------------------------------------------------------------
 

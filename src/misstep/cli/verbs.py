@@ -81,6 +81,10 @@ VERBS = {
         "Compare campaigns: counts with exact intervals, what became of common states, families, paired tests.",
         "misstep.cli.compare:compare_command",
     ),
+    "report": Verb(
+        "Write what campaigns found as one HTML file that works offline, with every bug to step through.",
+        "misstep.cli.report:report_command",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",

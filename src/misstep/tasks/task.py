@@ -142,10 +142,26 @@ class Task(CoreTask):
         """Names of the values of each variable."""
         return tuple(tuple(self.value_names(v)) for v in range(self.variable_count))
 
+    @cached_property
+    def fact_counts(self) -> tuple[int, ...]:
+        """How many values each variable has."""
+        return tuple(map(len, self.fact_names))
+
+    @cached_property
+    def _atoms(self) -> tuple[tuple[str | None, ...], ...]:
+        """Of each value of each variable the atom that it makes true, if it makes one true."""
+        return tuple(
+            tuple(
+                name.removeprefix("Atom ") if name.startswith("Atom ") else None for name in names
+            )
+            for names in self.fact_names
+        )
+
     def facts(self, state: State) -> list[str]:
         """The atoms that are true in the state, such as `on(a, b)`."""
-        names = (self.fact_names[v][value] for v, value in enumerate(state.values))
-        return [name.removeprefix("Atom ") for name in names if name.startswith("Atom ")]
+        atoms = self._atoms
+        found = [atoms[v][value] for v, value in enumerate(state.values)]
+        return [atom for atom in found if atom is not None]
 
     def parse_state(self, text: str) -> State:
         """Reads a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""

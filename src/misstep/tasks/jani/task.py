@@ -56,6 +56,11 @@ class JaniTask:
         self._locations = dict(locations)  # names of the values of location variables
         self._source = dict(source)
 
+    @property
+    def locations(self) -> Mapping[str, Sequence[str]]:
+        """The names of the values of those variables that stand for locations of automata."""
+        return self._locations
+
     def __repr__(self) -> str:
         return f"<JaniTask {self.name}: {len(self.variables)} variables, {len(self.labels)} labels>"
 
