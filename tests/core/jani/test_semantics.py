@@ -424,13 +424,17 @@ def test_transient_variables() -> None:
     tight = task(model([variable("t", bounded(0, 6), 1, transient=True), X, Y], [parts]))
     with pytest.raises(InputFormatError, match=r"t = 7 is outside its bounds"):
         step(tight, "b", (1, 5, 1))
-    with pytest.raises(InputFormatError, match="transient variable is read"):
-        task(
-            model(
-                [variable("t", "int", 1, transient=True)],
-                [edge("a", op("=", "t", 1), destination())],
-            )
+    guarded = task(
+        model(
+            [variable("t", "int", 1, transient=True), X],
+            [edge("a", op("=", "t", 1), destination([assign("t", 5)]))],
         )
+    )
+    assert step(guarded) == [(0,)]  # what an edge writes is forgotten
+    with pytest.raises(InputFormatError, match="transient variable is read"):
+        parts["locations"][0]["transient-values"] = [{"ref": "u", "value": "t"}]
+        both = [variable(name, "int", 1, transient=True) for name in ("t", "u")]
+        task(model([*both, X, Y], [parts]))
 
 
 # -- terminal states ---------------------------------------------------------------------------------------

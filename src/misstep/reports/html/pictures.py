@@ -108,7 +108,10 @@ def _states(task: AnyTask, record: Record) -> list[list[Any]]:
             here = State([int(value) for value in record.state])
             states.append(tuple(here.values))
             for operator in operators[: MOST_STATES - 1]:
-                here = task.apply(here, operator)
+                try:
+                    here = task.apply(here, operator)
+                except (ValueError, IndexError):  # forged, which is for a replay to tell
+                    break
                 states.append(tuple(here.values))
         found.append(states)
     return found
