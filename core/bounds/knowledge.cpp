@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/contradiction.h"
+
 namespace misstep {
 
 namespace {
@@ -168,6 +170,11 @@ void add_knowledge(BoundStore &store, std::span<const std::int32_t> states, std:
         } else if (source != target) {  // two rows may hold the same state
             store.add_jump(source, target, edges[i + 3]);
         }
+    }
+    try {
+        store.upper_bounds();
+    } catch (const Contradiction &contradiction) {  // nothing of ours hands on such jumps
+        throw InvalidKnowledge(contradiction.what());
     }
 }
 

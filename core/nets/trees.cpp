@@ -19,11 +19,7 @@ bool is_child(std::int32_t child, std::int32_t parent, const Trees::Tree &tree) 
 
 Trees::Trees(int inputs, int outputs, Rule rule, const std::vector<Tree> &trees, const std::vector<Node> &nodes,
              std::vector<double> values, std::vector<double> base)
-    : Network(inputs, outputs),
-      rule_(rule),
-      values_(std::move(values)),
-      base_(std::move(base)),
-      rounded_(static_cast<std::size_t>(BLOCK) * static_cast<std::size_t>(std::max(0, inputs))) {
+    : Network(inputs, outputs), rule_(rule), values_(std::move(values)), base_(std::move(base)) {
     if (inputs < 1 || outputs < 1) throw std::invalid_argument("an ensemble needs inputs and outputs");
     if (base_.size() != static_cast<std::size_t>(outputs))
         throw std::invalid_argument("the base does not fit the outputs");
@@ -71,6 +67,8 @@ void Trees::evaluate(const double *in, int count, double *out) {
         const double *x = in + static_cast<std::ptrdiff_t>(begin) * inputs();
         double *y = out + static_cast<std::ptrdiff_t>(begin) * outputs();
         if (rule_.single) {
+            rounded_.resize(
+                std::max(rounded_.size(), static_cast<std::size_t>(rows) * static_cast<std::size_t>(inputs())));
             std::transform(x, x + static_cast<std::ptrdiff_t>(rows) * inputs(), rounded_.begin(),
                            [](double value) { return static_cast<double>(static_cast<float>(value)); });
             x = rounded_.data();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import resource
@@ -25,6 +26,7 @@ from misstep.training.resumable import ResumableFolder
 from support import agents
 from support.attacks import change
 from support.commands import misstep
+from support.jani import TINY_LINE, write
 
 BOMB = zlib.compress(
     bytes(3 * 2**30 // 2), 9
@@ -277,3 +279,20 @@ def test_members_that_cannot_be_opened(damage: Callable[[bytes], bytes], tmp_pat
     (tmp_path / "x.model").write_bytes(content)
     with pytest.raises(InputFormatError, match=r"cut short or damaged|is not a ranker"):
         read_model(tmp_path / "x.model")
+
+
+# -- what longer fuzzing found --------------------------------------------------------------------
+
+
+def test_half_of_a_surrogate_pair_in_a_model(tmp_path: Path) -> None:
+    document = copy.deepcopy(TINY_LINE)
+    document["automata"][0]["edges"][0]["guard"]["exp"] = {"op": "\ud800", "left": 1, "right": 2}
+    with pytest.raises(InputFormatError, match="half of a surrogate pair"):
+        load_jani(write(document, folder=tmp_path))
+
+
+def test_what_has_no_type_is_no_constant_that_the_user_must_give(tmp_path: Path) -> None:
+    document = copy.deepcopy(TINY_LINE)
+    document["constants"] = document["properties"]
+    with pytest.raises(InputFormatError, match="'type' is missing"):
+        load_jani(write(document, folder=tmp_path))

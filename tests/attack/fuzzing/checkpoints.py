@@ -10,7 +10,7 @@ import numpy as np
 
 from attack.fuzzing.mutators import Files
 from attack.fuzzing.networks import HAS_TORCH, task, use_network, use_policy
-from attack.fuzzing.reader import Reader
+from attack.fuzzing.reader import CODES, Reader
 from misstep.policies.networks.onnx_files import names_other_files
 from support.networks import random_mlp
 from support.onnx_files import encode_onnx
@@ -52,6 +52,6 @@ def gnn_seeds() -> list[Files]:
 READERS = (
     Reader("onnx-files", onnx_seeds, scan, allowed=(ValueError,), cases=3000),
     # A process is started for each case.
-    *((Reader("onnx", onnx_seeds, use_network, cases=40),) if HAS_ONNX else ()),
+    *((Reader("onnx", onnx_seeds, use_network, codes=CODES | {11}, cases=40),) if HAS_ONNX else ()),
     *((Reader("gnn", gnn_seeds, use_policy("gnn:", "x.ckpt"), cases=500),) if HAS_TORCH else ()),
 )

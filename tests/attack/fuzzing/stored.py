@@ -101,7 +101,7 @@ def damage_tables(seeds: Sequence[Files], random: Random, _place: Path) -> Files
         return {"tables": damaged(content, [content], random)}
     body = bytearray(zlib.decompress(content[_BODY:]))
     for _ in range(random.choice((1, 1, 2, 5))):
-        if random.random() < 0.7:  # one of the numbers
+        if random.random() < 0.7 and len(body) >= 8:  # one of the numbers
             at = 8 * random.randrange(len(body) // 8)
             number = random.choice(
                 (0, 1, 2, -1, 255, 2**31, 2**40, 2**62, -(2**63), random.randrange(99))

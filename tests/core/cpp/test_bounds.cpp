@@ -329,6 +329,12 @@ void test_knowledge_that_does_not_fit() {
         CHECK_THROWS(add_knowledge(t.store, states, bounds, list), InvalidKnowledge);
         CHECK_EQUAL(t.store.transitions().size(), 0U);  // nothing has got in
     };
+    // Jumps that prove that a plan costs less than nothing.
+    TwoWays negative;
+    CHECK_THROWS(
+        add_knowledge(negative.store, states, lower,
+                      std::vector<std::int64_t>{0, Knowledge::JUMP, 1, -100, 1, 0, 2, 0, 1, Knowledge::JUMP, 0, -100}),
+        InvalidKnowledge);
     TwoWays fits;
     add_knowledge(fits.store, states, lower, edges);
     CHECK_EQUAL(fits.store.transitions().size(), 3U);

@@ -50,6 +50,8 @@ void test_table() {
     CHECK_EQUAL(identity.at(2, 2), 0);
     CHECK_EQUAL(identity.at(2, 1), MINUS_INFINITY);
     CHECK_EQUAL(identity.finite(), 3U);
+    std::string_view claimed(std::string_view("\0", 1));  // at once, however large it says it is
+    CHECK_EQUAL(Table::read(claimed, 1 << 30)->at(7, 7), 0);
 }
 
 void test_triangle() {

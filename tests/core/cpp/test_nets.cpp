@@ -99,6 +99,9 @@ void test_trees() {
         CHECK_THROWS(Trees(2, 1, {true, false}, {{1, 2, 0}}, nodes, {1, 2}, {0}), std::invalid_argument);
     CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 1}}, {}, {1}, {0}), std::invalid_argument);
     CHECK_THROWS(Trees(1, 1, {true, false}, {{0, 1, 0}}, {}, {1, 2}, {0}), std::invalid_argument);
+    // A file that claims a billion inputs is refused, or read, without room for a billion numbers.
+    CHECK_THROWS(Trees(1 << 30, 2, {true, true}, {}, {}, {}, {0}), std::invalid_argument);
+    CHECK_EQUAL(Trees(1 << 30, 1, {true, true}, {}, {}, {}, {0}).inputs(), 1 << 30);
 }
 
 }  // namespace

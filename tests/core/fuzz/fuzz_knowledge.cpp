@@ -26,6 +26,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     } catch (const InvalidKnowledge &) {
         return 0;
     }
-    knowledge(store, states);
+    knowledge(store, states);  // jumps that contradict each other were refused
     return 0;
 }

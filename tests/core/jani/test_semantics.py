@@ -431,9 +431,9 @@ def test_transient_variables() -> None:
         )
     )
     assert step(guarded) == [(0,)]  # what an edge writes is forgotten
+    parts["locations"][0]["transient-values"] = [{"ref": "u", "value": "t"}]
+    both = [variable(name, "int", 1, transient=True) for name in ("t", "u")]
     with pytest.raises(InputFormatError, match="transient variable is read"):
-        parts["locations"][0]["transient-values"] = [{"ref": "u", "value": "t"}]
-        both = [variable(name, "int", 1, transient=True) for name in ("t", "u")]
         task(model([*both, X, Y], [parts]))
 
 

@@ -122,7 +122,8 @@ class GNNPolicy(Policy):
             return values, filled
         starts = offsets[filled]
         bounds = np.minimum.reduceat(values, starts) + TOLERANCE
-        near |= np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < NOISE
+        with np.errstate(invalid="ignore"):  # infinite values, which fail later
+            near |= np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < NOISE
         return values, filled[np.logical_or.reduceat(near, starts)]
 
 

@@ -174,6 +174,11 @@ class Cursor:
     def text(self, expected: str = "text") -> str:
         if not isinstance(self.value, str):
             self._wrong(expected)
+        if not self.value.isascii():
+            try:
+                self.value.encode()
+            except UnicodeEncodeError:
+                self.fail("a text with half of a surrogate pair", expected)
         return self.value
 
     def integer(self, expected: str = "an integer") -> int:

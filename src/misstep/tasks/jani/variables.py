@@ -57,6 +57,8 @@ def read_constants(
 ) -> None:
     """Fills the scope with the constants; those without a value are parameters."""
     nodes = [(node, node["name"].text("a name")) for node in model.list_of("constants")]
+    for node, _ in nodes:
+        _ = node["type"]  # what has none is no constant, and nobody is asked for its value
     # First of all: the values of other constants, and bounds of types, may depend on them.
     missing = [name for node, name in nodes if "value" not in node and name not in parameters]
     if missing:
