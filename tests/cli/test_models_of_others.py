@@ -87,3 +87,19 @@ def test_messages_do_not_print_whole_states() -> None:
     with pytest.raises(Exception, match="and 294 more variables") as caught:
         task.outcomes(task.initial_states()[0], 0)
     assert len(str(caught.value)) < 400
+
+
+def test_starts_that_are_not_drawn_uniformly_are_told(tmp_path: Path) -> None:
+    """A permutation, and a slot that nobody looks at, so that there are too many to list."""
+    names = [f"x{i}" for i in range(12)]
+    differ = op("∧", *(op("≠", a, b) for i, a in enumerate(names) for b in names[:i]))
+    variables = [variable(name, bounded(0, 11)) for name in names]
+    variables.append(variable("free", bounded(0, 2**40)))
+    prop = pa(False, False, {"op": "state-condition", "exp": differ})
+    model = jani.write(
+        jani.model(variables, [edge("a", True, destination({"x0": "x1"}))], prop=prop),
+        folder=tmp_path,
+    )
+    result = misstep("test", model, "--policy", "first", "--runs", "5", "--out", tmp_path / "c")
+    assert result.returncode == 0
+    assert "start states are found by a random search" in result.stderr

@@ -151,8 +151,13 @@ class ModelWork(Work):
             "unsafe starts": found.unsafe_starts,
             "cut lookaheads": found.cut_lookaheads,
         }
-        remarks = () if found.message is None else (f"the policy failed: {found.message}",)
-        return Fuzzed(tuple(runs), ends), remarks
+        remarks = [] if found.message is None else [f"the policy failed: {found.message}"]
+        if payload.first == 0 and self.task.engine.initial_method == "searched":
+            remarks.append(
+                "start states are found by a random search, and some come up more often than others: there are too "
+                "many to list, and next to none among values drawn at random"
+            )
+        return Fuzzed(tuple(runs), ends), tuple(remarks)
 
     # -- judging ----------------------------------------------------------------------------------
 
