@@ -135,9 +135,7 @@ def test_the_same_policy_has_no_new_bug_where_nothing_was_known(task: Task) -> N
     assert not Gate(("any",), baseline=Baseline.of(weak)).check(strong).passed
 
 
-def test_a_bug_where_the_same_digest_was_fine_is_new(
-    task: Task, bad: Campaign, fine: Campaign
-) -> None:
+def test_a_bug_where_the_same_digest_was_fine_is_new(bad: Campaign, fine: Campaign) -> None:
     """A policy may read weights from a file that it does not name: then it has changed and its digest has not."""
     known = Baseline.of(fine)
     assert bad.policy is not None

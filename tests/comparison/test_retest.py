@@ -182,6 +182,8 @@ def test_no_forged_witness_becomes_a_bug(what: str, gripper: Path, tmp_path: Pat
     found = again(copied(gripper, tmp_path, FORGERIES[what]), NOISY)
     for own in found.campaign.records:
         assert not own.is_bug or truth[own.number]
+    for change in (*found.changes, *found.outline):  # "still there" is a claim, too
+        assert not change.is_bug or truth[change.after.number]
     assert found.campaign.replay(full=True).ok
 
 
