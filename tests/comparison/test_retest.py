@@ -345,6 +345,16 @@ def test_what_is_refused(what: str, gripper: Path, tmp_path: Path) -> None:
         call()
 
 
+def test_a_campaign_without_records_is_refused(tmp_path: Path) -> None:
+    """It would pass every gate. Of a model, a campaign of a safe policy has no records."""
+    task = generated_task("gripper", balls=3)
+    empty = run_campaign(task, BEFORE, out=tmp_path / "found", limits={"time": 1e-9})
+    assert not empty.records
+    with pytest.raises(UsageError, match="no records to test again"):
+        empty.retest("optimal", out=tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
 def test_a_folder_that_is_used(gripper: Path, tmp_path: Path) -> None:
     again(gripper, "first", out=tmp_path / "out").campaign.close()
     with pytest.raises(InputFileError, match="campaign in this folder already"):

@@ -171,6 +171,14 @@ def retest(
 
     how = (jobs, batch_size, limits, progress)
     old = dict(_brief(before))  # first of all: records that cannot be read end it here
+    if not old:
+        # Nothing tested would pass every gate: of a model, a campaign of a safe policy has no records.
+        raise UsageError(
+            "there are no records to test again",
+            where=lender.store.where,
+            expected="a campaign that has recorded states",
+            hint="'misstep test' tests the new policy from the start",
+        )
     campaign = conduct(
         tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
     )
