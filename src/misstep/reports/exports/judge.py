@@ -96,8 +96,8 @@ class Bench:
         run = runner.trace(start, case.settings.get("max_steps"))
         _refuse_no_answer(case, run)
         enough = enough_for(case)
-        any_goal = case.settings.get("objective") == "goal" or enough is None
-        is_within = any_goal or run.cost <= enough
+        any_goal = case.settings.get("objective") == "goal"
+        is_within = any_goal or enough is None or run.cost <= enough
         if run.outcome == "cut" and is_within:
             raise UndecidedError(
                 f"the run was cut after {len(run.operators)} steps, before it could be told",
