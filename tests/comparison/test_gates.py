@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 import misstep
 from misstep.campaigns.campaign import Campaign
-from misstep.comparison.baseline import Baseline
+from misstep.comparison.baseline import Baseline, Known
 from misstep.comparison.changes import Change, change_of
 from misstep.comparison.gates import FAIL_ON, Gate, parse_fail_on, trouble_of
 from misstep.errors import UsageError
@@ -133,6 +133,20 @@ def test_the_same_policy_has_no_new_bug_where_nothing_was_known(task: Task) -> N
     assert result.uncovered
     assert result.passed
     assert not Gate(("any",), baseline=Baseline.of(weak)).check(strong).passed
+
+
+def test_a_bug_where_the_same_digest_was_fine_is_new(bad: Campaign, fine: Campaign) -> None:
+    """A policy may read weights from a file that it does not name: then it has changed and its digest has not."""
+    known = Baseline.of(fine)
+    assert bad.policy is not None
+    same = replace(known, digest=bad.policy.digest)
+    result = Gate(("new",), baseline=same).check(bad)
+    assert not result.passed
+    assert result.new == Gate(("new",), baseline=known).check(bad).new
+    assert not result.uncovered
+    # Where the cost of the old run is known, a dearer one is another run.
+    spent = {key: Known("UNKNOWN", cost=0) for key in known.states}
+    assert not Gate(("new",), baseline=replace(same, states=spent)).check(bad).passed
 
 
 # -- conditions -----------------------------------------------------------------------------------

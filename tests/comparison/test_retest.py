@@ -182,6 +182,8 @@ def test_no_forged_witness_becomes_a_bug(what: str, gripper: Path, tmp_path: Pat
     found = again(copied(gripper, tmp_path, FORGERIES[what]), NOISY)
     for own in found.campaign.records:
         assert not own.is_bug or truth[own.number]
+    for change in (*found.changes, *found.outline):  # "still there" is a claim, too
+        assert not change.is_bug or truth[change.after.number]
     assert found.campaign.replay(full=True).ok
 
 
@@ -341,6 +343,16 @@ def test_what_is_refused(what: str, gripper: Path, tmp_path: Path) -> None:
     call = make(gripper, tmp_path)
     with pytest.raises(error, match=message):
         call()
+
+
+def test_a_campaign_without_records_is_refused(tmp_path: Path) -> None:
+    """It would pass every gate. Of a model, a campaign of a safe policy has no records."""
+    task = generated_task("gripper", balls=3)
+    empty = run_campaign(task, BEFORE, out=tmp_path / "found", limits={"time": 1e-9})
+    assert not empty.records
+    with pytest.raises(UsageError, match="no records to test again"):
+        empty.retest("optimal", out=tmp_path / "again")
+    assert not (tmp_path / "again").exists()
 
 
 def test_a_folder_that_is_used(gripper: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import misstep
 from misstep.campaigns.campaign import Campaign
-from misstep.errors import InputFileError, InputFormatError
+from misstep.errors import InputFileError, InputFormatError, UndecidedError
 from misstep.policies.load import load_policy
 from misstep.reports.exports.cases import (
     DATA_NAME,
@@ -22,7 +22,7 @@ from misstep.reports.exports.cases import (
     read_cases,
     read_own_cases,
 )
-from misstep.reports.exports.judge import Bench, load_files, unsafe_run
+from misstep.reports.exports.judge import Bench, enough_for, load_files, unsafe_run
 from misstep.reports.exports.regression import export_tests
 from misstep.runs.runner import PolicyRunner
 from misstep.safety.jani import system_of
@@ -31,6 +31,7 @@ from misstep.tasks.domains.write import write_instance
 from misstep.tasks.generate import generate
 from misstep.tasks.task import Task
 from support.campaigns import MODELS, NOISY, ModelTruth, small_model
+from support.dominance import logistics
 from support.exports import model_campaign, planning_campaign, run_pytest, strategy_policy
 from support.jani import TINY_LINE, write
 from support.tasks import small_task
@@ -103,6 +104,27 @@ def test_a_policy_that_cannot_be_asked_is_not_an_expected_failure(tmp_path: Path
     assert gone.returncode == 1
     assert "nowhere.py" in gone.stdout
     assert "Traceback" not in gone.stdout
+
+
+def test_what_a_derivation_proves_is_asked_for(tmp_path: Path) -> None:
+    """A derivation may prove less to be enough than the plan beside it costs."""
+    campaign = misstep.test(logistics(2, 2), "noisy:0.4:1+heuristic:ff", pool=30, oracle="bmo(0)")
+    bugs = [bug for bug in campaign.bugs if bug.witness.type == "derivation"]
+    assert any((bug.witness.cost or 0) > (bug.witness.bound or 0) for bug in bugs)
+    export_tests(campaign, tmp_path, bugs=bugs)
+    cases = {case.id: case for case in read_cases(tmp_path / DATA_NAME).cases}
+    for bug in bugs:
+        assert bug.bounds is not None
+        assert enough_for(cases[bug.id]) == bug.bounds[1]
+
+
+def test_a_run_that_is_cut_early_is_no_expected_failure(tmp_path: Path) -> None:
+    export_tests(campaign := planning_campaign(), tmp_path, bugs=campaign.bugs[:1])
+    cases = read_cases(tmp_path / DATA_NAME)
+    case = cases.cases[0]
+    short = replace(case, settings={**case.settings, "max_steps": 1})
+    with pytest.raises(UndecidedError, match="cut after 1 steps"):
+        Bench(cases, tmp_path, "optimal").check(short)
 
 
 def test_a_fixture_of_the_user_brings_any_policy(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, interval_text
 from misstep.campaigns.summary import Summary
 from misstep.comparison.baseline import Baseline, Known, state_digest
-from misstep.comparison.changes import BUGS, Change, change_of
+from misstep.comparison.changes import BUGS, Change, change_of, spent
 from misstep.errors import (
     FlakyPolicyError,
     MemoryLimitError,
@@ -270,8 +270,11 @@ def _word(
         return (ELSEWHERE if record.family in baseline.families else "new"), None
     before = known.as_record(baseline.world)
     word = change_of(before, record).word
-    if word == "new" and policy is not None and policy == baseline.digest:
-        word = "uncovered"  # the same policy does the same: the bug was there
+    # The same policy does the same, so the bug was there. Not where its run was known to be fine: then what it does has
+    # changed although its digest has not, as with weights in a file that it does not name.
+    untold = before.verdict == "UNKNOWN" and spent(before) is None
+    if word == "new" and untold and policy is not None and policy == baseline.digest:
+        word = "uncovered"
     return word, before
 
 

@@ -171,6 +171,14 @@ def retest(
 
     how = (jobs, batch_size, limits, progress)
     old = dict(_brief(before))  # first of all: records that cannot be read end it here
+    if not old:
+        # Nothing tested would pass every gate: of a model, a campaign of a safe policy has no records.
+        raise UsageError(
+            "there are no records to test again",
+            where=lender.store.where,
+            expected="a campaign that has recorded states",
+            hint="'misstep test' tests the new policy from the start",
+        )
     campaign = conduct(
         tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
     )
@@ -233,7 +241,11 @@ def _changes(old: Mapping[str, Record], new: Iterable[Record]) -> Iterator[Chang
                 f"the campaign to test again has another state {after.id} by now",
                 expected="the campaign as it was when the retest began",
             )
-        yield change_of(before, after)
+        change = change_of(before, after)
+        # All that the old campaign could prove was lent. A bug that is none after that rests on the word of a folder
+        # that anybody may have written, or on a derivation that could not be repeated.
+        told = after.is_bug or not change.is_bug
+        yield change if told else replace(change, word="undecided")
 
 
 def _badness(change: Change) -> tuple[Any, ...]:

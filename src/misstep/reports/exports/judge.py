@@ -96,9 +96,14 @@ class Bench:
         run = runner.trace(start, case.settings.get("max_steps"))
         _refuse_no_answer(case, run)
         enough = enough_for(case)
-        if run.outcome == "goal" and (
-            case.settings.get("objective") == "goal" or enough is None or run.cost <= enough
-        ):
+        any_goal = case.settings.get("objective") == "goal"
+        is_within = any_goal or enough is None or run.cost <= enough
+        if run.outcome == "cut" and is_within:
+            raise UndecidedError(
+                f"the run was cut after {len(run.operators)} steps, before it could be told",
+                where=case.key,
+            )
+        if run.outcome == "goal" and is_within:
             chooser = runner.policy
             if isinstance(chooser, WorstCase) and not chooser.facts(start).closed:
                 raise UndecidedError(
@@ -164,10 +169,9 @@ class Bench:
 
 
 def enough_for(case: Case) -> int | None:
-    """What the witness of a planning task proves to be enough: the cost of its plan, or the bound of its derivation."""
-    cost: int | None = case.witness.get("cost")
-    bound: int | None = case.witness.get("bound")
-    return bound if cost is None else cost
+    """What the witness of a planning task proves to be enough, by a plan or by a derivation."""
+    proven = (case.witness.get("cost"), case.witness.get("bound"))
+    return min((own for own in proven if own is not None), default=None)
 
 
 def load_files(own: TaskFiles, folder: Path) -> AnyTask:
@@ -239,9 +243,8 @@ def _planning_words(case: Case, task: Task, run: Trace, enough: int | None) -> s
     else:
         how = f"the policy does not reach the goal (its run ends with: {run.outcome})"
     plan = case.witness.get("operators")
-    better = (
-        f"a plan costs {enough}" if plan is not None else f"it is proven that {enough} is enough"
-    )
+    by_plan = plan is not None and case.witness.get("cost") == enough
+    better = f"a plan costs {enough}" if by_plan else f"it is proven that {enough} is enough"
     lines = [
         f"{case.id} is a bug: {how}, and {better}.",
         f"  state:   {_few(case.state, ', ')}",
