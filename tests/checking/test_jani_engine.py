@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from itertools import product
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from misstep.checking.jani import ModelError, SafetyTask, State
 from misstep.errors import InputFormatError, UnsupportedError
+from misstep.reports.exports.model import model_file
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models import generate_model, write_model
@@ -331,6 +333,7 @@ SAFE = {"op": "¬", "exp": REACHED}
     [
         {"op": "F", "exp": REACHED},
         {"op": "∀", "exp": {"op": "G", "exp": SAFE}},
+        {"op": "G", "exp": {"op": "state-condition", "exp": SAFE}},
         {
             "op": "filter",
             "fun": "max",
@@ -339,7 +342,7 @@ SAFE = {"op": "¬", "exp": REACHED}
         },
         op("≤", {"op": "Pmax", "exp": {"op": "F", "exp": REACHED}}, 0.1),
     ],
-    ids=["F", "G", "U", "P"],
+    ids=["F", "G", "G of a condition", "U", "P"],
 )
 def test_reachability_properties(expression: Any) -> None:
     """They say what is to be avoided if the user names them, and nothing before."""
@@ -352,6 +355,12 @@ def test_reachability_properties(expression: Any) -> None:
     assert agrees(task) > 20
     some = [(0, x, p, q) for x in range(4) for p in range(4) for q in range(4)]
     assert [task.is_unsafe(s) for s in some] == [whole.is_unsafe(s) for s in some]
+    # Other starts, and one file that says all of it.
+    started = jani.task(document, silent="as_action", property="reach", start="x = 2")
+    assert agrees(started) > 5
+    assert {state[1] for state in started.initial_states()} == {2}
+    alone = jani.task(json.loads(model_file(task)), silent="as_action")
+    assert [alone.is_unsafe(s) for s in some] == [whole.is_unsafe(s) for s in some]
 
 
 def test_properties_that_are_given_beside_the_model() -> None:

@@ -100,7 +100,12 @@ def _avoided(expression: Node) -> Node:
     if op == "F":
         return member(expression, "exp")
     if op == "G":
-        return {"op": "¬", "exp": member(expression, "exp")}
+        inner = member(expression, "exp")
+        if optional(inner, "op") == "state-condition":
+            if optional(inner, "locations") is not None:
+                raise UnsupportedModelError("G of a condition on locations")
+            inner = member(inner, "exp")
+        return {"op": "¬", "exp": inner}
     if op == "U" and optional(expression, "left") is True:
         return member(expression, "right")
     return None

@@ -13,7 +13,7 @@ from misstep.campaigns.rows import Values
 from misstep.errors import InputFormatError
 from misstep.tasks.jani.document import Cursor, Documents
 from misstep.tasks.jani.model import ModelReader, read_model
-from misstep.tasks.jani.property import find_property
+from misstep.tasks.jani.property import as_safety, find_property
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.models.model import ModelInstance
 
@@ -39,6 +39,10 @@ def model_file(
     chosen = find_property(node, source["property"], documents)
     model: JSON = _whole(node)
     own: JSON = _whole(chosen)
+    if (
+        own["expression"].get("op") != "PA"
+    ):  # a reachability property, which nobody would choose by default
+        own["expression"] = as_safety(Cursor(documents, chosen.trail, "", own["expression"]))
     name = own.get("name")
     others = [
         other

@@ -17,7 +17,7 @@ from misstep.tasks.jani.document import Documents
 from misstep.tasks.jani.edges import read_edges
 from misstep.tasks.jani.infix import Json, parse_condition
 from misstep.tasks.jani.model import read_model
-from misstep.tasks.jani.property import find_property, read_property
+from misstep.tasks.jani.property import as_safety, find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
 from misstep.tasks.models.model import ModelInstance
 
@@ -94,10 +94,8 @@ def _give_property(
     if given["unsafe"] is not None and chosen is not None:
         raise UsageError("both a property and what is unsafe", expected="one of them")
     if given["unsafe"] is None:
-        found = find_property(documents.open(model), chosen, documents)["expression"].value
-        if found.get("op") != "PA":
-            raise UsageError("the chosen property is no PA, so that nothing can take its places")
-        expression = dict(found)
+        found = find_property(documents.open(model), chosen, documents)
+        expression = dict(as_safety(found["expression"]))
     for option, key in (("unsafe", "reach"), ("start", "start")):
         if given[option] is not None:
             expression[key] = _node(given[option], f"--{option}")

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from misstep.errors import UsageError
 from misstep.tasks.jani.document import Cursor, Documents
@@ -110,10 +110,24 @@ def _avoided(expression: Cursor) -> tuple[Cursor, bool] | None:
     if _op(node) == "F":
         return node["exp"], False
     if _op(node) == "G":
-        return node["exp"], True
+        inner = node["exp"]
+        if _op(inner) == "state-condition":
+            if "locations" in inner:
+                inner["locations"].unsupported("G of a condition on locations is not supported")
+            inner = inner["exp"]
+        return inner, True
     if _op(node) == "U" and node["left"].value is True:
         return node["right"], False
     return None
+
+
+def as_safety(expression: Cursor) -> Any:
+    """The property as one of the kind PA: itself, or what a reachability property says in other words."""
+    avoided = _avoided(expression)
+    if avoided is None:
+        return expression.value
+    reached, negated = avoided
+    return {"op": "PA", "reach": {"op": "¬", "exp": reached.value} if negated else reached.value}
 
 
 def read_property(model: ModelReader, node: Cursor) -> Property:
@@ -312,4 +326,4 @@ def _value(model: ModelReader, item: Cursor, variable: Variable) -> Python:
     return value
 
 
-__all__ = ["Property", "State", "find_property", "read_property"]
+__all__ = ["Property", "State", "as_safety", "find_property", "read_property"]
