@@ -44,8 +44,11 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
 
 
 @contextmanager
-def keeping(folder: Path, again: str) -> Iterator[None]:
-    """Ctrl-C in here says that the work is kept, and which command goes on with it."""
+def keeping(folder: Path, again: str, *, word: bool = True) -> Iterator[None]:
+    """Ctrl-C in here says that the work is kept, and which command goes on with it.
+
+    `word`: the command still lacks the user's word on the policy, if it needs one.
+    """
     from misstep.campaigns.create import DATABASE_NAME
 
     try:
@@ -56,7 +59,7 @@ def keeping(folder: Path, again: str) -> Iterator[None]:
         raise Interrupted(
             "stopped by the user; what is done is kept",
             where=str(folder),
-            hint=f"{again}{_word_on_policy(folder)} goes on",
+            hint=f"{again}{_word_on_policy(folder) if word else ''} goes on",
         ) from None
 
 
