@@ -124,6 +124,10 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
                     where=str(path),
                     expected="a file in a folder that exists",
                 )
+            if name == "write_baseline":
+                from misstep.comparison.baseline import refuse_others
+
+                refuse_others(path)
             other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise UsageError(f"{other} and {option} name the same file", where=str(path))
