@@ -43,6 +43,13 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
     return campaign
 
 
+def say_unfinished(campaign: Campaign) -> None:
+    """Nobody should take what is there so far for all that there is."""
+    if not campaign.finished:
+        found = len(campaign.records)
+        remark(f"note: the campaign is not finished; {found} states are recorded so far")
+
+
 @contextmanager
 def keeping(folder: Path, again: str, *, word: bool = True) -> Iterator[None]:
     """Ctrl-C in here says that the work is kept, and which command goes on with it.
@@ -161,4 +168,4 @@ def _print_oracles(summary: Summary) -> None:
     print()
 
 
-__all__ = ["Folder", "exit_code", "keeping", "open_folder", "print_summary"]
+__all__ = ["Folder", "exit_code", "keeping", "open_folder", "print_summary", "say_unfinished"]

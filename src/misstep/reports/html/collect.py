@@ -46,6 +46,8 @@ class Collected:
                 if progress is not None and read % 500 == 0:
                     progress("reading records", min(read, total), total)
         details.flush()
+        if progress is not None:
+            progress("grouping bugs and writing", 0, 1)
         for number, book in enumerate(self.books.values()):
             chunks.add_json(f"late.{self.prefix}.task{number}", book.content())
         return self._described(chunks, details)
