@@ -88,6 +88,7 @@ class Collected:
                 "bugs": summary.bugs["total"],
                 "faults": summary.faults,
             },
+            "worst": summary.worst,
             "kinds": {kind: n for kind, n in summary.bugs.items() if n and kind != "total"},
             "severity": overview.severity(self.columns),
             "times": {oracle: overview.curve(own) for oracle, own in self.times.items()},
