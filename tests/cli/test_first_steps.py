@@ -56,6 +56,18 @@ def test_a_campaign_that_is_not_finished_is_told_as_such(place: Path, command: s
     assert "the campaign is not finished; 0 states are recorded so far" in ran.stderr
 
 
+def test_a_retest_of_nothing_does_not_pass(place: Path) -> None:
+    ran = misstep("retest", "begun", "--policy", "optimal", "--fail-on", "any", cwd=place)
+    assert ran.returncode == 10
+    assert "nothing was tested" in ran.stderr
+
+
+def test_a_baseline_that_is_not_finished_is_told_as_such(place: Path, tmp_path: Path) -> None:
+    command = ("test", "task", "--policy", "first", "--pool", "4", "-o", tmp_path / "o")
+    ran = misstep(*command, "--baseline", "begun", cwd=place)
+    assert "the campaign of --baseline is not finished" in ran.stderr
+
+
 def test_blamed_decisions_have_a_heading_below_the_families(place: Path) -> None:
     shown = misstep("explain", "found", cwd=place).stdout.splitlines()
     heading = shown.index("The decisions behind most bugs:")

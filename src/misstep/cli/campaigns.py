@@ -43,6 +43,14 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
     return campaign
 
 
+def is_finished(folder: Path) -> bool:
+    """Without the whole summary, which reads every verdict."""
+    from misstep.campaigns.store import open_store
+
+    with open_store(folder, readonly=True) as store:
+        return store.rows("SELECT value FROM meta WHERE key = 'finished'") == [("1",)]
+
+
 def say_unfinished(campaign: Campaign) -> None:
     """Nobody should take what is there so far for all that there is."""
     if not campaign.finished:
@@ -168,4 +176,12 @@ def _print_oracles(summary: Summary) -> None:
     print()
 
 
-__all__ = ["Folder", "exit_code", "keeping", "open_folder", "print_summary", "say_unfinished"]
+__all__ = [
+    "Folder",
+    "exit_code",
+    "is_finished",
+    "keeping",
+    "open_folder",
+    "print_summary",
+    "say_unfinished",
+]
