@@ -285,6 +285,7 @@ def test_a_campaign_that_cannot_grow_stays_as_it_was(gripper: Path, tmp_path: Pa
         done = misstep(*again, "--resume", "--pool", "9")
         assert done.returncode == 31
         assert "has changed since the campaign began" in done.stderr
+        assert "'misstep retest DIR --policy SPEC' tests the new version" in done.stderr
         assert (records(out), (out / "config.toml").read_text()) == (before, config)
 
 

@@ -183,3 +183,9 @@ def test_baseline(folders: tuple[Path, Path], place: Path) -> None:
     done = result_of("export", "baseline", folders[0], "-o", "baseline.json")
     assert done == {"written": ["baseline.json"]}
     assert (place / "baseline.json").stat().st_size > 0
+    assert result_of("export", "baseline", folders[0], "-o", "baseline.json") == done
+    (place / "mine.py").write_text("def policy(state): ...")
+    refused = misstep("export", "baseline", folders[0], "-o", "mine.py")
+    assert refused.returncode == 2
+    assert "this file is no baseline, so it is not overwritten" in refused.stderr
+    assert (place / "mine.py").read_text() == "def policy(state): ..."

@@ -107,6 +107,8 @@ def test_a_finished_campaign_is_checked_again(known: Path) -> None:
         (["--baseline", "absent.json"], 30, "no such file"),
         (["--baseline", "."], 30, ""),
         (["--baseline", "domain.pddl"], 31, "this is no baseline"),
+        (["--baseline", "broken.json"], 31, "it is not JSON at line 1, column 2"),
+        (["--write-baseline", "domain.pddl"], 2, "this file is no baseline"),
         (["--junit", "absent/j.xml"], 30, "--junit cannot be written there"),
         (["--junit", "."], 30, "--junit cannot be written there"),
         (["--junit", "x", "--sarif", "x"], 2, "--junit and --sarif name the same file"),
@@ -116,7 +118,10 @@ def test_what_is_wrong_is_said_before_any_work(
     options: list[str], code: int, text: str, gripper: Path, tmp_path: Path
 ) -> None:
     arguments = ("--policy", "first", "-o", tmp_path / "o")
+    (gripper / "broken.json").write_text("{format")
+    before = (gripper / "domain.pddl").read_text()
     done = misstep("test", gripper, *arguments, *options, cwd=gripper)
+    assert (gripper / "domain.pddl").read_text() == before
     assert done.returncode == code
     assert text in done.stderr
     assert not (tmp_path / "o").exists()

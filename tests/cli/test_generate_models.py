@@ -31,6 +31,16 @@ def test_the_file_holds_the_model(tmp_path: Path, capsys: Captured) -> None:
     assert path.read_text() == expected.text
 
 
+def test_a_name_by_which_no_command_would_know_the_model_is_refused(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    assert run("generate", "one-way-line", "-o", tmp_path / "model") == 2
+    assert (
+        f"a file that ends in .jani, such as {tmp_path / 'model'}.jani" in capsys.readouterr().err
+    )
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_every_model_is_a_command(
     name: str, tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch

@@ -222,6 +222,14 @@ def test_five_tasks_are_too_few() -> None:
     assert "too few tasks (5; at least 6 are needed)" in str(few)
 
 
+def test_settings_that_a_retest_makes_are_told_in_words(before: Campaign) -> None:
+    said = str(compare(before, before.retest("heuristic:ff").campaign, labels=["old", "new"]))
+    assert said.startswith("The campaigns differ in: policy, how it was made.\n")
+    assert "blame_most" not in said
+    row = next(line for line in said.splitlines() if line.startswith("how it was made"))
+    assert row.split()[-2:] == ["test", "retest"]
+
+
 def test_six_tasks_that_all_differ_are_enough() -> None:
     found = Comparison([side("a", tasks_with([4] * 6)), side("b", tasks_with([0] * 6))])
     bugs, solved = found.tests

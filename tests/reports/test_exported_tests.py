@@ -295,6 +295,10 @@ def test_an_update_adds_new_bugs_and_lets_go_of_fixed_ones(tmp_path: Path) -> No
     now = marks(tmp_path)
     assert not any(now[key] for key in fixed.fixed)
     assert all(now[key] for key in fixed.others)
+    twice = export_tests(again(campaign, "optimal"), tmp_path)
+    assert (twice.kept, twice.fixed, twice.guarded) == ([], [], fixed.fixed)
+    assert f"{len(fixed.fixed)} fixed before" in str(twice)
+    assert "still there" not in str(twice)
     # A mark that is gone is not put back: the test guards against the return of the bug.
     export_tests(campaign, tmp_path)
     assert marks(tmp_path) == now

@@ -75,6 +75,12 @@ def test_the_page_holds_all_records(campaign: Campaign) -> None:
     assert [tuple(column) for column in matrix.T.tolist()] == [r.state for r in campaign.records]
 
 
+def test_the_worst_bug_is_the_one_that_the_terminal_names(campaign: Campaign) -> None:
+    own = json.loads(pieces(make_report([campaign]))["head"])["campaigns"][0]
+    assert own["worst"] == campaign.summary.worst
+    assert own["worst"]["id"] in {bug.id for bug in campaign.bugs}
+
+
 def test_the_task_in_the_page_does_what_the_task_does(campaign: Campaign) -> None:
     content = json.loads(pieces(make_report([campaign]))["late.c0.task0"])
     task = campaign.tasks[0]

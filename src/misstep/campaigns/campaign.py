@@ -170,11 +170,15 @@ class Campaign:
         for record in self.records:
             if record.task == task and str(record.number) == number:
                 return record
-        example = f"{names[0]}:1" if names else "TASK:1"
+        if not self.records:
+            raise UsageError(
+                f"no record {text!r}: the campaign has not recorded any state",
+                where=self._store.where,
+            )
         raise UsageError(
             f"no record {text!r}",
             where=self._store.where,
-            expected=f"the id of a record, such as {example}",
+            expected=f"the id of a record, such as {self.records[0].id}",
             hint="'misstep records DIR' lists them",
         )
 

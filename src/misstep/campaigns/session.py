@@ -137,7 +137,7 @@ def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -
         raise InputFormatError(
             f"the policy {settings.policy} has changed since the campaign began: {changed} is not what it was",
             where=where,
-            hint="it was not loaded; start a new campaign for it, or replay with --policy to compare",
+            hint="it was not loaded; 'misstep retest DIR --policy SPEC' tests the new version on the same states",
         )
     return source
 

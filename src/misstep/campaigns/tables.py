@@ -153,7 +153,7 @@ class Content:
             raise InputFormatError(
                 f"the policy {spec} has changed since the campaign began",
                 where=self.store.where,
-                hint="start a new campaign for it",
+                hint="'misstep retest DIR --policy SPEC' tests the new version on the same states",
             )
 
     @property

@@ -43,9 +43,27 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
     return campaign
 
 
+def is_finished(folder: Path) -> bool:
+    """Without the whole summary, which reads every verdict."""
+    from misstep.campaigns.store import open_store
+
+    with open_store(folder, readonly=True) as store:
+        return store.rows("SELECT value FROM meta WHERE key = 'finished'") == [("1",)]
+
+
+def say_unfinished(campaign: Campaign) -> None:
+    """Nobody should take what is there so far for all that there is."""
+    if not campaign.finished:
+        found = len(campaign.records)
+        remark(f"note: the campaign is not finished; {found} states are recorded so far")
+
+
 @contextmanager
-def keeping(folder: Path, again: str) -> Iterator[None]:
-    """Ctrl-C in here says that the work is kept, and which command goes on with it."""
+def keeping(folder: Path, again: str, *, word: bool = True) -> Iterator[None]:
+    """Ctrl-C in here says that the work is kept, and which command goes on with it.
+
+    `word`: the command still lacks the user's word on the policy, if it needs one.
+    """
     from misstep.campaigns.create import DATABASE_NAME
 
     try:
@@ -56,7 +74,7 @@ def keeping(folder: Path, again: str) -> Iterator[None]:
         raise Interrupted(
             "stopped by the user; what is done is kept",
             where=str(folder),
-            hint=f"{again}{_word_on_policy(folder)} goes on",
+            hint=f"{again}{_word_on_policy(folder) if word else ''} goes on",
         ) from None
 
 
@@ -158,4 +176,12 @@ def _print_oracles(summary: Summary) -> None:
     print()
 
 
-__all__ = ["Folder", "exit_code", "keeping", "open_folder", "print_summary"]
+__all__ = [
+    "Folder",
+    "exit_code",
+    "is_finished",
+    "keeping",
+    "open_folder",
+    "print_summary",
+    "say_unfinished",
+]

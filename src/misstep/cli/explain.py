@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits, typed
-from misstep.cli.campaigns import Folder, open_folder
+from misstep.cli.campaigns import Folder, open_folder, say_unfinished
 from misstep.cli.defaults import EXPLAIN_SECONDS, MEASURE_STATES
 from misstep.cli.families import as_data, print_families
 from misstep.cli.output import phase_progress, print_json, remark, tracked, waiting
@@ -51,13 +51,16 @@ def explain_command(
         ),
     ] = False,
     states: Annotated[
-        int, typer.Option(metavar="N", help="Of --measure: fresh states of a family, at most.")
+        int,
+        typer.Option(
+            metavar="N", help="With --measure: the largest number of fresh states for one family."
+        ),
     ] = MEASURE_STATES,
     seed: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Of --measure: the seed of the fresh states. Default: one more than that of the campaign.",
+            help="With --measure: the seed of the fresh states. Default: one more than that of the campaign.",
             show_default=False,
         ),
     ] = None,
@@ -68,7 +71,7 @@ def explain_command(
         ),
     ] = False,
     time: Annotated[
-        float, typer.Option(metavar="SECONDS", help="What --deeper or --measure may take.")
+        float, typer.Option(metavar="SECONDS", help="Time limit of --deeper or --measure.")
     ] = EXPLAIN_SECONDS,
     top: Annotated[
         int, typer.Option(metavar="N", help="How many families and how many decisions to print.")
@@ -76,7 +79,8 @@ def explain_command(
     shield: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Of a model: write the faults as a blacklist for shield:FILE+SPEC."
+            metavar="FILE",
+            help="For a model: write the faults as a blacklist for shield:FILE+SPEC.",
         ),
     ] = None,
     policy: GivenPolicy = None,
@@ -95,12 +99,18 @@ def explain_command(
     _check_options(context, bug, deeper, measure)
     with open_folder(folder, policy, trust_policy) as campaign:
         if bug is None:
+            say_unfinished(campaign)
             if measure:
                 with phase_progress() as report:
                     campaign.measure_families(
                         states=states, time_limit=time, seed=seed, progress=report
                     )
-            faults = _deeper_faults(campaign, time) if deeper else campaign.faults
+            if deeper:
+                faults = _deeper_faults(campaign, time)
+            else:
+                with waiting("reading records"):
+                    faults = campaign.faults
+                    _ = campaign.families  # kept: what is printed below asks for them again
             if shield is not None:
                 _write_shield(campaign, faults, shield)
             if as_json:
@@ -108,7 +118,8 @@ def explain_command(
             else:
                 _print_all(campaign, folder, faults, top, decisions or deeper)
             return 0
-        with waiting(f"looking deeper, for {time:g} s at most", shown=deeper):
+        doing = f"looking deeper, for {time:g} s at most" if deeper else "reading records"
+        with waiting(doing):
             explanation = campaign.explain(bug, deeper=deeper, time_limit=time)
         if shield is not None:
             name = explanation.record.task
@@ -128,6 +139,8 @@ def _print_all(
         _print_faults(faults, top)
     else:
         print_families(campaign, folder, top)
+        if campaign.families and faults:
+            print("The decisions behind most bugs:")
         _print_faults(faults, min(top, FEW) if campaign.families else top)
     if not faults and any(record.faults is None for record in campaign.bugs):
         remark("faults were not looked for in all bugs; --deeper looks for them")
@@ -165,7 +178,7 @@ def _deeper_faults(campaign: Campaign, seconds: float) -> list[BlamedDecision]:
 
 def _print_faults(faults: list[BlamedDecision], top: int) -> None:
     if not faults:
-        print("no faults proven")
+        print("no fault is proven")
     for fault in faults[:top]:
         print(fault)
     if len(faults) > top:

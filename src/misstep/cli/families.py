@@ -34,7 +34,7 @@ def print_families(campaign: Campaign, folder: Path, top: int) -> None:
             )
         if not any(family.measured for family in families):
             remark(
-                "how often the descriptions are right: --measure asks the policy in fresh states"
+                "--measure asks the policy in fresh states how often these descriptions are right"
             )
         print()
 

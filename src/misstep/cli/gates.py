@@ -19,7 +19,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.cli.campaigns import is_finished
 from misstep.cli.groups import Group
+from misstep.cli.output import remark
 from misstep.errors import InputFileError, UsageError
 
 if TYPE_CHECKING:
@@ -60,7 +62,7 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
         bool,
         typer.Option(
             "--stop-at-first",
-            help="Stop at the first bug, or at the first that lets the gate fail; --resume goes on.",
+            help="Stop at the first bug, or at the first one that makes the gate fail; --resume goes on.",
         ),
     ] = False
     write_baseline: Annotated[
@@ -93,6 +95,11 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
         from misstep.comparison.gates import Gate
 
         known: Baseline | None = None if self.baseline is None else Baseline.read(self.baseline)
+        if self.baseline is not None and self.baseline.is_dir() and not is_finished(self.baseline):
+            remark(
+                f"note: {self.baseline}: the campaign of --baseline is not finished; bugs that it has not found yet "
+                "are new"
+            )
         return Prepared(self, Gate(wanted, self.max_bugs, known))
 
     def _conditions(self, retests: bool) -> tuple[str, ...]:
@@ -124,6 +131,10 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
                     where=str(path),
                     expected="a file in a folder that exists",
                 )
+            if name == "write_baseline":
+                from misstep.comparison.baseline import refuse_others
+
+                refuse_others(path)
             other = seen.setdefault(path.resolve(), option)
             if other != option:
                 raise UsageError(f"{other} and {option} name the same file", where=str(path))

@@ -15,6 +15,7 @@ import typer
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
 from misstep.cli.verbs import VERBS, show_help
+from misstep.errors import UsageError
 from misstep.tasks.domains import DOMAINS, BuiltinDomain, generate
 from misstep.tasks.domains.write import write_instance
 from misstep.tasks.models import MODELS, STARTS, BuiltinModel, generate_model, write_model
@@ -29,7 +30,12 @@ Folder = Annotated[
 ]
 File = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="FILE", help="File to write; default: ./NAME.jani."),
+    typer.Option(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="File to write, which ends in .jani; default: ./NAME.jani.",
+    ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Same seed, same instance.")]
 Starts = Annotated[
@@ -56,6 +62,11 @@ def _model(model: BuiltinModel) -> Command:
     def run(
         seed: int, starts: int, output: Path | None, force: bool, as_json: bool, **choices: Any
     ) -> int:
+        if output is not None and output.suffix.lower() != ".jani" and not output.is_dir():
+            raise UsageError(
+                f"-o {output}: models are told from other tasks by the end of their name",
+                expected=f"a file that ends in .jani, such as {output}.jani",
+            )
         instance = generate_model(model.name, seed=seed, starts=starts, **choices)
         path = output or Path(f"{instance.name}.jani")
         write_model(instance, path, force=force)

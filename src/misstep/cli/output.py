@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +20,8 @@ T = TypeVar("T")
 
 # Work below this many seconds shows no progress.
 QUIET_SECONDS = 1.0
+# A line on a terminal appears earlier, since starting takes a part of the first second as well, and vanishes again.
+TERMINAL_QUIET_SECONDS = 0.4
 
 
 def keep_output_clean() -> bool:
@@ -97,40 +100,59 @@ def own_bars(*columns: ProgressColumn) -> Progress:
 
 
 class _Bar:
-    """A line of progress on standard error. It appears, and rich is loaded, after `QUIET_SECONDS` on a terminal."""
+    """A line of progress on standard error. It appears, and rich is loaded, after a moment on a terminal.
 
-    def __init__(self, title: str, total: int | None, columns: Callable[[], list[ProgressColumn]]):
+    A clock lets it appear, since the first step of the work may take longer than that.
+    """
+
+    def __init__(
+        self,
+        title: str,
+        total: int | None,
+        columns: Callable[[], list[ProgressColumn]],
+        **fields: Any,
+    ):
         self._title = escaped(title)
         self._total = total
         self._columns = columns
         self._began = monotonic()
         self._progress: Progress | None = None
-        self._wanted = True
+        self._stopped = False
+        self._completed, self._fields = 0, fields
+        self._lock = Lock()
+        self._clock: Timer | None = None
+        if sys.stderr.isatty():
+            self._clock = Timer(TERMINAL_QUIET_SECONDS, self._start)
+            self._clock.daemon = True
+            self._clock.start()
 
     @property
     def seconds(self) -> float:
         return monotonic() - self._began
 
     def update(self, completed: int, **fields: Any) -> None:
-        if self._progress is None:
-            if not self._wanted or self.seconds < QUIET_SECONDS:
-                return
-            self._start(completed, fields)
+        self._completed = completed
+        self._fields |= fields
         if self._progress is not None:
             self._progress.update(self._progress.task_ids[0], completed=completed, **fields)
 
-    def _start(self, completed: int, fields: dict[str, Any]) -> None:
-        self._wanted = sys.stderr.isatty()
-        if not self._wanted:
-            return
-        self._progress = own_bars(*self._columns())
-        self._progress.add_task(self._title, total=self._total, completed=completed, **fields)
-        self._progress.tasks[0].start_time = self._began
-        self._progress.start()
+    def _start(self) -> None:
+        with self._lock:
+            if self._stopped:
+                return
+            bars = own_bars(*self._columns())
+            bars.add_task(self._title, total=self._total, completed=self._completed, **self._fields)
+            bars.tasks[0].start_time = self._began
+            bars.start()
+            self._progress = bars
 
     def stop(self) -> None:
-        if self._progress is not None:
-            self._progress.stop()
+        with self._lock:
+            self._stopped = True
+            if self._clock is not None:
+                self._clock.cancel()
+            if self._progress is not None:
+                self._progress.stop()
 
 
 def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
@@ -151,7 +173,7 @@ def search_progress(title: str, unit: str = "states expanded") -> Iterator[Calla
         texts = [TextColumn("{task.description}"), TextColumn("{task.fields[detail]}")]
         return [SpinnerColumn(), *texts, TimeElapsedColumn()]
 
-    bar = _Bar(title, None, columns)
+    bar = _Bar(title, None, columns, detail="")
 
     def update(expansions: int, evaluations: int, _: int, used: int, __: float) -> None:
         rate = expansions / max(bar.seconds, 1e-9)
@@ -171,15 +193,37 @@ def search_progress(title: str, unit: str = "states expanded") -> Iterator[Calla
 @contextmanager
 def waiting(title: str, shown: bool = True) -> Iterator[None]:
     """A line on standard error while something goes on that tells nothing about itself."""
-    if not shown or not sys.stderr.isatty():
+    if not shown:
         yield
         return
-    from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with own_bars(*columns) as progress:
-        progress.add_task(title, total=None)
+    def columns() -> list[ProgressColumn]:
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        return [SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()]
+
+    bar = _Bar(title, None, columns)
+    try:
         yield
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def counting(title: str, unit: str) -> Iterator[Callable[[int], None]]:
+    """A line on standard error for work that is counted and whose end is not known; yields what takes the count."""
+
+    def columns() -> list[ProgressColumn]:
+        from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        texts = [TextColumn("{task.description}"), TextColumn("{task.completed:.0f} " + unit)]
+        return [SpinnerColumn(), *texts, TimeElapsedColumn()]
+
+    bar = _Bar(title, None, columns)
+    try:
+        yield bar.update
+    finally:
+        bar.stop()
 
 
 @contextmanager

@@ -60,12 +60,12 @@ def report_command(
         raise UsageError(
             f"{len(label)} times --label and {len(folders)} folders", expected="one for each folder"
         )
-    with ExitStack() as opened:
+    with ExitStack() as opened, phase_progress() as progress:
+        progress("opening campaigns", 0, len(folders))
         campaigns = [opened.enter_context(open_folder(folder)) for folder in folders]
         from misstep.reports.html.write import write_report
 
-        with phase_progress() as progress:
-            file = write_report(campaigns, output, labels=label, force=force, progress=progress)
+        file = write_report(campaigns, output, labels=label, force=force, progress=progress)
     size = file.stat().st_size
     if as_json:
         print_json({"file": str(file), "bytes": size, "campaigns": len(folders)})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -18,7 +20,7 @@ from misstep.cli.output import print_json, remark
 from misstep.cli.plain import escaped
 from misstep.cli.progress import campaign_progress
 from misstep.cli.testing_options import Spending
-from misstep.errors import UsageError
+from misstep.errors import InputFileError, Interrupted, UndecidedError, UsageError
 from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
@@ -62,7 +64,8 @@ class Request(Group, heading="What to test again"):
         str | None,
         typer.Option(
             metavar="N|none",
-            help="Evaluations for blaming one bug, then of all bugs. Default: as in DIR, of the first 100 bugs.",
+            help="Evaluations for blaming one bug; if it is given, all bugs are blamed. none: faults are not looked "
+            "for. Default: as in DIR, for the first 100 bugs of a task.",
         ),
     ] = None
 
@@ -106,6 +109,8 @@ def retest_command(
         )
     if output.resume and output.out is None:
         raise UsageError("--resume without --out", expected="--out DIR2, where the retest was kept")
+    _refuse_itself(request, output)
+    _refuse_used(output)
     prepared = gates.prepare(retests=True)
     with open_folder(request.folder, trust_policy=request.trust_policy) as campaign:
         prepared.check_tasks(campaign.tasks)
@@ -123,11 +128,8 @@ def _tested(
 ) -> Retest:
     from misstep.comparison.retest import retest
 
-    again = f"misstep retest {quote(str(request.folder))} --policy {quote(str(request.policy))}"
-    if output.out is not None:
-        again += f" --out {quote(str(output.out))} --resume"
     limits = spending.limits()
-    with keeping(output.out or request.folder, again), campaign_progress() as progress:
+    with _interruptible(request, output), campaign_progress() as progress:
         return retest(
             campaign,
             with_timeout(request.policy, request.timeout),
@@ -145,6 +147,49 @@ def _tested(
         )
 
 
+@contextmanager
+def _interruptible(request: Request, output: Output) -> Iterator[None]:
+    """Ctrl-C says what is kept, which is nothing without --out, and what to type to go on."""
+    again = f"misstep retest {quote(str(request.folder))} --policy {quote(str(request.policy))}"
+    if output.out is not None:
+        with keeping(output.out, f"{again} --out {quote(str(output.out))} --resume", word=False):
+            yield
+        return
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "stopped by the user; nothing is kept without --out",
+            where=str(request.folder),
+            hint=f"{again} --out DIR2 can be resumed",
+        ) from None
+
+
+def _refuse_itself(request: Request, output: Output) -> None:
+    if output.out is not None and output.out.resolve() == request.folder.resolve():
+        raise UsageError(
+            "--out names the folder of the campaign that is tested again",
+            where=str(output.out),
+            expected="another folder",
+        )
+
+
+def _refuse_used(output: Output) -> None:
+    """Before any work; the message of a campaign that cannot be made would name another command."""
+    from misstep.campaigns.create import DATABASE_NAME
+
+    if output.out is None or output.resume:
+        return
+    with suppress(OSError):  # such as a name that is too long, which is told when it is made
+        if (output.out / DATABASE_NAME).exists():
+            raise InputFileError(
+                "--out: there is a campaign in this folder already",
+                where=str(output.out),
+                expected="a new or empty folder",
+                hint="--resume goes on with a retest that was interrupted",
+            )
+
+
 def _budget(text: str | None) -> int | str | None:
     if text is None or text == "none":
         return text
@@ -156,6 +201,10 @@ def _budget(text: str | None) -> int | str | None:
 def _print(found: Retest, output: Output, seconds: float, gate: GateResult | None) -> int:
     summary = found.campaign.summary
     code = exit_code(summary) if gate is None else gate.exit_code
+    if not found.outline and code == 0:
+        # A build that tests nothing is not a build without bugs.
+        remark("nothing was tested: the campaign has not recorded any state")
+        code = UndecidedError.exit_code
     if output.as_json:
         print_json({**found.as_dict(), **({} if gate is None else {"gate": gate.as_dict()})})
         return code

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits
-from misstep.cli.campaigns import Folder, keeping, open_folder
+from misstep.cli.campaigns import Folder, keeping, open_folder, say_unfinished
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import phase_progress, print_json, print_table, remark
+from misstep.cli.output import counting, print_json, print_table, remark
 from misstep.cli.plain import escaped
 from misstep.errors import MisstepError, TimeLimitError, UndecidedError, UsageError
 
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from misstep.comparison.shrink.planning import Progress
 
 
+DEFAULT_LEGAL = "mutex"
+
+
 @dataclass(frozen=True)
 class Request(Group, heading="What to shrink"):
     folder: Folder
@@ -33,7 +36,7 @@ class Request(Group, heading="What to shrink"):
         list[str] | None,
         typer.Argument(
             metavar="ID...",
-            help="TASK:NUMBER of bugs, or their numbers if there is one task; left out: all bugs, one of each family "
+            help="TASK:NUMBER of bugs, or their numbers if there is one task. Default: all bugs, one of each family "
             "first.",
             show_default=False,
         ),
@@ -45,28 +48,39 @@ class Request(Group, heading="What to shrink"):
             help="What the start of a small task may be: reachable (a state of the original task: only goals are "
             "removed), mutex (agrees with the translator's invariants), any.",
         ),
-    ] = "mutex"
+    ] = DEFAULT_LEGAL
     families: Annotated[
-        bool, typer.Option("--families", help="Without ID: one bug of each family and no more.")
+        bool,
+        typer.Option(
+            "--families", help="Shrink one bug of each family only; not together with ID."
+        ),
     ] = False
     again: Annotated[
-        bool, typer.Option("--again", help="Begin anew, also where a result is there already.")
+        bool, typer.Option("--again", help="Begin anew, even if there is a result already.")
     ] = False
     policy: GivenPolicy = None
     trust_policy: TrustPolicy = False
 
 
 @dataclass(frozen=True)
-class Spending(Group, heading="What it may take"):
+class Spending(Group, heading="Limits"):
     jobs: Annotated[
-        int, typer.Option(metavar="N", help="Number of processes. The result is the same.")
+        int,
+        typer.Option(
+            metavar="N", help="Number of worker processes. The result does not depend on it."
+        ),
     ] = 1
     time: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Seconds for all bugs together. Default: no limit."),
+        typer.Option(
+            metavar="SECONDS", help="Time limit for all bugs together. Default: no limit."
+        ),
     ] = None
     candidates: Annotated[
-        int, typer.Option(metavar="N", help="Candidates that are examined for one bug.")
+        int,
+        typer.Option(
+            metavar="N", help="The largest number of smaller tasks that are examined for one bug."
+        ),
     ] = 5000
 
 
@@ -92,7 +106,8 @@ def shrink_command(
     Example: misstep shrink found problem:3 --jobs 2
     """
     check_limits(jobs=spending.jobs, time=spending.time, candidates=spending.candidates)
-    again = f"misstep shrink {' '.join(quote(str(own)) for own in (request.folder, *(request.bugs or ())))}"
+    _check_words(request)
+    again = _same_command(request)
     subject = open_folder(request.folder, request.policy, request.trust_policy)
     with subject as campaign, keeping(request.folder, again):
         bugs = _chosen(campaign, request)
@@ -107,21 +122,38 @@ def shrink_command(
         begun = len(results) + len(failed)
         if begun < len(bugs) or any("time limit" in own.reason for own in results):
             left = len(bugs) - begun
-            remark(
-                f"the time ended the work: {left} of {len(bugs)} bugs were not begun; {again} goes on"
-            )
+            untouched = f": {left} of {len(bugs)} bugs were not begun" if left else ""
+            remark(f"the time limit ended the work{untouched}; {again} goes on")
             return TimeLimitError.exit_code
     return UndecidedError.exit_code if failed else 0
+
+
+def _check_words(request: Request) -> None:
+    from misstep.comparison.shrink.legal import LEGAL
+
+    if request.legal not in LEGAL:
+        raise UsageError(f"--legal is {request.legal!r:.40}", expected=" or ".join(LEGAL))
+    if request.bugs and request.families:
+        raise UsageError("--families has no meaning here", expected="no ID")
+
+
+def _same_command(request: Request) -> str:
+    """What goes on with the work, but for the user's word on the policy."""
+    words = ["misstep", "shrink", str(request.folder), *(request.bugs or ())]
+    if request.families:
+        words.append("--families")
+    if request.legal != DEFAULT_LEGAL:
+        words += ["--legal", request.legal]
+    return " ".join(map(quote, words))
 
 
 def _chosen(campaign: Campaign, request: Request) -> list[Record]:
     from misstep.comparison.shrink.api import in_order
 
     if request.bugs:
-        if request.families:
-            raise UsageError("--families has no meaning here", expected="no ID")
         return [campaign.record(handle) for handle in request.bugs]
     bugs = in_order(campaign.bugs)
+    say_unfinished(campaign)
     if not bugs:
         remark("the campaign has no bugs")
     if not request.families:
@@ -145,8 +177,8 @@ def _results(
         left = None if ends is None else ends - monotonic()
         if left is not None and left <= 0:
             return
-        title = f"{bug.id} ({place} of {len(bugs)}): candidates, at most"
-        with _progress(title, spending.candidates) as progress:
+        title = f"{bug.id} ({place} of {len(bugs)} bugs):"
+        with _progress(title) as progress:
             try:
                 yield campaign.shrink(
                     bug,
@@ -163,9 +195,10 @@ def _results(
 
 
 @contextmanager
-def _progress(title: str, most: int) -> Iterator[Progress]:
-    with phase_progress() as show:
-        yield lambda _, done, __: show(title, done, most)
+def _progress(title: str) -> Iterator[Progress]:
+    """The limit on candidates is far away: a bar up to it, with the time that it would take, would only frighten."""
+    with counting(title, "smaller tasks examined") as show:
+        yield lambda _, done, __: show(done)
 
 
 def _print(results: list[Shrunk], folder: Path) -> None:

@@ -285,23 +285,29 @@ class Spending(Group, heading="Limits"):
     batch_size: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Most states in one question to the policy. Default: no limit."
+            metavar="N",
+            help="The largest number of states in one question to the policy. Default: no limit.",
         ),
     ] = None
     time: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="For all of the work. Default: no limit."),
+        typer.Option(metavar="SECONDS", help="Time limit for all of the work. Default: no limit."),
     ] = None
     task_time: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="For each task. Default: no limit.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time limit for each task. Default: no limit."),
     ] = None
     memory: Annotated[
         int | None,
-        typer.Option(metavar="MB", help="For all worker processes together. Default: no limit."),
+        typer.Option(
+            metavar="MB", help="Memory limit for all worker processes together. Default: no limit."
+        ),
     ] = None
     task_memory: Annotated[
         int | None,
-        typer.Option(metavar="MB", help="For the work on one task. Default: no limit."),
+        typer.Option(
+            metavar="MB", help="Memory limit for the work on one task. Default: no limit."
+        ),
     ] = None
 
     def check(self) -> None:

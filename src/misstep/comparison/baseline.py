@@ -28,8 +28,8 @@ from misstep.campaigns.records import KINDS, Effort, Found, Record, Run, Times, 
 from misstep.campaigns.rows import Values
 from misstep.comparison.changes import FAILING, spent
 from misstep.decoding import excerpt, parse_json
-from misstep.errors import InputFormatError
-from misstep.files import read_bytes, write_bytes
+from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.files import read_bytes, reason, write_bytes
 
 FORMAT, VERSION = "misstep baseline", 1
 MAX_BYTES = 64 * 2**20
@@ -138,8 +138,11 @@ class Baseline:
         try:
             return _decoded(parse_json(content), str(place))
         except (ValueError, RecursionError) as error:
+            what = str(error)
+            if isinstance(error, json.JSONDecodeError):
+                what = f"it is not JSON at line {error.lineno}, column {error.colno}"
             raise InputFormatError(
-                f"this is no baseline: {excerpt(str(error), 200)}",
+                f"this is no baseline: {excerpt(what, 200)}",
                 where=str(place),
                 expected="a file that misstep test --write-baseline has written, or the folder of a campaign",
                 hint=_HINT,
@@ -148,6 +151,8 @@ class Baseline:
     # -- to a file --------------------------------------------------------------------------------
 
     def write(self, path: str | os.PathLike[str]) -> None:
+        """Into a new file, or in the place of an older baseline."""
+        refuse_others(Path(path))
         write_bytes(Path(path), self.text().encode())
 
     def text(self) -> str:
@@ -224,6 +229,23 @@ class Baseline:
         if untested:
             remarks.append(f"the task(s) {_names(untested)} of the baseline were not tested")
         return remarks
+
+
+def refuse_others(path: Path) -> None:
+    """An error if there is a file that is no baseline, such as a policy whose name was typed by mistake."""
+    if not path.is_file():
+        return
+    try:
+        with path.open("rb") as file:
+            begins = file.read(4096)
+    except OSError as error:
+        raise InputFileError(f"cannot read: {reason(error)}", where=str(path)) from error
+    if begins.strip() and f'"{FORMAT}"'.encode() not in begins:
+        raise UsageError(
+            "this file is no baseline, so it is not overwritten",
+            where=str(path),
+            expected="the name of a new file, or of an older baseline",
+        )
 
 
 def state_digest(task: str, state: Values) -> str:
@@ -386,4 +408,4 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value
 
 
-__all__ = ["FORMAT", "VERSION", "Baseline", "Known", "state_digest"]
+__all__ = ["FORMAT", "VERSION", "Baseline", "Known", "refuse_others", "state_digest"]

@@ -108,7 +108,9 @@ class Retest:
         if self.unchanged:
             said.append("the policy has not changed: it has the digest of the one tested before")
         if not self.finished:
-            said.append("the campaign to test again is unfinished: only what it has recorded is")
+            said.append(
+                "the old campaign is not finished; only the states that it has recorded are tested again"
+            )
         return [*said, *others]
 
     def __str__(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.records import KINDS
 from misstep.comparison.changes import CHANGES
@@ -51,11 +51,24 @@ def _heading(found: Comparison) -> Iterator[str]:
     if not found.differs:
         yield "The campaigns differ in nothing that is recorded: same policy, oracles, settings and tasks."
     else:
-        yield "The campaigns differ in: " + ", ".join(found.differs) + "."
-        rows = [[name, *map(_short, values)] for name, values in found.differs.items()]
+        shown = _in_words(found.differs)
+        yield "The campaigns differ in: " + ", ".join(shown) + "."
+        rows = [[name, *map(_short, values)] for name, values in shown.items()]
         yield from table(["", *(side.label for side in sides)], rows)
     if "policy" not in found.differs:
         yield f"policy: {sides[0].policy}"
+
+
+def _in_words(differs: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """A retest sets two settings that the user has not typed; one line says what they mean."""
+    made = differs.get("retest")
+    if made is None:
+        return differs
+    rest = {k: values for k, values in differs.items() if k not in ("retest", "blame_most")}
+    return {
+        **rest,
+        "how it was made": ["test" if how in (None, "none") else "retest" for how in made],
+    }
 
 
 def _numbers(found: Comparison, title: str, numbers: Sequence[Numbers]) -> Iterator[str]:

@@ -12,7 +12,9 @@ from misstep.cli.exports.shared import opened, output, said
 
 def baseline_command(
     folder: Folder,
-    target: Annotated[Path, output("File to write.")],
+    target: Annotated[
+        Path, output("File to write. An older baseline there is replaced, another file is not.")
+    ],
     as_json: AsJson = False,
 ) -> int:
     """Write the bugs of a campaign as a baseline, which later runs are compared with.

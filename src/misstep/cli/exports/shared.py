@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
-from misstep.cli.campaigns import open_folder
+from misstep.cli.campaigns import is_finished, open_folder
 from misstep.cli.output import print_json, remark, waiting
 from misstep.errors import UsageError
 
@@ -39,17 +39,9 @@ def output(help: str, metavar: str = "FILE") -> Any:
 def _opened(folder: Path) -> Campaign:
     """The campaign; that it is not finished is said, as what is exported is then a part."""
     campaign = open_folder(folder)
-    if not _is_finished(folder):
+    if not is_finished(folder):
         remark(f"{folder}: the campaign is not finished; what it has found so far is exported")
     return campaign
-
-
-def _is_finished(folder: Path) -> bool:
-    """Without the whole summary, which reads every verdict."""
-    from misstep.campaigns.store import open_store
-
-    with open_store(folder, readonly=True) as store:
-        return store.rows("SELECT value FROM meta WHERE key = 'finished'") == [("1",)]
 
 
 @contextmanager

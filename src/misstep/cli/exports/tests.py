@@ -29,7 +29,9 @@ def export_tests_command(
     A second export into the folder adds new bugs, keeps those that are still there, and lets go of the expected
     failures that are fixed. Files that are not ours, or were changed by hand, are never overwritten.
 
-    Example: misstep export tests found -o tests && pytest tests --misstep-policy python:policy.py:act
+    The tests then run with 'pytest tests', which takes the policy from the option --misstep-policy SPEC.
+
+    Example: misstep export tests found -o tests
     """
     with opened(folder) as campaign:
         from misstep.reports.exports.regression import export_tests

@@ -69,6 +69,7 @@ class ExportedTests:
     added: list[str] = field(default_factory=list)  # keys of cases
     kept: list[str] = field(default_factory=list)  # still bugs
     fixed: list[str] = field(default_factory=list)  # bugs no more: their marks are gone
+    guarded: list[str] = field(default_factory=list)  # fixed before, and still
     others: list[str] = field(default_factory=list)  # of which the campaign says nothing
     written: list[Path] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -79,6 +80,7 @@ class ExportedTests:
             "added": self.added,
             "kept": self.kept,
             "fixed": self.fixed,
+            "guarded": self.guarded,
             "others": self.others,
             "written": [str(path) for path in self.written],
             "remarks": self.remarks,
@@ -89,6 +91,7 @@ class ExportedTests:
             "new": self.added,
             "still there": self.kept,
             "fixed, no expected failures any more": self.fixed,
+            "fixed before": self.guarded,
             "not in this campaign, left as they are": self.others,
         }
         said = ", ".join(f"{len(keys)} {what}" for what, keys in counts.items() if keys)
@@ -151,7 +154,7 @@ def _merged(
             done.fixed.append(key)
             cases[key] = replace(case, expected_to_fail=False)
         else:
-            done.kept.append(key)
+            done.guarded.append(key)
     for key, record in fresh.items():
         if key not in cases:
             done.added.append(key)

@@ -46,6 +46,8 @@ class Collected:
                 if progress is not None and read % 500 == 0:
                     progress("reading records", min(read, total), total)
         details.flush()
+        if progress is not None:
+            progress("grouping bugs and writing", 0, 1)
         for number, book in enumerate(self.books.values()):
             chunks.add_json(f"late.{self.prefix}.task{number}", book.content())
         return self._described(chunks, details)
@@ -86,6 +88,7 @@ class Collected:
                 "bugs": summary.bugs["total"],
                 "faults": summary.faults,
             },
+            "worst": summary.worst,
             "kinds": {kind: n for kind, n in summary.bugs.items() if n and kind != "total"},
             "severity": overview.severity(self.columns),
             "times": {oracle: overview.curve(own) for oracle, own in self.times.items()},

@@ -33,6 +33,12 @@ def write_report(
     file = Path(path)
     if not campaigns:
         raise UsageError("no campaign to report on", expected="one campaign at least")
+    if not file.absolute().parent.is_dir():  # before records are read for a minute
+        raise InputFileError(
+            "the report cannot be written there",
+            where=str(file),
+            expected="a file in a folder that exists",
+        )
     if not force:
         _refuse_others(file)
     content = make_report(campaigns, labels=labels, progress=progress)

@@ -49,7 +49,7 @@ function worstPart(campaign) {
   if (!campaign.counts.bugs) return null;
   const low = campaign.column.low;
   let worst = -1;
-  for (let row = 0; row < campaign.rows; row++) if (!Number.isNaN(low[row]) && (worst < 0 || low[row] > low[worst])) worst = row;
+  for (let row = 0; campaign.worst && worst < 0 && row < campaign.rows; row++) if (campaign.id(row) === campaign.worst.id) worst = row;
   const family = campaign.families[0], id = worst < 0 ? null : campaign.id(worst);
   const loses = worst < 0 ? "" : campaign.isModel ? `it takes ${interval(low[worst], campaign.column.high[worst])} deviations to avoid the danger` : low[worst] === Infinity ? "the policy misses the goal" : `it loses ${interval(low[worst], campaign.column.high[worst])}`;
   return [
