@@ -48,7 +48,7 @@ def add_families(chunks: Chunks, prefix: str, campaign: Campaign, columns: Colum
 def _described(
     known: Sequence[Described], columns: Columns
 ) -> tuple[list[dict[str, Any]], list[Any]]:
-    rows = _rows_by_id(columns)
+    rows = columns.rows_by_id()
     described = [
         {
             "signature": family.signature,
@@ -83,15 +83,6 @@ def _by_signature(columns: Columns, many: bool) -> tuple[list[dict[str, Any]], l
         for word, _ in found
     ]
     return described, [rows for _, rows in found]
-
-
-def _rows_by_id(columns: Columns) -> dict[str, int]:
-    tasks, words = columns.places["task"], columns.words["task"].all
-    numbers = columns.numbers["number"]
-    return {
-        f"{words[task]}:{number}": row
-        for row, (task, number) in enumerate(zip(tasks, numbers, strict=True))
-    }
 
 
 def _worst(columns: Columns, rows: Any) -> dict[str, Any]:
