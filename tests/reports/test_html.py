@@ -369,11 +369,16 @@ def test_shrunk_bugs_are_read_from_beside_the_campaign(campaign: Campaign, tmp_p
     saved = campaign.save(tmp_path / "c")
     bug, other = saved.bugs[0], saved.bugs[1]
     small = saved.shrink(bug, candidates=40)
-    found = head(make_report([saved]))["campaigns"][0]["shrunk"]
+    content = make_report([saved])
+    assert head(content)["campaigns"][0]["shrunk"] == [bug.id]
+    found = json.loads(pieces(content)["late.c0.shrunk"])
     assert list(found) == [bug.id]
-    assert found[bug.id]["told"] == str(small)
-    assert found[bug.id]["problem"] == small.problem_text
-    assert found[bug.id]["folder"] == str(small.campaign.folder)
+    told = found[bug.id]
+    assert ["objects", small.objects_before, small.objects_after] in told["sizes"]
+    assert told["problem"] == small.problem_text
+    assert told["plan"] == list(small.record.witness.names or ())
+    assert told["picture"].startswith("<svg")
+    assert told["folder"] == str(small.campaign.folder)
     assert other.id not in found
 
 

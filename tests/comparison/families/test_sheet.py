@@ -32,7 +32,8 @@ def one_by_one(tried: Sequence[Condition], decided: Sequence[Decided]) -> Truth:
 
 
 def decisions(task: Task, ground: Ground, count: int, seed: int) -> list[Decided]:
-    random, found = CounterRandom(seed, 6), []
+    random = CounterRandom(seed, 6)
+    found: list[Decided] = []
     while len(found) < count:
         state = walked(task, random, random.below(12))
         operators = task.applicable(state)

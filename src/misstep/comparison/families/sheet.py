@@ -112,26 +112,29 @@ class Sheet:
         self._add_parts(parts)
 
     def _add_parts(self, parts: _Parts) -> None:
-        """The parts by sorts, each with the rows that they fill."""
-        found: list[list[tuple[int, tuple[object, ...]]]] = [[] for _ in range(5)]
-        for part, row in parts.places.items():
-            if isinstance(part, tuple):
-                found[part[0]].append((row, part[1:]))
+        """The parts by sorts, each with the row that it fills."""
         self._part_count = len(parts.places)
-        self._same: list[tuple[int, int, int]] = [
-            (row, *pair)
-            for row, (pair,) in found[SAME]  # type: ignore[misc]
-        ]
-        self._own_rows = np.array([row for row, _ in found[OWN]], dtype=np.int64)
-        self._own_places = np.array([part[0] for _, part in found[OWN]], dtype=np.int64)
-        self._own_numbers = np.array([part[1] for _, part in found[OWN]], dtype=np.int64)
-        self._wanted_at = [row for row, _ in found[WANTED]]
-        self._wanted: list[tuple[str, tuple[int, ...]]] = [
-            part[0]
-            for _, part in found[WANTED]  # type: ignore[misc]
-        ]
-        self._reaches = [row for row, _ in found[REACHES]]
-        self._cheaper = [row for row, _ in found[CHEAPER]]
+        self._same: list[tuple[int, int, int]] = []
+        self._wanted: list[tuple[str, tuple[int, ...]]] = []
+        self._wanted_at: list[int] = []
+        self._reaches: list[int] = []
+        self._cheaper: list[int] = []
+        own: list[tuple[int, int, int]] = []
+        for part, row in parts.places.items():
+            match part:
+                case (sort, (int(j), int(i))) if sort == SAME:
+                    self._same.append((row, j, i))
+                case (sort, int(j), int(number)) if sort == OWN:
+                    own.append((row, j, number))
+                case (sort, (str(name), tuple(places))) if sort == WANTED:
+                    self._wanted_at.append(row)
+                    self._wanted.append((name, places))
+                case (sort,) if sort == REACHES:
+                    self._reaches.append(row)
+                case (sort,) if sort == CHEAPER:
+                    self._cheaper.append(row)
+        columns = np.array(own, dtype=np.int64).reshape(len(own), 3).T
+        self._own_rows, self._own_places, self._own_numbers = columns
 
     # -- one decision -----------------------------------------------------------------------------
 
@@ -152,8 +155,9 @@ class Sheet:
                 sets.append(decided.objects(part))
             else:
                 sets.append(others & ground.kinds.get(part, 0) if sort == "kind" else 0)
-        found: Truth = count(_meet(_rows(sets, len(ground.objects)), self._sets_table))
-        return found >= self._sets_least
+        found = count(_meet(_rows(sets, len(ground.objects)), self._sets_table))
+        enough: Truth = found >= self._sets_least
+        return enough
 
     def _possible(self, decided: Decided) -> Truth | bool:
         scene, ground = decided.scene, decided.scene.ground
@@ -186,7 +190,8 @@ class Sheet:
             cost = ground.task.cost
             most = cost(decided.operator)
             holds[self._cheaper] = [cost(op) < most for op in operators]
-        found: Truth = _meet(np.packbits(holds, axis=1), self._possible_table).any(axis=1)
+        fitting = _meet(np.packbits(holds, axis=1), self._possible_table)
+        found: Truth = fitting.max(axis=1) > 0
         return found
 
     def _asked(self, ground: Ground, operator: int) -> list[bool]:

@@ -16,8 +16,7 @@ async function recordView(campaign, view) {
   if (campaign.isModel) dangerParts(campaign, row, detail, grid);
   else await planningParts(campaign, row, detail, grid);
   grid.append(knownPart(campaign, row, detail), commandsPart(campaign, row));
-  const small = campaign.shrunk[campaign.id(row)];
-  if (small) grid.append(shrunkPart(small));
+  if (campaign.shrunk.includes(campaign.id(row))) grid.append(shrunkPart((await piece(`late.${campaign.prefix}.shrunk`))[campaign.id(row)]));
   return page;
 }
 
@@ -139,7 +138,12 @@ function commandsPart(campaign, row) {
 }
 
 function shrunkPart(small) {
-  return card("The same misstep in a smaller task", "w12", h("p", {}, name(small.told), small.minimal ? ". Nothing more can be taken away." : "."),
-    small.problem && h("details", {}, h("summary", {}, "the small problem"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
-    small.folder && command(`misstep explain ${quoted(small.folder)}`));
+  const steps = (title, names) => h("div", {}, h("h3", {}, title), names.length ? h("ol", { class: "small actions" }, names.slice(0, 60).map((text) => h("li", {}, name(text))), names.length > 60 && h("li", {}, `${count(names.length - 60)} more`)) : h("p", { class: "small soft" }, "no action"));
+  const sizes = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "number of"), ["before", "after"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
+    h("tbody", {}, small.sizes.map(([what, before, after]) => h("tr", {}, h("td", {}, what), h("td", { class: "n soft" }, count(before)), h("td", { class: "n" }, h(after < before ? "strong" : "span", {}, count(after)))))));
+  const drawn = small.picture && pictureFrom(small.picture);
+  return card("The same misstep in a smaller task", "w12", h("p", {}, small.legal + " ", small.minimal ? "Nothing more can be taken away: " : "The search for a smaller one is not finished: ", small.reason + "."),
+    h("div", { class: "small-task" }, h("div", {}, sizes), h("div", {}, drawn ? h("div", { class: "picture" }, drawn) : h("ul", { class: "facts" }, small.facts.slice(0, 40).map((text) => h("li", {}, name(text))))), steps("The policy", small.run), small.plan && steps("A better plan", small.plan)),
+    small.problem && h("details", {}, h("summary", {}, "the small problem in PDDL"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
+    small.folder && [h("p", { class: "small soft" }, "the small bug in words"), command(`misstep explain ${quoted(small.folder)}`)]);
 }
