@@ -302,8 +302,8 @@ def test_campaigns_of_two_worlds_are_side_by_side_only(campaign: Campaign) -> No
 
 def test_campaigns_without_common_states() -> None:
     tasks = [misstep.load_task(misstep.generate("gripper", balls=n)) for n in (1, 2)]
-    for task in tasks:
-        task.name = f"g{task.operator_count}"
+    for number, task in enumerate(tasks):
+        task.name = f"g{number}"
     found = head(make_report([misstep.test(task, "random:1", pool=5) for task in tasks]))
     pair = found["comparison"]["pairs"][0]
     assert (pair["common"], pair["words"]) == (0, {})

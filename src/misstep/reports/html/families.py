@@ -38,6 +38,7 @@ def _described(known: Sequence[Family], columns: Columns) -> tuple[list[dict[str
             "signature": family.signature,
             "sentence": family.sentence,
             "measured": None if family.measured is None else str(family.measured),
+            "remainder": family.remainder,
         }
         for family in known
     ]
@@ -60,6 +61,7 @@ def _by_signature(columns: Columns) -> tuple[list[dict[str, Any]], list[Any]]:
         {
             "signature": word,
             "sentence": f"chooses {word}",
+            "remainder": True,
             "measured": "conditions and precision are not looked for in a report of so many bugs",
         }
         for word, _ in found

@@ -45,12 +45,15 @@ function matrixPart(all, own) {
       h("tbody", {}, rest.map(([key, values]) => h("tr", {}, h("th", { scope: "row" }, key), values.map((value) => h("td", {}, value === null ? "–" : name(cut(value, 80))))))))))];
 }
 
-// The two settings with the fewest empty cells, if there are some that put each campaign into a cell of its own.
+// The two settings with the fewest empty cells, if there are some that put each campaign into a cell of its own. Half of
+// the cells may be empty if somebody chose both settings; others follow from how a campaign was made.
+const CHOSEN = ["policy", "version", "version of the policy", "oracle", "seed", "bias (--fuzz)", "--pool", "--runs"];
+
 function matrixAxes(differ, campaigns) {
   let best = null, size = Infinity;
   differ.forEach((tall, i) => differ.slice(i + 1).forEach((wide) => {
     const cells = new Set(tall[1].map((value, k) => JSON.stringify([value, wide[1][k]]))), area = new Set(tall[1]).size * new Set(wide[1]).size;
-    if (cells.size === campaigns && area < size && area < campaigns * campaigns) { best = [tall, wide]; size = area; }
+    if (cells.size === campaigns && area < size && area <= campaigns * (CHOSEN.includes(tall[0]) && CHOSEN.includes(wide[0]) ? 2 : 1) && area < campaigns * campaigns) { best = [tall, wide]; size = area; }
   }));
   return best && (best[1][0] === "policy" ? [best[1], best[0]] : best);
 }
@@ -74,14 +77,14 @@ function familiesPart(pair) {
   const row = ([key, before, after]) => h("tr", {}, h("td", { class: look[word(before, after)] }, word(before, after)), h("td", {}, name(cut(key, 120))), h("td", { class: "n" }, count(before)), h("td", { class: "n" }, count(after)));
   const [was, is] = pair.unnamed, left = pair.familiesLeft;
   return card("Families that came, went and stayed", "w12", h("p", { class: "small soft" }, `Bugs by their wrong decision, ${pair.common ? "on common states" : "on all states, as none is common"}.` + (was + is ? ` Of ${plural(was, "bug")} before and ${count(is)} after no decision is proven to be at fault.` : "") + (left ? ` ${count(left)} more families are not listed.` : "")),
-    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, ""), h("th", { scope: "col" }, "wrong decision"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
+    h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Families" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "change"), h("th", { scope: "col" }, "wrong decision"), [pair.first, pair.second].map((k) => h("th", { class: "n", scope: "col" }, "bugs in ", labelOf(k))))), h("tbody", {}, pair.families.map(row)))));
 }
 
 function pairsTable(all, own, chosen) {
   const words = Object.keys(own.words).filter((word) => own.pairs.some((pair) => pair.words[word]));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Pairs" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"), h("th", { class: "n", scope: "col" }, "common"), words.map((word) => h("th", { class: "n w-" + word, scope: "col", title: own.words[word] }, word)))),
     h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
-    own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
+    own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), own.pairs[chosen].common > 0 && legend([["-fine", "fixed or clean"], ["-open", "still bugs, or cannot be told"], ["-bug", "new bugs"]]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
 }
 
 // Of the chosen pair: what was fixed, what is still there, what is new, by length.
@@ -95,14 +98,14 @@ function changesBar(pair) {
   }));
 }
 
-const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity ? "" : ` ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
+const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity ? "" : campaign.isModel ? `, ${interval(campaign.column.low[row], campaign.column.high[row])} deviations` : `, loses ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
 
 async function fillPair(place, pair) {
   const entries = await piece(pair.piece), first = report.campaigns[pair.first], second = report.campaigns[pair.second];
   if (!entries.length) return place.replaceChildren(h("h2", {}, "State by state"), h("p", { class: "soft" }, "No common state has changed."));
   const some = (list) => list.map(([word, a, b]) => h("tr", {}, h("td", { class: "w-" + word }, word), h("td", {}, link({ view: "record", c: pair.first, id: first.id(a) }, name(cut(first.id(a), 80)))), h("td", {}, verdictText(first, a)), h("td", {}, link({ view: "record", c: pair.second, id: second.id(b) }, name(cut(second.id(b), 80)))), h("td", {}, verdictText(second, b))));
-  const body = h("tbody", {}, some(entries.slice(0, 15)));
-  const more = entries.length > 15 && h("button", { type: "button", onclick: (event) => { event.target.remove(); body.append(...some(entries.slice(15))); } }, `Show ${count(entries.length - 15)} more`);
+  const body = h("tbody", {}, some(entries.slice(0, 12)));
+  const more = entries.length > 12 && h("button", { type: "button", onclick: (event) => { event.target.remove(); body.append(...some(entries.slice(12))); } }, `Show ${count(entries.length - 12)} more`);
   const table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Changes" }, h("table", {}, h("thead", {}, h("tr", {}, ["change", "in " + first.label, "was", "in " + second.label, "is"].map((title) => h("th", { scope: "col" }, title)))), body));
   place.replaceChildren(h("h2", {}, "State by state"), table, ...(more ? [more] : []), ...(pair.left ? [h("p", { class: "small soft" }, `${count(pair.left)} more are not listed.`)] : []));
 }
@@ -111,7 +114,8 @@ function differencesPart(own) {
   const points = (value) => (value === null ? "–" : (value > 0 ? "+" : "") + (100 * value).toFixed(1));
   const row = (pair, test) => h("tr", {}, h("td", {}, name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", {}, test.measure),
     test.told ? h("td", { class: "soft", colspan: "3" }, test.told) : [h("td", { class: "n" }, points(test.difference[0])), h("td", { class: "n" }, `${points(test.difference[1])} to ${points(test.difference[2])}`), h("td", { class: "n" }, test.p === null ? "–" : test.p < 0.001 ? "below 0.001" : test.p.toFixed(3))]);
-  const common = own.pairs.every((pair) => pair.common);
+  const common = own.pairs.every((pair) => pair.common), told = new Set(own.pairs.flatMap((pair) => pair.tests.map((test) => test.told)));
+  if (told.size === 1 && !told.has(null)) return h("p", {}, `Whether a difference is chance cannot be told: ${[...told][0]}.`);
   return [h("p", { class: "small soft" }, `Mean over tasks of the difference in the share of ${common ? "common " : ""}states that are bugs, or are solved, in percentage points: the later campaign minus the earlier one.`),
     h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Differences" }, h("table", {}, h("thead", {}, h("tr", {}, ["from", "to", "share of"].map((title) => h("th", { scope: "col" }, title)), ["difference", "95% interval", "p (Holm)"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
       h("tbody", {}, own.pairs.map((pair) => pair.tests.map((test) => row(pair, test))))))];
