@@ -6,10 +6,10 @@ function compareView(view) {
   const page = h("div", {}, h("h1", {}, "Comparison"), pair && h("p", { class: "lead" }, comparedSentence(pair)), own.remarks.map((text) => h("p", { class: "note" }, text)));
   const curve = card("Bugs over time", pair ? "w6" : "w12", curves(all.map((one) => [one.label, merged(one.times)]), "Number of bugs of each campaign over time", "seconds of work on a task"));
   if (!pair) return page.append(h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all, own)), curve)), page;
-  const place = h("div", {});
-  page.append(h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all, own)), matrixPart(all, own),
+  const place = h("div", {}), axes = all.length > 2 && matrixAxes(own.differ, all.length);
+  page.append(h("div", { class: "grid" }, card("Campaigns", "w12", campaignsTable(all, own)), axes && card(`Bugs by ${axes[0][0]} and ${axes[1][0]}`, "w12", matrix(all, own, ...axes)),
     card("What became of the states that two campaigns share", "w12", pairsTable(all, own, chosen)), curve, card("Paired differences", "w6", differencesPart(own)),
-    familiesPart(pair), card(null, "w12", place)));
+    familiesPart(pair), settingsPart(all, own.differ.filter((one) => !axes || !axes.includes(one)), axes), card(null, "w12", place)));
   fillPair(place, pair);
   return page;
 }
@@ -35,14 +35,10 @@ function campaignsTable(all, compared) {
     h("tbody", {}, all.map((one) => { const own = one.counts; return h("tr", {}, h("td", {}, link({ view: "overview", c: one.number }, name(one.label))), h("td", {}, name(cut(one.policy, 60))), number(count(own.tested)), number(count(own.bugs)), number(share(own, one.number)), number(count(own.optimal + own.unsolvable)), number(count(own.unknown + own.flaky)), number(count(own.faults))); }))));
 }
 
-// Settings in which the campaigns differ: with two of them that tell the campaigns apart, as a matrix.
-function matrixPart(all, own) {
-  if (!own.differ.length) return null;
-  const axes = all.length > 2 && matrixAxes(own.differ, all.length);
-  const rest = own.differ.filter((one) => !axes || !axes.includes(one));
-  return [axes && card(`Bugs by ${axes[0][0]} and ${axes[1][0]}`, "w12", matrix(all, own, ...axes)),
-    rest.length > 0 && card(axes ? "Other settings that differ" : "Settings that differ", "w12", h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "setting"), all.map((one) => h("th", { scope: "col" }, name(one.label))))),
-      h("tbody", {}, rest.map(([key, values]) => h("tr", {}, h("th", { scope: "row" }, key), values.map((value) => h("td", {}, value === null ? "–" : name(cut(value, 80))))))))))];
+function settingsPart(all, differ, axes) {
+  if (!differ.length) return null;
+  return card(axes ? "Other settings that differ" : "Settings that differ", "w12", h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Settings" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "setting"), all.map((one) => h("th", { scope: "col" }, name(one.label))))),
+    h("tbody", {}, differ.map(([key, values]) => h("tr", {}, h("th", { scope: "row" }, key), values.map((value) => h("td", {}, value === null ? "–" : name(cut(value, 80))))))))));
 }
 
 // The two settings with the fewest empty cells, if there are some that put each campaign into a cell of its own. Half of
@@ -83,7 +79,7 @@ function familiesPart(pair) {
 function pairsTable(all, own, chosen) {
   const words = Object.keys(own.words).filter((word) => own.pairs.some((pair) => pair.words[word]));
   return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "Pairs" }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"), h("th", { class: "n", scope: "col" }, "common"), words.map((word) => h("th", { class: "n w-" + word, scope: "col", title: own.words[word] }, word)))),
-    h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
+    h("tbody", {}, own.pairs.map((pair, k) => h("tr", { class: k === chosen && own.pairs.length > 1 ? "here" : null }, h("td", {}, own.pairs.length > 1 ? link({ view: "compare", pair: k }, name(labelOf(pair.first))) : name(labelOf(pair.first))), h("td", {}, name(labelOf(pair.second))), h("td", { class: "n" }, count(pair.common)), words.map((word) => h("td", { class: "n" }, pair.words[word] ? count(pair.words[word]) : "·")))))),
     own.pairs.length > 1 && h("p", { class: "small" }, `The row that is marked, from ${labelOf(own.pairs[chosen].first)} to ${labelOf(own.pairs[chosen].second)}; a click on another row shows that pair:`), changesBar(own.pairs[chosen]), own.pairs[chosen].common > 0 && legend([["-fine", "fixed or clean"], ["-open", "still bugs, or cannot be told"], ["-bug", "new bugs"]]), h("dl", { class: "pairs small" }, words.map((word) => [h("dt", { class: "w-" + word }, word), h("dd", {}, own.words[word])])));
 }
 
