@@ -12,7 +12,9 @@ from misstep.comparison.families.family import Family
 from misstep.reports.html.chunks import Chunks
 from misstep.reports.html.columns import Columns
 
-MOST_BUGS = 2000  # looking for conditions takes milliseconds a bug; beyond, the signature has to do
+MOST_BUGS = (
+    10_000  # looking for conditions takes half a millisecond a bug; beyond, the signature has to do
+)
 
 
 def add_families(chunks: Chunks, prefix: str, campaign: Campaign, columns: Columns) -> list[Any]:
@@ -62,7 +64,7 @@ def _by_signature(columns: Columns) -> tuple[list[dict[str, Any]], list[Any]]:
             "signature": word,
             "sentence": f"chooses {word}",
             "remainder": True,
-            "measured": "conditions and precision are not looked for in a report of so many bugs",
+            "measured": "a report of so many bugs does not look for conditions; misstep explain does",
         }
         for word, _ in found
     ]
