@@ -282,12 +282,12 @@ def test_families_say_how_often_they_are_right(
 
 def test_permitted_runs_and_contradictions_are_told(browser: Chromium, tmp_path: Path) -> None:
     class Permits:
-        def permitted(self, state: misstep.StateView) -> list[int]:
+        def permitted(self, state: misstep.StateView) -> list[str]:
             return list(state.operators)[:2]
 
     answers = iter(range(10**6))
 
-    def moody(state: misstep.StateView) -> int:
+    def moody(state: misstep.StateView) -> str:
         return list(state.operators)[next(answers) % len(state.operators)]
 
     task = misstep.load_task(misstep.generate("gripper", balls=2))
