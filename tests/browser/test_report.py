@@ -207,6 +207,102 @@ def test_two_campaigns_are_compared(
     assert browser.text("h1") == "after"
 
 
+def test_a_retested_campaign_says_what_became_of_each_bug(
+    browser: Chromium, folder: Path, gripper: Campaign
+) -> None:
+    again = gripper.retest("noisy:0.3:5+optimal", out=folder / "again")
+    file = write_report([gripper, again.campaign], folder / "retest.html")
+    browser.open(file)
+    titles = browser.run(
+        "[...document.querySelectorAll('[aria-label=Pairs] th')].map(own => own.innerText).slice(3)"
+    )
+    cells = browser.run(
+        "[...document.querySelectorAll('[aria-label=Pairs] tbody td.n')].map(own => own.innerText).slice(1)"
+    )
+    counts = {word: str(number) for word, number in again.counts.items() if number}
+    assert len(counts) > 1
+    assert dict(zip(titles, cells, strict=True)) == counts
+
+
+def test_campaigns_of_two_settings_are_a_matrix(browser: Chromium, tmp_path: Path) -> None:
+    task = misstep.load_task(misstep.generate("gripper", balls=2))
+    campaigns = [
+        misstep.test(task, "random:1", pool=6, fuzz=bias, oracle=oracle)
+        for bias in ("none", "detour")
+        for oracle in ("undo", "bmo(50)")
+    ]
+    browser.open(write_report(campaigns, tmp_path / "r.html"))
+    rows = browser.run(
+        "[...document.querySelectorAll('.lights tr')].map(row => [...row.cells].map(own => own.innerText))"
+    )
+    assert rows[0][1:] == ["none", "detour"]
+    assert [row[0] for row in rows[1:]] == ["undo", "bmo(50)"]
+    for k, campaign in enumerate(campaigns):
+        told = rows[1 + k % 2][1 + k // 2]
+        assert told.startswith(f"{len(campaign.bugs)} of {len(campaign)}")
+        assert (" still, " in told) == (k > 0)
+
+
+def test_campaigns_of_two_worlds_stand_side_by_side(
+    browser: Chromium, folder: Path, gripper: Campaign, line: Campaign
+) -> None:
+    browser.open(write_report([gripper, line], folder / "worlds.html"))
+    assert "are not compared with each other" in browser.text(".note")
+    assert "Campaigns" in browser.text("main")
+
+
+def test_the_small_task_of_a_bug_is_shown(browser: Chromium, tmp_path: Path) -> None:
+    task = misstep.load_task(misstep.generate("gripper", balls=3, scatter=50, seed=2))
+    campaign = misstep.test(task, "shipped:gripper", pool=15, out=tmp_path / "c")
+    small = campaign.shrink(campaign.bugs[0], candidates=60)
+    browser.open(campaign.report(tmp_path / "r.html"), f"#view=record&id={campaign.bugs[0].id}")
+    cells = browser.run(
+        "[...document.querySelectorAll('.small-task tbody tr')].map(r => [...r.cells].map(c => c.innerText))"
+    )
+    assert ["objects", str(small.objects_before), str(small.objects_after)] in cells
+    assert browser.run("document.querySelectorAll('.small-task .picture svg').length") == 1
+    browser.run("document.querySelector('pre').parentNode.open = true")
+    assert browser.text("pre").strip() == (small.problem_text or "").strip()
+
+
+def test_families_say_how_often_they_are_right(
+    browser: Chromium, gripper: Campaign, tmp_path: Path
+) -> None:
+    campaign = gripper.save(tmp_path / "c")
+    browser.open(campaign.report(tmp_path / "before.html"), "#view=families")
+    family = campaign.families[0]
+    assert f"The policy {family.sentence}." in browser.text(".family")
+    assert "was not measured" in browser.text(".family")
+    assert "--measure" in browser.text("main")
+    measured = campaign.measure_families(states=20)[0].measured
+    assert measured is not None
+    browser.open(campaign.report(tmp_path / "after.html"), "#view=families")
+    assert str(measured)[1:] in browser.text(".family")
+
+
+def test_permitted_runs_and_contradictions_are_told(browser: Chromium, tmp_path: Path) -> None:
+    class Permits:
+        def permitted(self, state: misstep.StateView) -> list[str]:
+            return list(state.operators)[:2]
+
+    answers = iter(range(10**6))
+
+    def moody(state: misstep.StateView) -> str:
+        return list(state.operators)[next(answers) % len(state.operators)]
+
+    task = misstep.load_task(misstep.generate("gripper", balls=2))
+    permits = misstep.test(task, Permits(), pool=6)
+    bug = next(own for own in permits.bugs if (own.kind or "").endswith("-some"))
+    browser.open(permits.report(tmp_path / "sets.html"), f"#view=record&id={bug.id}")
+    assert browser.text(".lead").startswith("A run that the policy permits")
+    assert "permitted runs" in browser.text("main")
+    flaky = misstep.test(task, moody, pool=6)
+    own = next(record for record in flaky.records if record.verdict == "FLAKY")
+    browser.open(flaky.report(tmp_path / "flaky.html"), f"#view=record&id={own.id}")
+    assert "answers differently when it is asked again" in browser.text(".lead")
+    assert "Contradictions" in browser.text("main")
+
+
 def test_hostile_names_are_shown_and_do_nothing(browser: Chromium, tmp_path: Path) -> None:
     name = HOSTILE[0] + "'\""
     campaign = one_bug(tmp_path / "c", hostile_task(name), policy="<b>p</b>", message=HOSTILE[1])

@@ -12,7 +12,7 @@ from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.reports.html.write import write_report
 from support.chromium import Chromium
 
-LARGEST = 300_000  # bytes of a picture
+LARGEST = 200_000  # bytes of a picture
 Shoot = Callable[[str], None]
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import re
 import zlib
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -267,8 +268,13 @@ def test_a_pair_of_campaigns_is_joined_by_states(campaign: Campaign) -> None:
     assert pair["common"] == len(words)
     assert pair["words"] == {word: words.count(word) for word in set(words)}
     assert pair["words"]["fixed"] == len(campaign.bugs)
-    assert "too few" in pair["told"]
+    assert all("too few tasks" in test["told"] for test in pair["tests"])
     assert ["policy", ["noisy:0.3:1+heuristic:ff", "optimal"]] in found["differ"]
+    assert found["remarks"] == []
+    went = Counter(bug.family for bug in campaign.bugs if bug.family)
+    assert {key: before for key, before, after in pair["families"] if not after} == went
+    low, high = found["shares"][0]
+    assert low < len(campaign.bugs) / len(campaign) < high
 
 
 def test_differences_over_many_tasks_have_an_interval() -> None:
@@ -281,16 +287,58 @@ def test_differences_over_many_tasks_have_an_interval() -> None:
     worse = misstep.test(tasks, "random:1", pool=4)
     better = misstep.test(None, "optimal", pool_from=worse)
     pair = head(make_report([worse, better]))["comparison"]["pairs"][0]
-    value, low, high = pair["difference"]
+    assert [test["measure"] for test in pair["tests"]] == ["bugs", "solved"]
+    test = pair["tests"][0]
+    value, low, high = test["difference"]
     assert -1 <= low <= value <= high <= 0
-    assert 0 < pair["p"] <= 1
+    assert 0 < test["p"] <= 1
 
 
-def test_campaigns_without_common_states(campaign: Campaign) -> None:
+def test_campaigns_of_two_worlds_are_side_by_side_only(campaign: Campaign) -> None:
     model = misstep.load_task(misstep.generate("one-way-line", cells=5, packages=2, drop=True))
     other = misstep.test(model, "first", runs=10)
-    pair = head(make_report([campaign, other]))["comparison"]["pairs"][0]
+    again = misstep.test(model, "random:1", runs=10)
+    found = head(make_report([campaign, other, again]))["comparison"]
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [(1, 2)]
+    assert "not compared with each other" in found["remarks"][0]
+    assert found["shares"][0] is None
+    found = head(make_report([campaign, other]))["comparison"]
+    assert (found["pairs"], found["differ"]) == ([], [])
+
+
+def test_campaigns_without_common_states() -> None:
+    tasks = [misstep.load_task(misstep.generate("gripper", balls=n)) for n in (1, 2)]
+    for number, task in enumerate(tasks):
+        task.name = f"g{number}"
+    found = head(make_report([misstep.test(task, "random:1", pool=5) for task in tasks]))
+    pair = found["comparison"]["pairs"][0]
     assert (pair["common"], pair["words"]) == (0, {})
+    assert "No state is common" in found["comparison"]["remarks"][0]
+
+
+def test_a_name_that_stands_for_two_tasks_is_said() -> None:
+    tasks = [misstep.load_task(misstep.generate("gripper", balls=n)) for n in (1, 2)]
+    for task in tasks:
+        task.name = "same"
+    found = head(make_report([misstep.test(task, "random:1", pool=5) for task in tasks]))
+    assert found["comparison"]["pairs"] == []
+    assert "the task same is not the same" in found["comparison"]["remarks"][0]
+
+
+def test_versions_of_several_policies_are_counted(campaign: Campaign) -> None:
+    from types import SimpleNamespace
+
+    from misstep.reports.html.comparing import _versions
+
+    sides = [("a", "1"), ("a", "2"), ("b", "3"), ("b", "3")]
+    made = SimpleNamespace(
+        campaigns=[SimpleNamespace(policy=name, digest=digest) for name, digest in sides]
+    )
+    assert _versions(made) == [["version", ["1", "2", "1", "1"]]]  # type: ignore[arg-type]
+    made.campaigns = made.campaigns[2:]
+    assert _versions(made) == []  # type: ignore[arg-type]
+    twice = head(make_report([campaign, campaign], labels=["x", "x"]))["comparison"]
+    assert set(twice["pairs"][0]["words"]) <= {"still", "clean", "undecided"}
 
 
 def test_families_have_the_rows_of_their_bugs(tmp_path: Path) -> None:
@@ -323,37 +371,20 @@ def test_no_campaign_is_no_report(tmp_path: Path) -> None:
         write_report([], tmp_path / "r.html")
 
 
-def test_shrunk_bugs_are_read_from_beside_the_campaign(
-    campaign: Campaign, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a made-up reader: what it says of a bug reaches the page, and it is asked about bugs with a folder only."""
-    from types import SimpleNamespace
-
-    from misstep.reports.html import shrunk
-
+def test_shrunk_bugs_are_read_from_beside_the_campaign(campaign: Campaign, tmp_path: Path) -> None:
     saved = campaign.save(tmp_path / "c")
     bug, other = saved.bugs[0], saved.bugs[1]
-    (tmp_path / "c" / "shrunk" / f"{bug.task}-{bug.number}").mkdir(parents=True)
-    asked: list[str] = []
-
-    class Small:
-        campaign = SimpleNamespace(folder=tmp_path / "small")
-        minimal = True
-        problem_text = "(define)"
-
-        def __str__(self) -> str:
-            return "objects 9 -> 3"
-
-    def shrunk_of(_: Campaign, own: str) -> Small:
-        asked.append(own)
-        return Small()
-
-    here = shrunk.__name__
-    monkeypatch.setattr(f"{here}.util", SimpleNamespace(find_spec=lambda _: object()))
-    monkeypatch.setattr(f"{here}.import_module", lambda _: SimpleNamespace(shrunk_of=shrunk_of))
-    found = head(make_report([saved]))["campaigns"][0]["shrunk"]
-    assert asked == [bug.id]
-    assert found[bug.id]["told"] == "objects 9 -> 3"
+    small = saved.shrink(bug, candidates=40)
+    content = make_report([saved])
+    assert head(content)["campaigns"][0]["shrunk"] == [bug.id]
+    found = json.loads(pieces(content)["late.c0.shrunk"])
+    assert list(found) == [bug.id]
+    told = found[bug.id]
+    assert ["objects", small.objects_before, small.objects_after] in told["sizes"]
+    assert told["problem"] == small.problem_text
+    assert told["plan"] == list(small.record.witness.names or ())
+    assert told["picture"].startswith("<svg")
+    assert told["folder"] == str(small.campaign.folder)
     assert other.id not in found
 
 

@@ -81,8 +81,20 @@ class Chromium:
         self._number = 0
         self._rest = b""
         self.events: list[dict[str, Any]] = []
-        targets = self.ask("Target.getTargets", session=None)["targetInfos"]
-        page = next(own["targetId"] for own in targets if own["type"] == "page")
+        try:
+            self._attach()
+        except BaseException:
+            self.close()
+            raise
+
+    def _attach(self) -> None:
+        """Take the page that is there."""
+        ends, page = time.monotonic() + SECONDS, None
+        while page is None:  # it may answer before its first page is there
+            targets = self.ask("Target.getTargets", session=None)["targetInfos"]
+            page = next((own["targetId"] for own in targets if own["type"] == "page"), None)
+            if page is None and time.monotonic() > ends:
+                raise BrowserError("the browser opens no page")
         attached = self.ask("Target.attachToTarget", session=None, targetId=page, flatten=True)
         self.session: str = attached["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -202,10 +214,24 @@ class Chromium:
 
     def close(self) -> None:
         self._process.terminate()
-        self._process.wait(timeout=20)
+        try:
+            self._process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
         os.close(self._commands)
         os.close(self._answers)
         self._profile.cleanup()
 
 
+def main() -> int:
+    """`python -m support.chromium` says which browser the tests take; it fails if there is none."""
+    program = find_chromium()
+    print(program or "there is no Chromium here")
+    return 0 if program else 1
+
+
 __all__ = ["BrowserError", "Chromium", "find_chromium"]
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -30,6 +30,7 @@ from misstep.comparison.families.family import Family
 from misstep.comparison.families.ground import Ground, Scene, lifted_of
 from misstep.comparison.families.language import Domain, conditions, domain_key, domain_of
 from misstep.comparison.families.learn import Learned, Rule, Truth, learn
+from misstep.comparison.families.sheet import Sheet
 from misstep.comparison.families.variables import ModelCondition, model_conditions
 from misstep.comparison.families.words import Speech, mistake, numbers, sentence
 from misstep.tasks.jani.task import JaniTask
@@ -257,9 +258,7 @@ class _Planning:
             most = max(len(own.scene.applicable(schemas[1])) for own in decided)
             if most > MOST_POSSIBLE:
                 tried = [own for own in tried if not isinstance(own, Possible)]
-        truth = np.empty((len(decided), len(tried)), dtype=np.bool_)
-        for row, own in enumerate(decided):
-            truth[row] = [condition.holds(own) for condition in tried]
+        truth = Sheet(tried).truth(decided)
         return tried, truth[: len(faulty)], truth[len(faulty) :]
 
     def fits(self, made: Made, rule: Iterable[tuple[Condition | ModelCondition, bool]]) -> bool:

@@ -101,7 +101,7 @@ class Collected:
             "rows": len(self.columns),
             "columns": self.columns.add_to(chunks, self.prefix),
             "families": add_families(chunks, self.prefix, campaign, self.columns),
-            "shrunk": add_shrunk(campaign),
+            "shrunk": add_shrunk(chunks, self.prefix, campaign),
             "blocks": details.blocks,
         }
 

@@ -90,6 +90,15 @@ class Columns:
         for name, text in texts.items():
             self.places[name].append(self.words[name].place(text))
 
+    def rows_by_id(self) -> dict[str, int]:
+        """The row of each record."""
+        tasks, words = self.places["task"], self.words["task"].all
+        numbers = self.numbers["number"]
+        return {
+            f"{words[task]}:{number}": row
+            for row, (task, number) in enumerate(zip(tasks, numbers, strict=True))
+        }
+
     def number(self, name: str) -> np.ndarray[Any, Any]:
         return np.asarray(self.numbers[name])
 

@@ -8,25 +8,20 @@ from __future__ import annotations
 
 import heapq
 import math
-from importlib import import_module, util
-from typing import Any, Protocol
+from typing import Any
 
 from misstep.campaigns.records import Record
+from misstep.reports.drawings import Drawing, drawing_for
 from misstep.reports.html.chunks import Chunks
 from misstep.reports.html.tasks import TaskBook
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
 
-DRAWINGS = "misstep.reports.drawings"
 EACH_FAMILY = 12  # bugs of a family that are drawn at most
 MOST_BUGS = 120
 MOST_STATES = 120  # of one run or plan
 MOST_BYTES = 6_000_000  # of pictures, before they are compressed
 PIECE = 40  # pictures of a piece of the page
-
-
-class Drawing(Protocol):
-    def svg(self, state: Any) -> str: ...
 
 
 class Album:
@@ -83,10 +78,7 @@ class Album:
     def _drawing(self, task: AnyTask) -> Drawing | None:
         key = id(task)
         if key not in self._drawings:
-            found = None
-            if util.find_spec(DRAWINGS) is not None:
-                found = import_module(DRAWINGS).drawing_for(task)
-            self._drawings[key] = found
+            self._drawings[key] = drawing_for(task)
         return self._drawings[key]
 
     def _drawn(self, drawing: Drawing, state: Any) -> int:

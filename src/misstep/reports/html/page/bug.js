@@ -16,8 +16,7 @@ async function recordView(campaign, view) {
   if (campaign.isModel) dangerParts(campaign, row, detail, grid);
   else await planningParts(campaign, row, detail, grid);
   grid.append(knownPart(campaign, row, detail), commandsPart(campaign, row));
-  const small = campaign.shrunk[campaign.id(row)];
-  if (small) grid.append(shrunkPart(small));
+  if (campaign.shrunk.includes(campaign.id(row))) grid.append(shrunkPart((await piece(`late.${campaign.prefix}.shrunk`))[campaign.id(row)]));
   return page;
 }
 
@@ -33,7 +32,8 @@ const ENDS = { goal: "reaches the goal", loop: "runs in a loop", stuck: "stops: 
 
 function runSentence(campaign, row, detail) {
   const own = campaign.column, outcome = campaign.word("outcome", row), cost = count(own.cost[row]);
-  const did = outcome === "goal" ? `The policy reaches the goal at cost ${cost}.` : `The policy ${ENDS[outcome] || outcome} after cost ${cost}.`;
+  const who = (campaign.word("kind", row) || "").endsWith("-some") ? "A run that the policy permits" : "The policy";
+  const did = outcome === "goal" ? `${who} reaches the goal at cost ${cost}.` : `${who} ${ENDS[outcome] || outcome} after cost ${cost}.`;
   const verdict = campaign.word("verdict", row);
   if (verdict === "FLAKY") return did + " It answers differently when it is asked again, so nothing is said of this state.";
   if (verdict === "NO PLAN") return did + " No plan exists from here, so this is not its fault.";
@@ -50,7 +50,7 @@ async function planningParts(campaign, row, detail, grid) {
   const places = [[0, 0]];
   for (const [a, b] of rows) { const [i, j] = places.at(-1); places.push([a === null ? i : a + 1, b === null ? j : b + 1]); }
   const drawn = picturesOf(campaign, row);
-  const sides = [{ title: "The policy", states: runStates, operators: run, costs: totals(task, run), end: `The run ${outcome === "goal" ? "reaches the goal" : "ends: " + (ENDS[outcome] || outcome)}.`, pictures: drawn && drawn[0] }];
+  const sides = [{ title: "The policy", states: runStates, operators: run, costs: totals(task, run), end: `The policy ${ENDS[outcome] || outcome}.`, pictures: drawn && drawn[0] }];
   if (plan) sides.push({ title: detail.argument ? "The best plan at hand" : "A better plan", states: planStates, operators: plan, costs: totals(task, plan), end: "The plan reaches the goal.", pictures: drawn && drawn[1] });
   const steps = stepsTable(task, detail, rows, outcome, (k) => player.show(k));
   const differ = h("div", {});
@@ -60,12 +60,12 @@ async function planningParts(campaign, row, detail, grid) {
   });
   current = player;
   grid.append(card(plan ? "Run and better plan, side by side" : "The run", "w12", player.element, plan && differ, drawn || !report.pictures.count ? null : h("p", { class: "small soft" }, `Pictures are drawn of the ${report.pictures.each} worst bugs of each family, as far as room allows.`)),
-    card(plan ? "Steps" : "Steps of the run", "w8", steps), card("Missteps", "w4", faultsPart(campaign, row, detail)));
+    card(plan ? "Steps" : "Steps of the run", "w8", steps), card(detail.contradictions ? "Contradictions" : "Missteps", "w4", faultsPart(campaign, row, detail)));
   if (detail.argument) grid.append(argumentPart(detail));
   if (run.length) {
     const bounds = await boundsAlong(campaign, row, detail, runStates);
     grid.append(card("Cost along the run", "w12", surface(detail, bounds, campaign.column.upper[row]),
-      legend([["0", "cost so far"], ["1", "range of the least total that is still possible (a dot: lower bound only)"], ["-bug", "misstep"], ["-fine", "best known"]])));
+      legend([["0", "cost so far"], ["1", "range of the least total that is still possible (a dot: lower bound only)"], ...((detail.faults || []).length ? [["-bug", "misstep"]] : []), ...(Number.isFinite(campaign.column.upper[row]) ? [["-fine", "best known"]] : [])])));
   }
 }
 
@@ -96,17 +96,21 @@ function markStep(steps, k) {
   if (here && (here.offsetTop < steps.scrollTop || here.offsetTop + 40 > steps.scrollTop + steps.clientHeight)) steps.scrollTop = here.offsetTop - 60;
 }
 
-const lossText = (fault) => (fault.loss[0] === 0 && fault.loss[1] === 0 ? "steps, no cost" : interval(...fault.loss));
+const lossText = (fault) => (fault.loss[0] === null ? "the goal" : fault.loss[0] === 0 && fault.loss[1] === 0 ? "steps, no cost" : interval(...fault.loss));
 
 function faultsPart(campaign, row, detail) {
   if (detail.contradictions) return detail.contradictions.map(([step, first, second, asked]) => h("p", {}, `Step ${step}: asked ${asked} times, the policy answered `, name(first), " and then ", name(second), "."));
   if (!detail.faults) return h("p", { class: "soft" }, campaign.word("verdict", row) === "BUG" ? "Missteps were not looked for. The command below with --deeper looks for them." : "This is no bug, so nothing is to blame.");
   if (!detail.faults.length) return h("p", { class: "soft" }, "No single decision is proven to be at fault.");
   const ordered = detail.faults.slice().sort((a, b) => (b.share || 0) - (a.share || 0) || a.step - b.step);
-  const did = (fault) => (fault.did === null ? "The policy stops" : name(nameOf(detail.task, fault.did)));
+  const stops = ENDS[campaign.word("outcome", row)] || "stops";
+  const did = (fault) => (fault.did === null ? "The policy " + stops.split(":")[0] : name(nameOf(detail.task, fault.did)));
   return ordered.slice(0, 60).map((fault) => h("div", { class: "misstep" }, h("p", {}, h("strong", {}, `Step ${fault.step}: `), did(fault), fault.better !== null && [" instead of ", name(nameOf(detail.task, fault.better))]),
     h("p", { class: "small soft" }, campaign.isModel ? "" : `loses ${lossText(fault)}` + (fault.share ? `, ${percent(fault.share, 1)} of the gap` : ""), fault.again ? ", in every round of the loop" : "")));
 }
+
+// What proved it, and the oracle that asked for it, unless that begins with the same name.
+const decidedBy = (source, oracle) => (source === null ? `what is known of other states, ${oracle}` : (oracle || "").startsWith(source) ? oracle : `${source}, ${oracle}`);
 
 function knownPart(campaign, row, detail) {
   const own = campaign.column, facts = factsOf(detail.task, detail.state), at = own.at[row];
@@ -120,7 +124,7 @@ function knownPart(campaign, row, detail) {
     ["cheapest plan", campaign.isModel ? null : "costs " + interval(own.lower[row], own.upper[row])],
     ["permitted runs", permitted ? `least cost ${count(permitted.least === null ? Infinity : permitted.least)}, largest ${permitted.most === null ? "not known or failing" : count(permitted.most)}` : null],
     ["risk to miss the goal", detail.risk ? detail.risk.map((p) => (100 * p).toFixed(1) + "%").join(" to ") : null],
-    ["decided by", (campaign.word("source", row) || "what is known of other states") + ", " + campaign.word("oracle", row)],
+    ["decided by", decidedBy(campaign.word("source", row), campaign.word("oracle", row))],
     ["belongs to", detail.chooser ? "the pair of the policy and " + detail.chooser : null],
     ["the policy said", detail.message || null], ["after", seconds(at) + " of work on the task"],
     ["effort", detail.effort ? `${count(detail.effort[0])} expansions, ${count(detail.effort[1])} evaluations` : null],
@@ -139,7 +143,13 @@ function commandsPart(campaign, row) {
 }
 
 function shrunkPart(small) {
-  return card("The same misstep in a smaller task", "w12", h("p", {}, name(small.told), small.minimal ? ". Nothing more can be taken away." : "."),
-    small.problem && h("details", {}, h("summary", {}, "the small problem"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
-    small.folder && command(`misstep explain ${quoted(small.folder)}`));
+  const steps = (title, names) => h("div", {}, h("h3", {}, title), names.length ? h("ol", { class: "small actions" }, names.slice(0, 60).map((text) => h("li", {}, name(text))), names.length > 60 && h("li", {}, `${count(names.length - 60)} more`)) : h("p", { class: "small soft" }, "no action"));
+  const sizes = h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "number of"), ["before", "after"].map((title) => h("th", { class: "n", scope: "col" }, title)))),
+    h("tbody", {}, small.sizes.filter(([, before, after]) => before || after).map(([what, before, after]) => h("tr", {}, h("td", {}, what), h("td", { class: "n soft" }, count(before)), h("td", { class: "n" }, h(after < before ? "strong" : "span", {}, count(after)))))));
+  const drawn = small.picture && pictureFrom(small.picture);
+  const smaller = small.sizes.some(([, before, after]) => after < before);
+  return card(smaller ? "The same misstep in a smaller task" : "A smaller task", "w12", h("p", {}, smaller ? small.legal + " " : "No smaller task that shows this misstep was found. ", h("span", { class: "soft" }, small.reason[0].toUpperCase() + small.reason.slice(1) + ".")),
+    h("div", { class: "small-task" }, h("div", {}, sizes), h("div", {}, drawn ? h("div", { class: "picture" }, drawn) : h("ul", { class: "facts" }, small.facts.slice(0, 40).map((text) => h("li", {}, name(text))))), steps("The policy", small.run), small.plan && steps("A better plan", small.plan)),
+    small.problem && h("details", {}, h("summary", {}, "the small problem in PDDL"), h("pre", { class: "scroll", tabindex: "0" }, small.problem)),
+    small.folder && [h("p", { class: "small soft" }, "the small bug in words"), command(`misstep explain ${quoted(small.folder)}`)]);
 }

@@ -45,7 +45,7 @@ function barChart(bars, label, title, width = 460) {
       group.append(svg("rect", { class: KINDS[i], x, y, width: thick, height: tall, rx: Math.min(2, tall / 2) }));
     });
     chart.append(group);
-    if (k % every === 0 || bar.apart) chart.append(svg("text", { x: x + thick / 2, y: height - bottom + 15, "text-anchor": "middle" }, bar.text));
+    if (k % every === 0 || bar.apart) chart.append(svg("text", { x: Math.min(x + thick / 2, width - bar.text.length * 3.2), y: height - bottom + 15, "text-anchor": "middle" }, bar.text));
   });
   if (title) chart.append(svg("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, title));
   return chart;

@@ -12,7 +12,8 @@ function familiesView(campaign) {
   const bugs = campaign.counts.bugs, inside = campaign.familyOf.reduce((sum, k) => sum + (k >= 0), 0);
   return h("div", {}, h("h1", {}, "Families of bugs"),
     h("p", { class: "lead" }, own.length ? `${count(inside)} of ${count(bugs)} bugs come from ${plural(own.length, "family", "families")}: bugs of a family share the same wrong decision.`
-      : bugs ? "No decision is proven to be at fault, so the bugs have no families." : "There is no bug."), list, more || null);
+      : bugs ? "No decision is proven to be at fault, so the bugs have no families." : "There is no bug."), list, more || null,
+    campaign.folder && own.some((family) => family.measured === null && !family.remainder) && [h("p", { class: "small soft" }, "measure in fresh states how often the policy makes these mistakes"), command(`misstep explain ${quoted(campaign.folder)} --measure`)]);
 }
 
 function familyCard(campaign, family, k) {
@@ -22,8 +23,8 @@ function familyCard(campaign, family, k) {
     h("h2", {}, name(cut(family.signature, 300))),
     h("p", {}, "The policy ", withNames(family.sentence), "."),
     h("dl", { class: "figures" }, figure("bugs", count(family.count)), figure(campaign.isModel ? "models" : "tasks", count(family.tasks)),
-      campaign.isModel ? null : figure("worst finite gap", family.worst === null ? "–" : count(family.worst)), !campaign.isModel && family.failing > 0 && figure("miss the goal", count(family.failing))),
-    h("p", { class: "small" }, family.measured === null ? "How often the description is right was not measured." : family.measured[0].toUpperCase() + family.measured.slice(1) + "."),
+      !campaign.isModel && family.worst !== null && figure("worst gap", count(family.worst)), !campaign.isModel && family.failing > 0 && figure("miss the goal", count(family.failing))),
+    (family.measured !== null || !family.remainder) && h("p", { class: "small" + (family.measured === null ? " soft" : "") }, family.measured === null ? "How often this is so in other states was not measured." : family.measured[0].toUpperCase() + family.measured.slice(1) + "."),
     h("p", {}, link({ view: "records", c: campaign.number, family: k + 1, sort: "-gap" }, `See its ${plural(family.count, "bug")}`),
       example !== null && [" · ", link({ view: "record", c: campaign.number, id: example, back: address({ view: "records", c: campaign.number, family: k + 1, sort: "-gap" }).slice(1) }, "the worst one, ", name(cut(example, 60)))]));
 }

@@ -54,7 +54,7 @@ function worstPart(campaign) {
   const loses = worst < 0 ? "" : campaign.isModel ? `it takes ${interval(low[worst], campaign.column.high[worst])} deviations to avoid the danger` : low[worst] === Infinity ? "the policy misses the goal" : `it loses ${interval(low[worst], campaign.column.high[worst])}`;
   return [
     worst >= 0 && h("p", { class: "small" }, "Worst bug: ", link({ view: "record", c: campaign.number, id }, name(cut(id, 80))), ", " + loses + "."),
-    family && h("p", { class: "small" }, `Behind ${plural(family.count, "bug")}: `, link({ view: "records", c: campaign.number, family: 1, sort: "-gap" }, name(cut(family.signature, 120))), "."),
+    family && h("p", { class: "small" }, campaign.families.length > 1 ? "Largest family of bugs: the policy " : "The mistake: the policy ", withNames(cut(family.sentence, 300)), ". ", link({ view: "families", c: campaign.number }, `See ${plural(campaign.families.length, "family", "families")}`), "."),
   ];
 }
 
