@@ -409,7 +409,7 @@ def decoded(decode: Callable[[Sequence[Any]], T], row: Sequence[Any], where: str
 
 def _check_counts(*numbers: int | None) -> None:
     for value in numbers:
-        if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
+        if value is not None and not (type(value) is int and 0 <= value <= LARGEST):
             raise ValueError(f"{value!r} is no whole number between 0 and 2^63 - 1")
 
 

@@ -94,7 +94,7 @@ def validate_run(
 def _followed(
     task: SasTask, states: Sequence[Sequence[int]], operators: Sequence[Step]
 ) -> int | None:
-    """What a run of ids costs that passes no state twice and ends at the first goal: the short way, as most runs are so.
+    """What a run of ids costs that passes no state twice and ends in a goal: the short way, as most runs do.
 
     None: look closer. Only the first state is looked at value by value, as the others are what the operators lead to.
     """

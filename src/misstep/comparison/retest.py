@@ -15,6 +15,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -168,12 +169,15 @@ def retest(
     def prepare(content: Content, own: Settings) -> None:
         check_same_tasks(content, lender)
         lend(content, own, lender)
+        once.close()
 
     how = (jobs, batch_size, limits, progress)
-    old = dict(_brief(before))  # first of all: records that cannot be read end it here
-    campaign = conduct(
-        tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
-    )
+    with ExitStack() as once:
+        once.enter_context(lender.store.keeping_rows())
+        old = dict(_brief(before))  # first of all: records that cannot be read end it here
+        campaign = conduct(
+            tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+        )
     return _made(before, old, campaign)
 
 
