@@ -24,6 +24,8 @@ from misstep.checking.semantics import (
 )
 
 OUTCOMES = ("goal", "loop", "stuck", "inapplicable", "error", "cut", "timeout")
+# Those that are what they say if the states are: where an operator did not apply, there is more to look at.
+_SHORT = ("goal", "loop", "stuck", "error", "cut", "timeout")
 FAILURES = ("loop", "stuck", "inapplicable", "error")
 
 
@@ -48,7 +50,8 @@ def validate_run(
 ) -> RunReport:
     """Follow a run step by step. `named` is the operator that the policy chose where it did not apply."""
     refuse_axioms(task)
-    spent = _followed(task, states, operators) if outcome == "goal" else None
+    is_short = outcome in _SHORT and not (revisits and outcome == "loop")
+    spent = _followed(task, states, operators, outcome) if is_short else None
     if spent is not None and claimed_cost in (None, spent):
         return RunReport(True, spent)
     path = [check_state(task, state) for state in states]
@@ -92,29 +95,31 @@ def validate_run(
 
 
 def _followed(
-    task: SasTask, states: Sequence[Sequence[int]], operators: Sequence[Step]
+    task: SasTask, states: Sequence[Sequence[int]], operators: Sequence[Step], outcome: str
 ) -> int | None:
-    """What a run of ids costs that passes no state twice and ends in a goal: the short way, as most runs do.
+    """What a run of ids costs that passes no state twice, but for the last one of a loop, and ends as it says.
 
-    None: look closer. Only the first state is looked at value by value, as the others are what the operators lead to.
+    None: look closer. It is the short way, as most runs are so. Only the first state is looked at value by value, as
+    the others are what the operators lead to.
     """
     if len(states) != len(operators) + 1:
         return None
     here = check_state(task, states[0])
-    seen = {here}
+    seen: set[State] = set()
     cost = 0
     for step, there in zip(operators, states[1:], strict=True):
-        if isinstance(step, str) or not 0 <= step < len(task.operators) or is_goal(here, task):
+        if isinstance(step, str) or not 0 <= step < len(task.operators):
             return None
         operator = task.operators[step]
-        if not is_applicable(here, operator):
-            return None
-        here = effect_of(here, operator)
-        if here != there or here in seen:
+        if here in seen or is_goal(here, task) or not is_applicable(here, operator):
             return None
         seen.add(here)
+        here = effect_of(here, operator)
+        if here != there:
+            return None
         cost += operator.cost
-    return cost if is_goal(here, task) else None
+    ends_well = is_goal(here, task) == (outcome == "goal")
+    return cost if ends_well and (here in seen) == (outcome == "loop") else None
 
 
 __all__ = ["FAILURES", "RunReport", "validate_run"]
