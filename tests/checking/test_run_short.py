@@ -56,10 +56,7 @@ def test_the_short_way_says_what_the_long_way_does(
         )
 
     def reports() -> list[runs.RunReport]:
-        return [
-            runs.validate_run(blocks, *own[:5], revisits=own[5])  # type: ignore[arg-type]
-            for own in given
-        ]
+        return [runs.validate_run(blocks, *own[:5], revisits=own[5]) for own in given]
 
     short = reports()
     assert any(report.valid for report in short)

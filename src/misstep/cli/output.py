@@ -97,8 +97,8 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     if len(first) < MEASURED:
         return
     sys.stdout.flush()
-    for row in rows:
-        cells = zip(map(escaped, row), widths, strict=True)
+    for later in rows:
+        cells = zip(map(escaped, later), widths, strict=True)
         print(
             "  ".join(
                 cell.ljust(width) if k < left else cell.rjust(width)
