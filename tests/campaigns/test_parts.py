@@ -8,6 +8,7 @@ import pytest
 
 from misstep.campaigns import parts
 from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.tables import Findings
 from misstep.campaigns.view import make_view
 from support.made_up import large_campaign
 
@@ -33,9 +34,12 @@ def test_the_first_record_needs_no_other_part(
     monkeypatch.setattr(parts, "FIRST", 3)
     read: list[int] = []
     between = parts._between
-    monkeypatch.setattr(
-        parts, "_between", lambda own, first, last: read.append(first) or between(own, first, last)
-    )
+
+    def noted(own: Findings, first: int, last: int) -> parts.Part:
+        read.append(first)
+        return between(own, first, last)
+
+    monkeypatch.setattr(parts, "_between", noted)
     next(campaign.iter_records())
     assert read == [0]
 
