@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from misstep.cli import output
 from support.commands import misstep, result_of
 
 KEYS = [
@@ -136,3 +138,27 @@ def test_the_numbers_of_the_papers(world: str, request: pytest.FixtureRequest) -
     assert told["sets"]["tested"] == len(lines(folder))
     assert told["sets"]["bugs"] == len(lines(folder, "--verdict", "BUG")) > 0
     assert json.loads(misstep("records", folder, "--metrics").stdout) == told
+
+
+def test_a_long_table_comes_before_its_last_rows_are_made(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(output, "MEASURED", 2)
+    seen: list[str] = []
+
+    def rows() -> Iterator[tuple[str, str]]:
+        yield "p:8", "1"
+        yield "p:9", "22"
+        seen.append(capsys.readouterr().out)
+        yield "p:10", "3"
+        yield "a long name", "4444"
+
+    output.print_table(("id", "cost"), rows())
+    assert [line.split() for line in seen[0].splitlines()] == [
+        ["id", "cost"],
+        ["p:8", "1"],
+        ["p:9", "22"],
+    ]
+    first, later = seen[0].splitlines()[1], capsys.readouterr().out.splitlines()
+    assert len(later[0]) == len(first)
+    assert later[1].split() == ["a", "long", "name", "4444"]

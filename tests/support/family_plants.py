@@ -87,6 +87,20 @@ def moves_away_from_work(view: StateView, action: Action | None) -> bool:
     return not atoms(view, "carry") and any(is_open(view, ball) for ball in here)
 
 
+CARELESS = """
+  (:rule careless :parameters (?b ?o - ball ?r - room ?g ?h - gripper)
+    :condition (and (carry ?b ?g) (carry ?o ?h) (not (= ?b ?o)) (not (goal (at ?b ?r))))
+    :action (drop ?b ?r ?g))
+  (:rule take"""
+
+
+def drops_where_it_does_not_belong(view: StateView, action: Action | None) -> bool:
+    """Drops a ball in a room that is not its goal."""
+    assert action is not None
+    ball, room, _ = action.arguments
+    return f"at({ball}, {room})" not in view.goals
+
+
 # -- blocks ---------------------------------------------------------------------------------------
 
 
@@ -99,6 +113,21 @@ def stack_at_once(view: StateView, truth: PlanningTruth) -> Any:  # noqa: ARG001
         ):
             return action.name
     return PERFECT
+
+
+BLOCKS = """
+(define (policy blocks-mutant) (:domain blocksworld)
+  (:rule build :parameters (?u ?l - block)
+    :condition (goal (on ?u ?l)) :action (stack ?u ?l))
+  (:rule down :parameters (?b - block) :action (put-down ?b))
+  (:rule take :parameters (?u ?l - block)
+    :condition (and (goal (on ?u ?l)) (clear ?l)
+      (not (exists (?m - block) (and (goal (on ?l ?m)) (not (on ?l ?m))))))
+    :action (pick-up ?u))
+  (:rule clear :parameters (?u ?l - block)
+    :condition (not (goal (on ?u ?l))) :action (unstack ?u ?l))
+  (:rule dig :parameters (?u ?l - block) :action (unstack ?u ?l)))
+"""
 
 
 def builds_on_what_is_wrong(view: StateView, action: Action | None) -> bool:
@@ -126,6 +155,29 @@ def sails_to_where_nothing_is_to_do(view: StateView, action: Action | None) -> b
     assert action is not None
     there = [car for car, place in atoms(view, "at") if place == action.arguments[1]]
     return "empty-ferry()" in view.facts and not any(is_open(view, car) for car in there)
+
+
+FERRY = """
+(define (policy ferry-mutant) (:domain ferry)
+  (:rule out :parameters (?c - car ?l - location)
+    :condition (goal (at ?c ?l)) :action (debark ?c ?l))
+  (:rule hasty :parameters (?from ?to - location ?c ?o - car)
+    :condition (and (empty-ferry) (at ?c ?from) (not (goal (at ?c ?from))) (at ?o ?to) (goal (at ?o ?to)))
+    :action (sail ?from ?to))
+  (:rule in :parameters (?c - car ?l - location)
+    :condition (not (goal (at ?c ?l))) :action (board ?c ?l))
+  (:rule bring :parameters (?from ?to - location ?c - car)
+    :condition (and (on ?c) (goal (at ?c ?to))) :action (sail ?from ?to))
+  (:rule fetch :parameters (?from ?to - location ?c - car)
+    :condition (and (empty-ferry) (at ?c ?to) (not (goal (at ?c ?to)))) :action (sail ?from ?to)))
+"""
+
+
+def sails_off_empty(view: StateView, action: Action | None) -> bool:
+    """Sails with an empty ferry although a car that has to leave is where the ferry is."""
+    assert action is not None
+    here = [car for car, place in atoms(view, "at") if place == action.arguments[0]]
+    return "empty-ferry()" in view.facts and any(is_open(view, car) for car in here)
 
 
 # -- spanner --------------------------------------------------------------------------------------
@@ -205,6 +257,34 @@ MISTAKES = [
         "stops instead of pick",
         stops_at_the_last_ball,
         ("stops instead of picking", "at most one goal is open"),
+    ),
+    Mistake(
+        "drops a ball where it does not belong",
+        "gripper",
+        ({"balls": 3}, {"balls": 4}),
+        GRIPPER.format(take="(not (= ?b ?r))").replace("\n  (:rule take", CARELESS),
+        "drop instead of move",
+        drops_where_it_does_not_belong,
+        ("drops instead of moving",),
+    ),
+    Mistake(
+        "builds too early",
+        "blocksworld",
+        ({"blocks": 4}, {"blocks": 5}),
+        BLOCKS,
+        "stack instead of put-down",
+        builds_on_what_is_wrong,
+        ("stacks instead of putting down", "block `lower`"),
+        pool=100,
+    ),
+    Mistake(
+        "sails off empty",
+        "ferry",
+        ({"cars": 3, "locations": 3}, {"cars": 3, "locations": 4}),
+        FERRY,
+        "sail instead of board",
+        sails_off_empty,
+        ("sails instead of boarding", "not at its goal"),
     ),
     Mistake(
         "walks past a spanner",

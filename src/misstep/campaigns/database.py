@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 import sqlite3
 import sys
@@ -19,6 +20,18 @@ BUSY_SECONDS = 20.0
 MAX_VALUE_BYTES = 2**30 - 1  # of one value
 _MAGIC = b"SQLite format 3\0"
 AGAIN = "start a new campaign with the same settings, which are in config.toml beside it: it gives the same records"
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Without looks for dead cycles: thousands of rows that all stay would be looked through again and again."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @contextmanager
@@ -222,4 +235,5 @@ __all__ = [
     "connect_readonly",
     "has_log",
     "translated",
+    "uncollected",
 ]

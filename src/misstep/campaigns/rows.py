@@ -330,19 +330,27 @@ def _is_plain(text: object) -> bool:
     return isinstance(text, str) and _IDS.fullmatch(text) is not None
 
 
+# Made once: a campaign reads and writes a hundred thousand lists.
+_decode = json.JSONDecoder().raw_decode
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def to_json(value: Iterable[Any]) -> str:
-    return json.dumps(list(value), separators=(",", ":"))
+    own = list(value)
+    if set(map(type, own)) <= {int}:
+        return f"[{','.join(map(str, own))}]"  # what the encoder would say, in half the time
+    return _encode(own)
 
 
 def values_of(text: str) -> Values:
     if _is_plain(text) and len(text) > 2:
-        return tuple(json.loads(text))
+        return tuple(_decode(text)[0])
     return _values(_list(text))
 
 
 def ids_of(text: str) -> Ids:
     if _is_plain(text):
-        return tuple(json.loads(text))
+        return tuple(_decode(text)[0])
     ids = _list(text)
     if not _are_integers(ids):
         raise ValueError("expected a list of ids")
@@ -401,7 +409,7 @@ def decoded(decode: Callable[[Sequence[Any]], T], row: Sequence[Any], where: str
 
 def _check_counts(*numbers: int | None) -> None:
     for value in numbers:
-        if value is not None and (type(value) is not int or not 0 <= value <= LARGEST):
+        if value is not None and not (type(value) is int and 0 <= value <= LARGEST):
             raise ValueError(f"{value!r} is no whole number between 0 and 2^63 - 1")
 
 

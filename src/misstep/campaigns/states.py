@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import lt
+
 from misstep.campaigns.rows import Values
 from misstep.errors import InputFormatError
 from misstep.tasks.task import State, Task
@@ -9,7 +11,20 @@ from misstep.tasks.task import State, Task
 
 def state_of(task: Task, values: Values, where: str | None = None) -> State:
     """A state that was stored; an error if it is none of the task."""
+    check_values(task, values, where)
+    return State([int(value) for value in values])
+
+
+def check_values(task: Task, values: Values, where: str | None = None) -> None:
+    """An error if these are not the values of a state of the task."""
     sizes = task.fact_counts
+    if (
+        len(values) == len(sizes)
+        and set(map(type, values)) == {int}
+        and min(values) >= 0
+        and all(map(lt, values, sizes))
+    ):
+        return
     if len(values) != len(sizes):
         raise InputFormatError(
             f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))
@@ -21,7 +36,6 @@ def state_of(task: Task, values: Values, where: str | None = None) -> State:
                 where=where,
                 expected=f"0 to {size - 1}",
             )
-    return State([int(value) for value in values])
 
 
-__all__ = ["state_of"]
+__all__ = ["check_values", "state_of"]

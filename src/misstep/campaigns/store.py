@@ -56,6 +56,7 @@ from misstep.campaigns.database import (
     connect_readonly,
     has_log,
     translated,
+    uncollected,
 )
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.schema import check_schema, create_tables
@@ -321,12 +322,25 @@ class Store:
         kept, key = self.kept_rows, (task, table)
         if kept is not None and key in kept:
             return list(kept[key])
-        query = f"SELECT * FROM {table} WHERE task = ? ORDER BY {order}"
-        with closing(self.stream(query, task)) as rows:
-            found = [decode(row) for row in rows]
+        found = self.read_range(table, task, order, decode)
         if kept is not None:
             kept[key] = found
         return found
+
+    def read_range(
+        self,
+        table: str,
+        task: int,
+        order: str,
+        decode: Callable[[Sequence[Any]], Any],
+        within: tuple[str, int, int] | None = None,
+    ) -> list[Any]:
+        """Rows of a task, decoded; only those with a column between two numbers, if that is given."""
+        column, *ends = within or ("task",)
+        between = f"AND {column} BETWEEN ? AND ? " if ends else ""
+        query = f"SELECT * FROM {table} WHERE task = ? {between}ORDER BY {order}"
+        with closing(self.stream(query, task, *ends)) as rows, uncollected():
+            return [decode(row) for row in rows]
 
     @contextmanager
     def _translated(self) -> Iterator[None]:

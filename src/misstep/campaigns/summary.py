@@ -173,8 +173,7 @@ def _example(content: Content, findings: Findings) -> str | None:
 
 
 def _described(content: Content, findings: Findings, number: int) -> dict[str, str]:
-    view = make_view(content.task(findings.name), findings)
-    record = view.record(next(state for state in view.states if state.number == number))
+    record = make_view(content.task(findings.name), findings).alone(number)
     return {"id": record.id, "sentence": sentence(record)}
 
 

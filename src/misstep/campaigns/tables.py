@@ -210,8 +210,8 @@ class Findings:
     def marked(self, stage: str) -> set[int]:
         """The same where keys are numbers of states."""
         query = "SELECT key FROM units WHERE task = ? AND stage = ?"
-        rows = self.store.rows(query, self.task, stage)
-        return {decoded(lambda row: int(row[0]), row, self.store.path) for row in rows}
+        rows, where = self.store.rows(query, self.task, stage), self.store.path
+        return {decoded(lambda row: int(row[0]), row, where) for row in rows}
 
     def mark_done(
         self,

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
+from misstep.campaigns.database import uncollected
 from misstep.campaigns.nature import read_nature
+from misstep.campaigns.parts import Part, read_alone, read_parts
 from misstep.campaigns.records import (
     Contradiction,
     Decision,
@@ -27,9 +30,17 @@ from misstep.campaigns.records import (
     Times,
     Witness,
 )
-from misstep.campaigns.rows import FaultRow, Ids, RunRow, StateRow, Values, VerdictRow
+from misstep.campaigns.rows import (
+    ContradictionRow,
+    FaultRow,
+    Ids,
+    RunRow,
+    StateRow,
+    Values,
+    VerdictRow,
+)
 from misstep.campaigns.signatures import family_of
-from misstep.campaigns.states import state_of
+from misstep.campaigns.states import check_values, state_of
 from misstep.campaigns.tables import Content, Findings
 from misstep.errors import InputFormatError
 from misstep.oracles import values
@@ -43,9 +54,7 @@ def read_records(content: Content, task: str, *, brief: bool = False) -> Iterato
 
     In brief without what is for people: facts, names and walks. Thousands of records are then read in half the time.
     """
-    findings = content.findings(task)
-    with content.store.snapshot():
-        view = make_view(content.task(task), findings)
+    view = make_view(content.task(task), content.findings(task))
     view.brief = brief
     yield from view.records()
 
@@ -64,29 +73,52 @@ class View(ABC):
     def __init__(self, task: AnyTask, findings: Findings) -> None:
         self.where = findings.store.path
         self.name = task.name
-        self.states = findings.states()
-        self.runs: dict[int, RunRow] = {run.number: run for run in findings.runs()}
+        self.findings = findings
+        self.states: dict[
+            int, StateRow
+        ] = {}  # also those of earlier parts: walks lead through them
+        self.runs: dict[int, RunRow] = {}
         self.verdicts: dict[int, list[VerdictRow]] = {}
-        for verdict in findings.verdicts():
-            self.verdicts.setdefault(verdict.number, []).append(verdict)
+        self.best: dict[int, VerdictRow] = {}
         self.faults: dict[int, list[FaultRow]] = {}
-        for fault in findings.faults():
+        self.blamed: set[int] = set()
+        self.chooser: str | None = None
+        self.contradicted: dict[Values, ContradictionRow] = {}
+
+    def take(self, part: Part) -> None:
+        """Make the rows of a part those that records are made of."""
+        self.states.update((state.number, state) for state in part.states)
+        self.runs = {run.number: run for run in part.runs}
+        self.verdicts = {}
+        for verdict in part.verdicts:
+            self.verdicts.setdefault(verdict.number, []).append(verdict)
+        self.best = {number: _best_of(own) for number, own in self.verdicts.items()}
+        self.faults = {}
+        for fault in part.faults:
             self.faults.setdefault(fault.run, []).append(fault)
-        self.blamed = findings.marked("blamed")
-        self.chooser = read_nature(findings.store).pair
-        self.contradicted = {row.state: row for row in findings.contradictions()}
+        self.blamed = part.blamed
+        self.chooser = read_nature(self.findings.store).pair
+        self.contradicted = {row.state: row for row in self.findings.contradictions()}
 
     def records(self) -> Iterator[Record]:
-        for state in self.states:
-            if state.number in self.verdicts:
-                yield self.record(state)
+        for part in read_parts(self.findings):
+            self.take(part)
+            with uncollected():
+                made = [self.record(own) for own in part.states if own.number in self.verdicts]
+            yield from made
+
+    def alone(self, number: int) -> Record:
+        """One record, read without the others."""
+        with self.findings.store.snapshot():
+            self.take(read_alone(self.findings, number))
+        return self.record(self.states[number])
 
     def record(self, state: StateRow) -> Record:
         if state.run not in self.runs:
             raise InputFormatError(f"state {state.number} has no run", where=self.where)
         row, verdicts = self.runs[state.run], self.verdicts[state.number]
-        best = max(verdicts, key=rank)  # the first of the best ones
-        opinions = tuple(self.opinion(verdict) for verdict in verdicts)
+        best = self.best[state.number]
+        opinions = tuple(map(self.opinion, verdicts))
         own = opinions[verdicts.index(best)]
         blamed = state.number in self.blamed and own.is_bug
         faults = tuple(self.fault(row, state.step)) if blamed else None
@@ -113,9 +145,9 @@ class View(ABC):
             family=family_of(faults),
             contradictions=tuple(self.contradictions(state, row)) if own.verdict == "FLAKY" else (),
             effort=Effort(
-                sum(v.expansions for v in verdicts), sum(v.evaluations for v in verdicts)
+                sum([v.expansions for v in verdicts]), sum([v.evaluations for v in verdicts])
             ),
-            times=Times(state.seconds, row.seconds, sum(v.seconds for v in verdicts)),
+            times=Times(state.seconds, row.seconds, sum([v.seconds for v in verdicts])),
             at=own.at,
             fuzzing_bug=None if self.brief else self.fuzzing_bug(state, best),
         )
@@ -178,11 +210,11 @@ class View(ABC):
         return self.names[operator]
 
     def names_of(self, operators: Ids) -> tuple[str, ...]:
-        if self.brief and operators:
-            self.name_of(min(operators))
-            self.name_of(max(operators))
+        if not operators:
             return ()
-        return tuple(map(self.name_of, operators))
+        self.name_of(min(operators))
+        self.name_of(max(operators))
+        return () if self.brief else tuple(map(self.names.__getitem__, operators))
 
 
 # What a policy says where it names no operator: the numbers of `misstep.policies.policy`.
@@ -198,9 +230,23 @@ class PlanningView(View):
         self.task = task
         self.names = task.operator_names
         self.costs = [task.cost(op) for op in range(task.operator_count)]
+        self.gaps: dict[int, values.Interval] = {}  # of all states that came up
+        self.said: dict[Values, tuple[str, ...]] = {}  # facts: faults of many runs are of one state
+
+    def take(self, part: Part) -> None:
+        super().take(part)
+        self.said = {}
+        if self.brief:
+            return
+        self.gaps.update((number, _gap(best)) for number, best in self.best.items())
 
     def facts(self, state: Values) -> tuple[str, ...]:
-        return tuple(self.task.facts(state_of(self.task, state, self.where)))
+        check_values(self.task, state, self.where)
+        # As `Task.facts`; the values are whole numbers, as that was checked.
+        found = [
+            atoms[int(value)] for atoms, value in zip(self.task.atom_names, state, strict=True)
+        ]
+        return tuple(atom for atom in found if atom is not None)
 
     def found(self, state: StateRow) -> Found:
         walk = None if self.brief else whole_walk(self.states, state)
@@ -254,7 +300,7 @@ class PlanningView(View):
             "derivation" if steps is not None else "none" if plan is None else "plan",
             plan,
             None if plan is None else self.names_of(plan),
-            None if plan is None else sum(self.costs[op] for op in plan),
+            None if plan is None else sum(map(self.costs.__getitem__, plan)),
             steps,
             None if steps is None else verdict.upper,
             None,
@@ -283,10 +329,9 @@ class PlanningView(View):
                 raise InputFormatError("a derivation with a strange factor", where=self.where)
 
     def fuzzing_bug(self, state: StateRow, verdict: VerdictRow) -> bool | None:
-        if state.reference is None or state.reference not in self.verdicts:
+        if state.reference is None or state.reference not in self.gaps:
             return None
-        reference = max(self.verdicts[state.reference], key=rank)
-        return _gap(verdict).is_above(_gap(reference))
+        return _gap(verdict).is_above(self.gaps[state.reference])
 
 
 class ModelView(View):
@@ -346,12 +391,17 @@ def rank(verdict: VerdictRow) -> tuple[float, ...]:
     return decided, low, -high, -upper, verdict.derivation is None
 
 
+def _best_of(verdicts: Sequence[VerdictRow]) -> VerdictRow:
+    """The first of the best ones."""
+    return verdicts[0] if len(verdicts) == 1 else max(verdicts, key=rank)
+
+
 def _gap(verdict: VerdictRow) -> values.Interval:
-    low, high = (math.inf if bound is None else bound for bound in (verdict.low, verdict.high))
-    return values.Interval(low, high)
+    low, high = verdict.low, verdict.high
+    return values.Interval(math.inf if low is None else low, math.inf if high is None else high)
 
 
-def whole_walk(states: Sequence[StateRow], state: StateRow) -> Ids | None:
+def whole_walk(states: Mapping[int, StateRow] | Sequence[StateRow], state: StateRow) -> Ids | None:
     """The walk from the initial state, through the reference states; None if it does not begin there.
 
     A walk from the reference state alone could not be followed by somebody who has only this record.
@@ -362,7 +412,7 @@ def whole_walk(states: Sequence[StateRow], state: StateRow) -> Ids | None:
         state = states[state.reference]
     if state.number != 0:
         return None
-    return tuple(op for walk in reversed(walks) for op in walk)
+    return tuple(chain.from_iterable(reversed(walks)))
 
 
 def interval_of(low: float, high: float) -> Interval:

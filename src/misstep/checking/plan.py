@@ -19,15 +19,15 @@ from misstep.checking.files import read_text
 from misstep.checking.sas import Operator, SasTask, State
 from misstep.checking.semantics import (
     Violation,
-    apply,
     check_state,
+    effect_of,
     is_applicable,
     is_goal,
     refuse_axioms,
     unreached_goals,
     violated_preconditions,
 )
-from misstep.errors import InputFormatError, UsageError
+from misstep.errors import InputFormatError
 
 Step = str | int  # an operator by its name, or by its number in the file, the first one being 0
 Reached = tuple[State, int]  # a state, and what was spent until there
@@ -165,10 +165,9 @@ def _followed(task: SasTask, here: State, plan: Sequence[Step]) -> Reached | Non
         if isinstance(step, str) or not 0 <= step < len(task.operators):
             return None
         operator = task.operators[step]
-        try:
-            here = apply(here, operator)
-        except UsageError:  # it does not apply
+        if not is_applicable(here, operator):
             return None
+        here = effect_of(here, operator)
         cost += operator.cost
     return (here, cost) if is_goal(here, task) else None
 
@@ -213,7 +212,7 @@ def after(reached: Iterable[Reached], operators: Sequence[Operator]) -> list[Rea
     """Where one step leads, with any of these operators that applies; each result once."""
     return list(
         dict.fromkeys(
-            (apply(state, operator), cost + operator.cost)
+            (effect_of(state, operator), cost + operator.cost)
             for state, cost in reached
             for operator in operators
             if is_applicable(state, operator)

@@ -93,6 +93,11 @@ def is_goal(state: State, task: SasTask) -> bool:
 def apply(state: State, operator: Operator) -> State:
     if not is_applicable(state, operator):
         raise UsageError(f"operator ({operator.name}) is not applicable in this state")
+    return effect_of(state, operator)
+
+
+def effect_of(state: State, operator: Operator) -> State:
+    """Where an operator leads that is known to be applicable."""
     successor = list(state)
     for effect in operator.effects:
         if not (effect.conditions and violations(state, effect.conditions)):

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +23,10 @@ T = TypeVar("T")
 QUIET_SECONDS = 1.0
 # A line on a terminal appears earlier, since starting takes a part of the first second as well, and vanishes again.
 TERMINAL_QUIET_SECONDS = 0.4
+# Rows of a table that are waited for, to see how wide its columns are, and what the first column, of names with
+# numbers, may grow by after them.
+MEASURED = 200
+GROWTH = 3
 
 
 def keep_output_clean() -> bool:
@@ -67,17 +72,42 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right."""
+    """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right.
+
+    The first `MEASURED` rows say how wide the columns are, and are printed before the next ones are made. A later cell
+    that is wider is printed whole.
+    """
     from rich.console import Console
     from rich.table import Table
 
+    rows = iter(rows)
+    first = [tuple(map(escaped, row)) for row in islice(rows, MEASURED)]
+    widths = [max(map(len, column)) for column in zip(titles, *first, strict=True)]
+    if len(first) == MEASURED:
+        widths[0] += GROWTH
     table = Table(box=None, pad_edge=False, header_style="")
     for k, title in enumerate(titles):
-        table.add_column(title, justify="left" if k < left else "right", no_wrap=k >= left)
-    for row in rows:
-        table.add_row(*map(escaped, row))
+        table.add_column(
+            title,
+            justify="left" if k < left else "right",
+            no_wrap=k >= left,
+            min_width=widths[0] if k == 0 else None,
+        )
+    for row in first:
+        table.add_row(*row)
     # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
     Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+    if len(first) < MEASURED:
+        return
+    sys.stdout.flush()
+    for later in rows:
+        cells = zip(map(escaped, later), widths, strict=True)
+        print(
+            "  ".join(
+                cell.ljust(width) if k < left else cell.rjust(width)
+                for k, (cell, width) in enumerate(cells)
+            )
+        )
 
 
 def own_bars(*columns: ProgressColumn) -> Progress:

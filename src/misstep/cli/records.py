@@ -98,7 +98,7 @@ def _one_of(what: str, value: str | None, choices: tuple[str, ...]) -> str | Non
 def _print_table(records: Iterable[Record]) -> None:
     print_table(
         TITLES,
-        [
+        (
             (
                 record.id,
                 record.verdict,
@@ -114,7 +114,7 @@ def _print_table(records: Iterable[Record]) -> None:
                 f"{record.times.judge:.3f}",
             )
             for record in records
-        ],
+        ),
         left=5,
     )
 

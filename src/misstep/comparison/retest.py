@@ -15,6 +15,7 @@ import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -170,20 +171,23 @@ def retest(
     def prepare(content: Content, own: Settings) -> None:
         check_same_tasks(content, lender)
         lend(content, own, lender)
+        once.close()
 
     how = (jobs, batch_size, limits, progress)
-    old = dict(_brief(before))  # first of all: records that cannot be read end it here
-    if not old:
-        # Nothing tested would pass every gate: of a model, a campaign of a safe policy has no records.
-        raise UsageError(
-            "there are no records to test again",
-            where=lender.store.where,
-            expected="a campaign that has recorded states",
-            hint="'misstep test' tests the new policy from the start",
+    with ExitStack() as once:
+        once.enter_context(lender.store.keeping_rows())
+        old = dict(_brief(before))  # first of all: records that cannot be read end it here
+        if not old:
+            # Nothing tested would pass every gate: of a model, a campaign of a safe policy has no records.
+            raise UsageError(
+                "there are no records to test again",
+                where=lender.store.where,
+                expected="a campaign that has recorded states",
+                hint="'misstep test' tests the new policy from the start",
+            )
+        campaign = conduct(
+            tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
         )
-    campaign = conduct(
-        tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
-    )
     return _made(before, old, campaign)
 
 

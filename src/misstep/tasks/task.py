@@ -148,7 +148,7 @@ class Task(CoreTask):
         return tuple(map(len, self.fact_names))
 
     @cached_property
-    def _atoms(self) -> tuple[tuple[str | None, ...], ...]:
+    def atom_names(self) -> tuple[tuple[str | None, ...], ...]:
         """Of each value of each variable the atom that it makes true, if it makes one true."""
         return tuple(
             tuple(
@@ -159,7 +159,7 @@ class Task(CoreTask):
 
     def facts(self, state: State) -> list[str]:
         """The atoms that are true in the state, such as `on(a, b)`."""
-        atoms = self._atoms
+        atoms = self.atom_names
         found = [atoms[v][value] for v, value in enumerate(state.values)]
         return [atom for atom in found if atom is not None]
 

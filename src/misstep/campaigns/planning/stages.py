@@ -145,17 +145,17 @@ class JudgeStage(Stage):
         self.tested = 0
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
-        states = self.findings.states()
-        self.size = len(states)
+        self.size = self.findings.state_count()
         self.tested = self.findings.verdict_count(self.oracle)
         left = left_to_judge(self.findings, self.oracle)
+        if not left:
+            return  # the witnesses of another campaign have decided all
+        states = self.findings.states()
         judged = [row for row in states if row.number in left]
         done = self.findings.done(self.name)
         if final_key(len(states)) in done:
             return
         chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
-        if not judged:
-            return  # the witnesses of another campaign have decided all
         resources: dict[str, object] = {"dominance": self.findings.dominance()}
         # That another oracle has asked for.
         runs = {run.number: run for run in self.findings.runs()}

@@ -1,0 +1,102 @@
+"""The rows behind records, a part at a time: whoever wants the first record does not wait for the last one.
+
+A part is what some states need, in the order of their numbers. The first one is small, so that something is there at
+once, and each is larger than the one before, as a query has its price. Each part sees one moment of a campaign that
+somebody else may be writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from misstep.campaigns.rows import FaultRow, RunRow, StateRow, VerdictRow, decoded
+from misstep.campaigns.tables import Findings
+
+FIRST = 100  # states of the first part
+GROWTH = 4
+LARGEST = 5000
+
+
+class Part(NamedTuple):
+    """Some states in order, with the runs, verdicts and faults that belong to them."""
+
+    states: list[StateRow]
+    runs: list[RunRow]
+    verdicts: list[VerdictRow]
+    faults: list[FaultRow]
+    blamed: set[int]
+
+
+def read_parts(findings: Findings) -> Iterator[Part]:
+    """All states. Where rows are kept by the store, as it is told to, they are one part."""
+    store = findings.store
+    if store.kept_rows is not None:
+        with store.snapshot():
+            rows = (findings.states(), findings.runs(), findings.verdicts(), findings.faults())
+            part = Part(*rows, findings.marked("blamed"))
+        yield part
+        return
+    first, size = 0, FIRST
+    while True:
+        with store.snapshot():
+            part = _between(findings, first, first + size - 1)
+        if not part.states:
+            return
+        yield part
+        first, size = first + size, min(GROWTH * size, LARGEST)
+
+
+def read_alone(findings: Findings, number: int) -> Part:
+    """One state, with those that its walk leads through, and the one it was found from with its verdicts."""
+    last = _between(findings, number, number)
+    before: list[StateRow] = []
+    verdicts = list(last.verdicts)
+    reference = last.states[0].reference if last.states else None
+    if reference is not None:
+        verdicts += _rows(findings, VerdictRow.decoded, "verdicts", "number", reference, reference)
+    while reference is not None:
+        # It comes to an end: a state refers to an earlier one.
+        found: list[StateRow]
+        found = _rows(findings, StateRow.decoded, "states", "number", reference, reference)
+        before += found
+        reference = found[0].reference if found else None
+    return last._replace(states=[*reversed(before), *last.states], verdicts=verdicts)
+
+
+def _between(findings: Findings, first: int, last: int) -> Part:
+    states: list[StateRow] = _rows(findings, StateRow.decoded, "states", "number", first, last)
+    if not states:
+        return Part([], [], [], [], set())
+    numbers = [state.run for state in states]
+    ends = (min(numbers), max(numbers))
+    return Part(
+        states,
+        _rows(findings, RunRow.decoded, "runs", "number", *ends),
+        _rows(findings, VerdictRow.decoded, "verdicts", "number", first, last, "number, rowid"),
+        _rows(findings, FaultRow.decoded, "faults", "run", *ends, "run, step"),
+        findings.marked("blamed"),
+    )
+
+
+def _rows(
+    findings: Findings,
+    decode: Callable[[Sequence[Any]], Any],
+    table: str,
+    column: str,
+    first: int,
+    last: int,
+    order: str | None = None,
+) -> list[Any]:
+    where = findings.store.path
+    within = (column, first, last)
+    return findings.store.read_range(
+        table,
+        findings.task,
+        order or column,
+        lambda row: decoded(decode, row[1:], where),
+        within,
+    )
+
+
+__all__ = ["Part", "read_alone", "read_parts"]

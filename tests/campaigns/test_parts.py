@@ -1,0 +1,53 @@
+"""Records are read part by part, or alone: they are the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from misstep.campaigns import parts
+from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.tables import Findings
+from misstep.campaigns.view import make_view
+from support.made_up import large_campaign
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    folder: Path = tmp_path_factory.mktemp("made-up") / "campaign"
+    return open_campaign(large_campaign(folder, 60, tasks=2))
+
+
+def test_parts_do_not_change_records(campaign: Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    with campaign.reading_once():  # as one part
+        whole = list(campaign.iter_records())
+    monkeypatch.setattr(parts, "FIRST", 3)
+    monkeypatch.setattr(parts, "LARGEST", 7)
+    assert list(campaign.iter_records()) == whole
+    assert len(whole) == 60
+
+
+def test_the_first_record_needs_no_other_part(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "FIRST", 3)
+    read: list[int] = []
+    between = parts._between
+
+    def noted(own: Findings, first: int, last: int) -> parts.Part:
+        read.append(first)
+        return between(own, first, last)
+
+    monkeypatch.setattr(parts, "_between", noted)
+    next(campaign.iter_records())
+    assert read == [0]
+
+
+def test_a_record_alone_is_the_one_among_all(campaign: Campaign) -> None:
+    for record in campaign.records[:40:7]:
+        task, findings = (
+            campaign._content.task(record.task),
+            campaign._content.findings(record.task),
+        )
+        assert make_view(task, findings).alone(record.number) == record
