@@ -385,7 +385,7 @@ def test_a_campaign_in_progress_is_tested_as_far_as_it_is(
     assert 0 < tested < 30
     assert len(found.changes) == tested
     assert not found.finished
-    assert "unfinished" in found.remarks()[0]
+    assert "not finished" in found.remarks()[0]
 
 
 def test_a_model_is_judged_by_another_oracle_from_the_start(line: Path) -> None:

@@ -275,9 +275,10 @@ class Campaign:
         """
         from misstep.campaigns.metrics import all_metrics
 
-        tasks = self.tasks
-        pools = {task.name: self._content.findings(task.name).state_count() for task in tasks}
-        return all_metrics(tasks, self.records, pools, regions)
+        pools = {
+            name: self._content.findings(name).state_count() for name in self._content.task_names()
+        }
+        return all_metrics(self.tasks, self.records, pools, regions)
 
     def export(self, what: str, path: StrPath, **options: Any) -> list[Path]:
         """Write files for other tools, as `misstep export` does; returns those that were written.
@@ -287,8 +288,9 @@ class Campaign:
         """
         from misstep.reports.exports.api import export
 
-        place = as_path("the target", path, "the path of a file or folder")
-        return export(self, what, place, options)
+        return export(
+            self, what, as_path("the target", path, "the path of a file or folder"), options
+        )
 
     def report(self, path: StrPath, *, force: bool = False) -> Path:
         """Write what was found as one HTML file that works offline; it may replace an older report only, or all."""
@@ -328,17 +330,8 @@ class Campaign:
         with self._writing() as content:
             if settings != before:
                 grow(content, settings, self._policy, self._trust)
-            work(
-                content,
-                settings,
-                self._policy,
-                jobs,
-                batch_size,
-                limits,
-                progress,
-                trust=self._trust,
-                stop_at_first=stop_at_first,
-            )
+            how = (jobs, batch_size, limits, progress, None, self._trust)
+            work(content, settings, self._policy, *how, stop_at_first=stop_at_first)
         return self
 
     def judge(
@@ -364,17 +357,8 @@ class Campaign:
                 hint="test the old campaign again, with --oracle",
             )
         with self._writing() as content:
-            work(
-                content,
-                settings,
-                self._policy,
-                jobs,
-                batch_size,
-                limits,
-                progress,
-                oracle,
-                self._trust,
-            )
+            how = (jobs, batch_size, limits, progress, oracle, self._trust)
+            work(content, settings, self._policy, *how)
         return self
 
     def shrink(
