@@ -16,7 +16,6 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import Task
 
-BENCHMARKS = Path("/work/shared/benchmarks")
 GENERATED = {
     "blocksworld": "blocks",
     "childsnack": "childsnack",
@@ -164,10 +163,10 @@ def test_generated(name: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(("folder", "expected"), COMPETITIONS.items())
-def test_competitions(folder: str, expected: str) -> None:
-    home = BENCHMARKS / folder
+def test_competitions(shared: Path, folder: str, expected: str) -> None:
+    home = shared / "benchmarks" / folder
     if not home.is_dir():
-        pytest.skip(f"no benchmarks of the competitions at {home}")
+        pytest.skip(f"the benchmarks of the competitions have no folder {folder}")
     domain = home / "domain.pddl"
     problem = min(
         (path for path in home.rglob("*.pddl") if path != domain),
