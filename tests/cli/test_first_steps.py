@@ -58,8 +58,8 @@ def test_a_campaign_that_is_not_finished_is_told_as_such(place: Path, command: s
 
 def test_a_retest_of_nothing_does_not_pass(place: Path) -> None:
     ran = misstep("retest", "begun", "--policy", "optimal", "--fail-on", "any", cwd=place)
-    assert ran.returncode == 10
-    assert "nothing was tested" in ran.stderr
+    assert ran.returncode == 2
+    assert "there are no records to test again" in ran.stderr
 
 
 def test_a_baseline_that_is_not_finished_is_told_as_such(place: Path, tmp_path: Path) -> None:

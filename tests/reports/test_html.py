@@ -415,12 +415,13 @@ def test_a_campaign_is_decoded_once(campaign: Campaign, monkeypatch: pytest.Monk
     stream = Store.stream
 
     def watched(self: Store, query: str, *parameters: object) -> Any:
-        read.extend(word for word in ("FROM runs", "FROM verdicts") if word in query)
+        if "BETWEEN" not in query:  # the worst bug is read alone
+            read.extend(word for word in ("FROM runs", "FROM verdicts") if word in query)
         return stream(self, query, *parameters)
 
     monkeypatch.setattr(Store, "stream", watched)
     with campaign.reading_once():
         assert campaign.summary.tested == sum(1 for _ in campaign.iter_records())
     assert sorted(read) == ["FROM runs", "FROM verdicts"]
-    assert campaign.summary.tested
+    assert len(campaign.records) == campaign.summary.tested
     assert len(read) > 2

@@ -20,7 +20,7 @@ from misstep.cli.output import print_json, remark
 from misstep.cli.plain import escaped
 from misstep.cli.progress import campaign_progress
 from misstep.cli.testing_options import Spending
-from misstep.errors import InputFileError, Interrupted, UndecidedError, UsageError
+from misstep.errors import InputFileError, Interrupted, UsageError
 from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
@@ -201,10 +201,6 @@ def _budget(text: str | None) -> int | str | None:
 def _print(found: Retest, output: Output, seconds: float, gate: GateResult | None) -> int:
     summary = found.campaign.summary
     code = exit_code(summary) if gate is None else gate.exit_code
-    if not found.outline and code == 0:
-        # A build that tests nothing is not a build without bugs.
-        remark("nothing was tested: the campaign has not recorded any state")
-        code = UndecidedError.exit_code
     if output.as_json:
         print_json({**found.as_dict(), **({} if gate is None else {"gate": gate.as_dict()})})
         return code
