@@ -21,9 +21,10 @@ def schema_of(name: str) -> str:
 
 
 def signature(decision: Decision | None, better: Decision | None) -> str:
-    """As in "move instead of pick", "stops instead of drop"."""
+    """As in "move instead of pick", "move instead of another move", "stops instead of drop"."""
     did = STOPS if decision is None else schema_of(decision.name)
-    return f"{did} instead of {UNKNOWN if better is None else schema_of(better.name)}"
+    best = UNKNOWN if better is None else schema_of(better.name)
+    return f"{did} instead of {f'another {best}' if best == did else best}"
 
 
 def family_of(faults: Iterable[Fault] | None) -> str | None:
