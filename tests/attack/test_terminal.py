@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from misstep.campaigns.rows import MOST_LETTERS, clean
-from misstep.cli.plain import escaped, to_json
+from misstep.cli.plain import to_json
 from misstep.errors import MisstepError
+from misstep.escaping import escaped
 from support.attacks import change
 from support.commands import misstep
 

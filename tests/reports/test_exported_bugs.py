@@ -11,9 +11,10 @@ import misstep
 from misstep.checking import parse_plan, parse_sas, validate_plan
 from misstep.checking.jani.documents import Documents
 from misstep.errors import InputFileError, UnsupportedError, UsageError
+from misstep.escaping import written_out
 from misstep.reports.exports.bug import plan_text, write_model, write_plan, write_problem
 from misstep.reports.exports.model import model_file, options_of
-from misstep.reports.exports.names import file_name, visible
+from misstep.reports.exports.names import file_name
 from misstep.reports.exports.problem import pddl_files, sas_file
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.pddl.atoms import AtomTable
@@ -265,7 +266,7 @@ def test_names_of_others_make_harmless_file_names(name: str) -> None:
     assert made not in (".", "..")
     assert len(made) < 100
     assert not set(made) & set("/\\\n\"'<> =")
-    assert visible(name).isprintable()
+    assert written_out(name).isprintable()
 
 
 def test_different_names_stay_different() -> None:

@@ -12,7 +12,8 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from misstep.cli.plain import escaped, to_json
+from misstep.cli.plain import to_json
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn

@@ -10,26 +10,12 @@ Imports next to nothing: it serves while the commands are still being loaded.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
-# All controls but tab and newline, marks that turn the direction of writing or break lines, and half characters.
-_CONTROLS = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff]"
-)
-
-
-def escaped(text: str) -> str:
-    """The text with every character that a terminal would obey written out, as in `\\x1b`."""
-    return _CONTROLS.sub(_written_out, text)
-
-
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+from misstep.escaping import escaped
 
 
 def to_json(value: object) -> str:
@@ -67,4 +53,4 @@ def plain_output() -> Iterator[None]:
         sys.stdout, sys.stderr = before
 
 
-__all__ = ["escaped", "plain_output", "to_json"]
+__all__ = ["plain_output", "to_json"]

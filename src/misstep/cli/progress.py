@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from misstep.cli.output import QUIET_SECONDS, own_bars
 from misstep.cli.pace import Pace, in_words, left_of_tasks
-from misstep.cli.plain import escaped
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bars

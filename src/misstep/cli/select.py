@@ -14,7 +14,7 @@ import typer
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
 from misstep.cli.output import print_json, remark
-from misstep.cli.plain import escaped
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from misstep.comparison.statistics import Interval

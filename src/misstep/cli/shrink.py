@@ -16,8 +16,8 @@ from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits
 from misstep.cli.campaigns import Folder, keeping, open_folder, say_unfinished
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import counting, print_json, print_table, remark
-from misstep.cli.plain import escaped
 from misstep.errors import MisstepError, TimeLimitError, UndecidedError, UsageError
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign

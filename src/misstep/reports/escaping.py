@@ -8,23 +8,14 @@ from __future__ import annotations
 
 import re
 
-# Controls (also tab and newline), marks that turn the direction of writing or break lines, halves of characters, and
-# what XML forbids.
-_ODD = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
-)
+from misstep.escaping import written_out
+
 _LONGEST = 2000
 
 
 def visible(text: str) -> str:
-    """One line of plain characters: all others are written out, as in `\\x1b`; what is very long is cut."""
-    shown = text if len(text) <= _LONGEST else text[:_LONGEST] + "..."
-    return _ODD.sub(_written_out, shown)
-
-
-def _written_out(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
+    """One line of plain characters; what is very long is cut."""
+    return written_out(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
 
 
 def code(text: str) -> str:

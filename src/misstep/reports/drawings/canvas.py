@@ -8,10 +8,11 @@ here and nowhere else, and the number of shapes is bounded here, so that a drawi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from unicodedata import east_asian_width
+
+from misstep.escaping import written_out
 
 MOST_SHAPES = 3000
 MOST_LETTERS = 200  # of one text, as long as it may be in the task
@@ -57,16 +58,10 @@ LOOKS = {
     },
 }
 
-# What XML does not allow, what turns the direction of writing, and what breaks lines.
-_ODD = re.compile(
-    "[\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufffe\\uffff]"
-)
-
 
 def plain(text: str, most: int = MOST_LETTERS) -> str:
     """The text, cut, with odd characters written out as in `\\x1b`."""
-    cut = text if len(text) <= most else text[: max(most - 1, 1)] + "…"
-    return _ODD.sub(lambda odd: f"\\x{ord(odd[0]):02x}", cut)
+    return written_out(text if len(text) <= most else text[: max(most - 1, 1)] + "…")
 
 
 def width_of(text: str, size: float = 12) -> float:

@@ -7,9 +7,10 @@ from pathlib import Path
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, headline
 from misstep.errors import UnsupportedError, UsageError
+from misstep.escaping import written_out
 from misstep.reports.exports.files import write_files
 from misstep.reports.exports.model import model_file, options_of
-from misstep.reports.exports.names import file_name, shortened, visible
+from misstep.reports.exports.names import file_name, shortened
 from misstep.reports.exports.problem import pddl_files, sas_file
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -104,9 +105,9 @@ def plan_text(campaign: Campaign, bug: Record | str | int, *, policy_run: bool =
                 expected="names without ( ) ; and line ends, which the format of plans cannot quote",
                 hint=f"'misstep records DIR --json' has the names in the record {record.id}",
             )
-    lines = [f"({visible(name)})" for name in names]
+    lines = [f"({written_out(name)})" for name in names]
     kind = "unit cost" if not task.metric else "general cost"
-    lines += [f"; cost = {cost} ({kind})", f"; {visible(record.id)}: {what}"]
+    lines += [f"; cost = {cost} ({kind})", f"; {written_out(record.id)}: {what}"]
     return "\n".join(lines) + "\n"
 
 
@@ -125,7 +126,9 @@ def write_plan(
 
 def remark_of(record: Record) -> str:
     """Where an exported file comes from, in one line."""
-    return shortened(visible(f"Made by misstep from the record {record.id}: {headline(record)}."))
+    return shortened(
+        written_out(f"Made by misstep from the record {record.id}: {headline(record)}.")
+    )
 
 
 def _of(campaign: Campaign, bug: Record | str | int) -> tuple[Record, AnyTask]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from misstep.reports.exports.names import shortened, visible
+from misstep.escaping import written_out
+from misstep.reports.exports.names import shortened
 from misstep.reports.exports.tables import Cell, Table
 
 _LONGEST_TABULAR = 40  # rows; a longer table runs over several pages
@@ -126,7 +127,7 @@ def _cell(cell: Cell) -> str:
 
 def escaped(text: str) -> str:
     """The text as LaTeX prints it."""
-    short = shortened(visible(text), _LONGEST_CELL)
+    short = shortened(written_out(text), _LONGEST_CELL)
     return "".join(_SPECIAL.get(own) or (own if own.isascii() else _number(own)) for own in short)
 
 

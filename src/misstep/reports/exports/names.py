@@ -20,16 +20,6 @@ def file_name(text: str) -> str:
     return f"{plain or 'x'}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 
-def visible(text: str) -> str:
-    """The text on one line, with every character that is a command rather than a letter written out, as in `\\x1b`."""
-    if text.isprintable():
-        return text
-    return "".join(
-        own if own.isprintable() else own.encode("unicode_escape", "surrogatepass").decode()
-        for own in text
-    )
-
-
 def shortened(text: str, longest: int = 300) -> str:
     """The text, or its beginning with the number of characters that it has."""
     if len(text) <= longest:
@@ -37,4 +27,4 @@ def shortened(text: str, longest: int = 300) -> str:
     return f"{text[:longest]}... ({len(text):,} characters)"
 
 
-__all__ = ["file_name", "shortened", "visible"]
+__all__ = ["file_name", "shortened"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from misstep.campaigns.rows import Values
 from misstep.campaigns.states import state_of
 from misstep.errors import InputFormatError
-from misstep.reports.exports.names import visible
+from misstep.escaping import written_out
 from misstep.tasks.pddl.atoms import AtomTable
 from misstep.tasks.pddl.lifted import Atom
 from misstep.tasks.pddl.text import Block, Source, Word, parse_tree
@@ -33,7 +33,7 @@ def pddl_files(task: Task, values: Values, remark: str) -> tuple[bytes, bytes]:
 
 def _ascii(remark: str) -> Iterator[str]:
     for line in remark.splitlines():
-        yield visible(line).encode("ascii", "backslashreplace").decode()
+        yield written_out(line).encode("ascii", "backslashreplace").decode()
 
 
 def _problem(task: Task, problem: Source, values: tuple[int, ...]) -> str:

@@ -19,6 +19,7 @@ from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, headline
 from misstep.campaigns.settings import Settings
 from misstep.errors import InputFileError, MisstepError
+from misstep.escaping import written_out
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.identity import IN_MEMORY
 from misstep.reports.exports.cases import (
@@ -33,7 +34,7 @@ from misstep.reports.exports.cases import (
 from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.judge import MOST_STATES, enough_for
 from misstep.reports.exports.model import model_file, options_of
-from misstep.reports.exports.names import file_name, visible
+from misstep.reports.exports.names import file_name
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.pddl.translate import translate_sources
@@ -224,10 +225,10 @@ class _Made:
             }
         return Case(
             self.key(record),
-            visible(record.id),
+            written_out(record.id),
             key,
             record.kind,
-            visible(headline(record)),
+            written_out(headline(record)),
             state,
             before,
             witness,
@@ -261,12 +262,14 @@ def _model_files(task: JaniTask, key: str) -> tuple[TaskFiles, dict[str, bytes]]
     if interface is not None and interface.is_file():
         copied = read_bytes(interface, _MOST_BYTES, "an interface of networks")
         contents[f"{folder}/{_INTERFACE}"] = copied
-    return TaskFiles(visible(task.name), task.world, tuple(contents), options_of(task)), contents
+    return TaskFiles(
+        written_out(task.name), task.world, tuple(contents), options_of(task)
+    ), contents
 
 
 def _task_files(task: Task, key: str) -> tuple[TaskFiles, dict[str, bytes]]:
     folder = f"{TASKS_NAME}/{key}"
-    shown = visible(task.name)
+    shown = written_out(task.name)
     if task.pddl is None:
         name = f"{folder}/task.sas"
         return TaskFiles(shown, task.world, (name,)), {name: task.sas}

@@ -10,7 +10,7 @@ import csv
 from functools import lru_cache
 from typing import TextIO
 
-from misstep.reports.exports.names import visible
+from misstep.escaping import written_out
 from misstep.reports.exports.tables import Cell, Table
 
 # The usual ones, and the wide forms that some spreadsheets take for the same.
@@ -40,7 +40,7 @@ def guarded(cell: Cell) -> Cell:
 @lru_cache(maxsize=4096)
 def _guarded_text(cell: str) -> str:
     # Most cells of a large table are a few words that come again and again.
-    text = visible(cell)
+    text = written_out(cell)
     return f"'{text}" if text.lstrip()[:1] in _FORMULA else text
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import zlib
 
-from misstep.reports.exports.names import visible
+from misstep.escaping import written_out
 from misstep.reports.figures.shapes import Box, Line, Page, Shape, Text, width_of
 
 _BOLDER = 1.06  # the bold font is wider by about this much
@@ -68,7 +68,7 @@ def _shape(shape: Shape, height: float) -> str:
 
 
 def _words(shape: Text, height: float) -> str:
-    text = visible(shape.text)
+    text = written_out(shape.text)
     width = width_of(text, shape.size) * (_BOLDER if shape.bold else 1)
     back = {"start": 0.0, "middle": width / 2, "end": width}[shape.anchor]
     x, y = shape.x, height - shape.y
@@ -88,7 +88,7 @@ def _colour(colour: str) -> str:
 
 
 def _utf16(text: str) -> str:
-    return f"<FEFF{visible(text).encode('utf-16-be', 'replace').hex().upper()}>"
+    return f"<FEFF{written_out(text).encode('utf-16-be', 'replace').hex().upper()}>"
 
 
 def _number(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from misstep.reports.exports.names import visible
+from misstep.escaping import written_out
 from misstep.reports.figures.shapes import Box, Line, Page, Shape, Text
 
 _FONT = "Helvetica, Arial, 'Liberation Sans', sans-serif"
@@ -57,7 +57,7 @@ def _words(shape: Text) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(visible(text))
+    return escape(written_out(text))
 
 
 def _number(value: float) -> str:

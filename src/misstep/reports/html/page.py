@@ -13,6 +13,7 @@ import html
 from collections.abc import Iterator
 from importlib.resources import files
 
+from misstep.escaping import written_out
 from misstep.reports.html.chunks import Chunks
 
 # The first line of every report, by which one is told from other files before it is overwritten.
@@ -35,9 +36,9 @@ def page(title: str, chunks: Chunks, nothing: str) -> Iterator[bytes]:
     yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(style, script)}">\n'.encode()
     yield b'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     yield b'<meta name="referrer" content="no-referrer">\n<meta name="generator" content="misstep">\n'
-    yield f"<title>{html.escape(_shown(title))}</title>\n".encode()
+    yield f"<title>{html.escape(written_out(title)[:200])}</title>\n".encode()
     yield f"<style>{style}</style>\n</head>\n".encode()
-    yield body.replace("@NOTHING@", html.escape(_shown(nothing))).encode()
+    yield body.replace("@NOTHING@", html.escape(written_out(nothing)[:200])).encode()
     yield chunks.html(first=True)
     # The page is used while the details behind it are still being read.
     yield f"\n<script>{script}</script>\n".encode()
@@ -63,13 +64,6 @@ def _joined(kind: str, names: tuple[str, ...]) -> str:
 
 def _text(name: str) -> str:
     return (files(__package__) / "page" / name).read_text(encoding="utf-8")
-
-
-def _shown(text: str) -> str:
-    """A text of others in one line: without characters that are obeyed instead of shown."""
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )[:200]
 
 
 __all__ = ["MARK", "page"]
