@@ -20,6 +20,7 @@ from typing import Any, Protocol
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record, interval_text
 from misstep.campaigns.summary import Summary
+from misstep.campaigns.worst import severity_of
 from misstep.comparison.baseline import Baseline, Known, state_digest
 from misstep.comparison.changes import BUGS, Change, change_of, spent
 from misstep.errors import (
@@ -320,13 +321,8 @@ def _told(records: Sequence[Record], one: str, many: str | None = None) -> str:
     return f"{len(records)} {name}, worst: {worst_text(records)} ({ids}{more})"
 
 
-def worst_of(records: Sequence[Record]) -> Record:
-    """The record that loses most for sure."""
-    return max(records, key=lambda record: (_loss(record), -record.number))
-
-
 def worst_text(records: Sequence[Record]) -> str:
-    worst = worst_of(records)
+    worst = min(records, key=severity_of)
     if worst.gap is not None and worst.gap[0] is None:
         return "the goal is missed"
     if worst.gap is not None:
@@ -334,13 +330,6 @@ def worst_text(records: Sequence[Record]) -> str:
     if worst.radius is not None:
         return f"avoidable with {interval_text(worst.radius)} deviation(s)"
     return worst.kind or "unknown"
-
-
-def _loss(record: Record) -> float:
-    interval = record.gap or record.radius
-    if interval is None:
-        return 0.0
-    return float("inf") if interval[0] is None else float(interval[0])
 
 
 def parse_fail_on(given: Iterable[str]) -> tuple[str, ...]:
@@ -361,6 +350,5 @@ __all__ = [
     "GateResult",
     "parse_fail_on",
     "trouble_of",
-    "worst_of",
     "worst_text",
 ]

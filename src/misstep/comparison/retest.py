@@ -11,7 +11,6 @@ ordinary campaign: it can be replayed, explained, resumed, and tested again with
 
 from __future__ import annotations
 
-import math
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +27,7 @@ from misstep.campaigns.settings import ALL, PLANNING, WITNESSES, Settings, check
 from misstep.campaigns.tables import Content
 from misstep.campaigns.testing import conduct
 from misstep.campaigns.view import read_records
+from misstep.campaigns.worst import severity_of
 from misstep.comparison.changes import CHANGES, Change, change_of
 from misstep.errors import UsageError
 from misstep.oracles.trust import given_oracle, require_oracle_trust
@@ -71,7 +71,7 @@ class Retest:
 
     @cached_property
     def bugs(self) -> list[Change]:
-        """What is a bug now, in outline, the largest loss first; what is new before what is old."""
+        """What is a bug now, in outline, the worst first (`misstep.campaigns.worst`); of equals, what is new first."""
         return sorted((change for change in self.outline if change.is_bug), key=_badness)
 
     def as_dict(self) -> dict[str, Any]:
@@ -256,9 +256,7 @@ def _changes(old: Mapping[str, Record], new: Iterable[Record]) -> Iterator[Chang
 
 def _badness(change: Change) -> tuple[Any, ...]:
     record = change.after
-    low = (record.gap or record.radius or (0, None))[0]
-    loss = math.inf if low is None else low
-    return (-loss, change.word not in ("new", "worse"), record.task, record.number)
+    return severity_of(record), change.word not in ("new", "worse"), record.task, record.number
 
 
 def _shown(change: Change) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.summary import Summary
-from misstep.comparison.gates import GateResult, worst_of, worst_text
+from misstep.campaigns.worst import severity_of
+from misstep.comparison.gates import GateResult, worst_text
 from misstep.files import write_bytes
 from misstep.reports.escaping import block, code
 from misstep.reports.findings import bugs_of, commands, fails, grouped, in_words
@@ -95,7 +96,7 @@ def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> It
 def _example(campaign: Campaign, bugs: list[Record], gate: GateResult | None) -> Iterator[str]:
     """The worst of the bugs that the build fails for, or of all."""
     wanted = [record for record in bugs if fails(record, gate)] or bugs
-    record = worst_of(wanted)
+    record = min(wanted, key=severity_of)
     yield "One example:"
     yield ""
     yield block(in_words(record), *(commands(campaign, record) or ())[:1])
