@@ -50,6 +50,14 @@ TrustPolicy = Annotated[
         "Default: ask on a terminal, else refuse.",
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        help="Longest time for one answer of a python:, exec: or program: policy, which then runs in a process of "
+        "its own. Default: no limit, 60 for exec:.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +13,7 @@ from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits
 from misstep.cli.campaigns import Folder, open_folder, say_unfinished
 from misstep.cli.defaults import EXPLAIN_SECONDS, MEASURE_STATES
 from misstep.cli.families import as_data, print_families
+from misstep.cli.groups import Group, takes
 from misstep.cli.output import phase_progress, print_json, remark, tracked, waiting
 from misstep.errors import UsageError
 
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 FEW = 5  # decisions below the families
 
 
-def explain_command(
-    context: typer.Context,
-    folder: Folder,
+@dataclass(frozen=True)
+class Request(Group, heading="What to explain"):
+    folder: Folder
     bug: Annotated[
         str | None,
         typer.Argument(
@@ -34,14 +36,14 @@ def explain_command(
             help="TASK:NUMBER of a bug, or its number if there is one task; left out: the families of all bugs.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     deeper: Annotated[
         bool,
         typer.Option(
             "--deeper",
             help="Look further than the campaign did: exact distances or longer searches, and the smallest repair.",
         ),
-    ] = False,
+    ] = False
     measure: Annotated[
         bool,
         typer.Option(
@@ -49,13 +51,35 @@ def explain_command(
             help="Ask the policy in fresh states that fit the descriptions of the families, and keep how often it "
             "makes the same fault there.",
         ),
-    ] = False,
+    ] = False
+    decisions: Annotated[
+        bool,
+        typer.Option(
+            "--decisions", help="Print the blamed decisions one by one, without families."
+        ),
+    ] = False
+    shield: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="For a model: write the faults as a blacklist for shield:FILE+SPEC.",
+        ),
+    ] = None
+    policy: GivenPolicy = None
+    trust_policy: TrustPolicy = False
+
+
+@dataclass(frozen=True)
+class Spending(Group, heading="Limits of --deeper and --measure"):
+    time: Annotated[
+        float, typer.Option(metavar="SECONDS", help="Time limit of --deeper or --measure.")
+    ] = EXPLAIN_SECONDS
     states: Annotated[
         int,
         typer.Option(
             metavar="N", help="With --measure: the largest number of fresh states for one family."
         ),
-    ] = MEASURE_STATES,
+    ] = MEASURE_STATES
     seed: Annotated[
         int | None,
         typer.Option(
@@ -63,29 +87,20 @@ def explain_command(
             help="With --measure: the seed of the fresh states. Default: one more than that of the campaign.",
             show_default=False,
         ),
-    ] = None,
-    decisions: Annotated[
-        bool,
-        typer.Option(
-            "--decisions", help="Print the blamed decisions one by one, without families."
-        ),
-    ] = False,
-    time: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Time limit of --deeper or --measure.")
-    ] = EXPLAIN_SECONDS,
+    ] = None
+
+
+@dataclass(frozen=True)
+class Output(Group, heading="Output"):
     top: Annotated[
         int, typer.Option(metavar="N", help="How many families and how many decisions to print.")
-    ] = 20,
-    shield: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="For a model: write the faults as a blacklist for shield:FILE+SPEC.",
-        ),
-    ] = None,
-    policy: GivenPolicy = None,
-    trust_policy: TrustPolicy = False,
-    as_json: AsJson = False,
+    ] = 20
+    as_json: AsJson = False
+
+
+@takes(Request, Spending, Output)
+def explain_command(
+    context: typer.Context, request: Request, spending: Spending, output: Output
 ) -> int:
     """Explain a bug: the policy's run beside the better plan, the missteps with their share of the gap, the repair.
 
@@ -95,40 +110,56 @@ def explain_command(
 
     Example: misstep explain found problem:3 --deeper --time 20
     """
-    check_limits(top=top, time=time, states=states)
-    _check_options(context, bug, deeper, measure)
-    with open_folder(folder, policy, trust_policy) as campaign:
-        if bug is None:
-            say_unfinished(campaign)
-            if measure:
-                with phase_progress() as report:
-                    campaign.measure_families(
-                        states=states, time_limit=time, seed=seed, progress=report
-                    )
-            if deeper:
-                faults = _deeper_faults(campaign, time)
-            else:
-                with waiting("reading records"):
-                    faults = campaign.faults
-                    _ = campaign.families  # kept: what is printed below asks for them again
-            if shield is not None:
-                _write_shield(campaign, faults, shield)
-            if as_json:
-                print_json(as_data(campaign, faults))
-            else:
-                _print_all(campaign, folder, faults, top, decisions or deeper)
-            return 0
-        doing = f"looking deeper, for {time:g} s at most" if deeper else "reading records"
-        with waiting(doing):
-            explanation = campaign.explain(bug, deeper=deeper, time_limit=time)
-        if shield is not None:
-            name = explanation.record.task
-            _write_shield(campaign, [own for own in campaign.faults if own.task == name], shield)
-        if as_json:
-            print_json(explanation.as_dict())
+    check_limits(top=output.top, time=spending.time, states=spending.states)
+    _check_options(context, request)
+    with open_folder(request.folder, request.policy, request.trust_policy) as campaign:
+        if request.bug is None:
+            _explain_all(campaign, request, spending, output)
         else:
-            print(explanation)
+            _explain_one(campaign, request.bug, request, spending, output)
     return 0
+
+
+def _explain_all(campaign: Campaign, request: Request, spending: Spending, output: Output) -> None:
+    say_unfinished(campaign)
+    if request.measure:
+        with phase_progress() as report:
+            campaign.measure_families(
+                states=spending.states,
+                time_limit=spending.time,
+                seed=spending.seed,
+                progress=report,
+            )
+    if request.deeper:
+        faults = _deeper_faults(campaign, spending.time)
+    else:
+        with waiting("reading records"):
+            faults = campaign.faults
+            _ = campaign.families  # kept: what is printed below asks for them again
+    if request.shield is not None:
+        _write_shield(campaign, faults, request.shield)
+    if output.as_json:
+        print_json(as_data(campaign, faults))
+    else:
+        alone = request.decisions or request.deeper
+        _print_all(campaign, request.folder, faults, output.top, alone)
+
+
+def _explain_one(
+    campaign: Campaign, bug: str, request: Request, spending: Spending, output: Output
+) -> None:
+    seconds = spending.time
+    doing = f"looking deeper, for {seconds:g} s at most" if request.deeper else "reading records"
+    with waiting(doing):
+        explanation = campaign.explain(bug, deeper=request.deeper, time_limit=seconds)
+    if request.shield is not None:
+        name = explanation.record.task
+        faults = [own for own in campaign.faults if own.task == name]
+        _write_shield(campaign, faults, request.shield)
+    if output.as_json:
+        print_json(explanation.as_dict())
+    else:
+        print(explanation)
 
 
 def _print_all(
@@ -146,15 +177,16 @@ def _print_all(
         remark("faults were not looked for in all bugs; --deeper looks for them")
 
 
-def _check_options(context: typer.Context, bug: str | None, deeper: bool, measure: bool) -> None:
+def _check_options(context: typer.Context, request: Request) -> None:
     """Refuse what would have no effect."""
+    deeper, measure = request.deeper, request.measure
     if not deeper and not measure and (asked := typed(context, ["time", "policy", "trust_policy"])):
         raise UsageError(f"{asked[0]} has no meaning here", expected="--deeper or --measure")
     if not measure and (asked := typed(context, ["states", "seed"])):
         raise UsageError(f"{asked[0]} has no meaning here", expected="--measure")
     if measure and deeper:
         raise UsageError("--measure and --deeper do not go together", expected="one of them")
-    if bug is not None and (asked := typed(context, ["measure", "decisions"])):
+    if request.bug is not None and (asked := typed(context, ["measure", "decisions"])):
         raise UsageError(
             f"{asked[0]} has no meaning here", expected="no ID: families are those of the campaign"
         )

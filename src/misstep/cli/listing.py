@@ -28,6 +28,19 @@ def list_command(
     """
     if zoo:
         return _list_zoo(as_json)
+    sections = _sections()
+    if as_json:
+        print_json({**sections, **_generated()})
+        return 0
+    for title, entries in sections.items():
+        print(f"{title}:")
+        for name, summary in entries.items():
+            print(f"  {name:<20} {summary}")
+    return 0
+
+
+def _sections() -> dict[str, dict[str, str]]:
+    """Titles, and below each the names with what they mean."""
     from misstep.fuzzing.settings import BIASES, PRESETS
     from misstep.oracles.presets import PRESETS as ORACLE_PRESETS
     from misstep.oracles.registry import BUILTIN as ORACLES
@@ -39,7 +52,7 @@ def list_command(
     from misstep.tasks.domains import DOMAINS
     from misstep.tasks.models import MODELS
 
-    sections = {
+    return {
         "domains": {
             name: domain.summary
             + " Sizes: "
@@ -68,36 +81,23 @@ def list_command(
             for name, settings in PRESETS.items()
         },
     }
-    if as_json:
-        print_json(
-            {
-                "domains": {
-                    name: {
-                        "summary": domain.summary,
-                        "sizes": {p.name: p.default for p in domain.parameters},
-                    }
-                    for name, domain in DOMAINS.items()
-                },
-                "models": {
-                    name: {
-                        "summary": model.summary,
-                        "choices": {p.name: p.default for p in model.parameters},
-                    }
-                    for name, model in MODELS.items()
-                },
-                **{
-                    name: entries
-                    for name, entries in sections.items()
-                    if name not in ("domains", "models")
-                },
-            }
-        )
-        return 0
-    for title, entries in sections.items():
-        print(f"{title}:")
-        for name, summary in entries.items():
-            print(f"  {name:<20} {summary}")
-    return 0
+
+
+def _generated() -> dict[str, dict[str, dict[str, object]]]:
+    """What can be generated, with the sizes and choices as data."""
+    from misstep.tasks.domains import DOMAINS
+    from misstep.tasks.models import MODELS
+
+    return {
+        "domains": {
+            name: {"summary": own.summary, "sizes": {p.name: p.default for p in own.parameters}}
+            for name, own in DOMAINS.items()
+        },
+        "models": {
+            name: {"summary": own.summary, "choices": {p.name: p.default for p in own.parameters}}
+            for name, own in MODELS.items()
+        },
+    }
 
 
 def _list_zoo(as_json: bool) -> int:

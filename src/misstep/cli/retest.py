@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from misstep.cli.arguments import AsJson, TrustPolicy, check_limits, user_trusts
+from misstep.cli.arguments import AsJson, Timeout, TrustPolicy, check_limits, user_trusts
 from misstep.cli.campaigns import MOST_REMARKS, Folder, exit_code, keeping, open_folder
 from misstep.cli.gates import Gates, Prepared
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import print_json, remark
-from misstep.cli.plain import escaped
 from misstep.cli.progress import campaign_progress
 from misstep.cli.testing_options import Spending
 from misstep.errors import InputFileError, Interrupted, UsageError
+from misstep.escaping import escaped
 from misstep.policies.options import with_timeout
 
 if TYPE_CHECKING:
@@ -38,13 +38,7 @@ class Request(Group, heading="What to test again"):
             "--policy", metavar="SPEC", help="The new version of the policy, or another one."
         ),
     ] = None
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Longest time for one answer of a python:, exec: or program: policy. Default: no limit, 60 for exec:.",
-        ),
-    ] = None
+    timeout: Timeout = None
     trust_policy: TrustPolicy = False
     oracle: Annotated[
         str | None,

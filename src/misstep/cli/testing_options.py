@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, KeepUnimportant, TrustPolicy, check_limits
+from misstep.cli.arguments import AsJson, KeepUnimportant, Timeout, TrustPolicy, check_limits
 from misstep.cli.defaults import (
     FAULT_BUDGET,
     LOOKAHEAD_CAP,
@@ -62,14 +62,7 @@ class Subject(Group, heading="What to test"):
             "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
         ),
     ] = None
-    timeout: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS",
-            help="Longest time for one answer of a python:, exec: or program: policy, which then runs in a process of "
-            "its own. Default: no limit, 60 for exec:.",
-        ),
-    ] = None
+    timeout: Timeout = None
     trust_policy: TrustPolicy = False
     suite: Annotated[
         Path | None,
