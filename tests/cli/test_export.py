@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -176,9 +175,6 @@ def test_python_exports_what_the_commands_export(folders: tuple[Path, Path], pla
     }
 
 
-@pytest.mark.skipif(
-    find_spec("misstep.comparison.gates") is None, reason="baselines are not there yet"
-)
 def test_baseline(folders: tuple[Path, Path], place: Path) -> None:
     done = result_of("export", "baseline", folders[0], "-o", "baseline.json")
     assert done == {"written": ["baseline.json"]}

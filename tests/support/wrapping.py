@@ -25,7 +25,7 @@ _INDENT_OF_CODE = 4
 
 def pages() -> list[Path]:
     """The pages whose prose is wrapped."""
-    names = ("README.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md")
+    names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md")
     return [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / name for name in names)]
 
 
