@@ -59,7 +59,7 @@ class Tally:
 
 
 class Environments:
-    """`columns` are the variables that are observed."""
+    """`columns` are the variables that are observed. `ratio` is the share of episodes that begin in one of `starts`."""
 
     def __init__(
         self,
@@ -71,6 +71,8 @@ class Environments:
         horizon: int,
         random: CounterRandom,
         uniform_outcomes: bool = False,
+        starts: Sequence[State] = (),
+        ratio: float = 0.0,
     ) -> None:
         self.task = task
         self.rewards = rewards
@@ -78,14 +80,22 @@ class Environments:
         self.horizon = horizon
         self.random = random
         self.uniform_outcomes = uniform_outcomes
+        self.starts, self.ratio = list(starts), ratio
         self.episodes = self._game()
-        self.states = [self.episodes.start(random) for _ in range(count)]
+        self.states = [self._start() for _ in range(count)]
         self.lengths = [0] * count
         self.returns = [0.0] * count
         self.tally = Tally()
 
     def _game(self) -> Episodes:
         return Episodes(self.task, self.rewards, uniform_outcomes=self.uniform_outcomes)
+
+    def _start(self) -> int:
+        """Without states of our own no random number is spent on the question."""
+        if self.starts and self.random.real() < self.ratio:
+            chosen = self.starts[self.random.below(len(self.starts))]
+            return self.episodes.engine.intern(chosen)
+        return self.episodes.start(self.random)
 
     def observations(self) -> Rows:
         return self._rows(self.states)
@@ -108,7 +118,7 @@ class Environments:
             if step.end or self.lengths[i] >= self.horizon:
                 self.tally.add(self.returns[i], self.lengths[i], step.end)
                 self.returns[i], self.lengths[i] = 0.0, 0
-                following[i] = self.episodes.start(self.random)
+                following[i] = self._start()
         result = Transitions(
             self._rows(after),
             self._masks(after),
@@ -155,4 +165,11 @@ class Environments:
         self.tally = Tally(episodes, total, steps, Counter(ends))
 
 
-__all__ = ["Environments", "Masks", "Rows", "Tally", "Transitions"]
+def usable(task: JaniTask, states: Sequence[State]) -> list[State]:
+    """Those where there is something to do, each once."""
+    engine = task.new_engine()
+    ids = dict.fromkeys(engine.intern(state) for state in states)
+    return [engine.values(id) for id in ids if not engine.is_terminal(id)]
+
+
+__all__ = ["Environments", "Masks", "Rows", "Tally", "Transitions", "usable"]

@@ -1,6 +1,7 @@
 """The folder of a training.
 
     settings.json                what was asked for, and of which task
+    starts.json                  states where episodes begin too, where such states are given
     log.jsonl                    a line for each checkpoint: figures of the episodes since the last one, and of a test
     checkpoints/000020000.nnet   with its interface .jani2nnet beside it
     best.nnet, last.nnet         and their interfaces: the best checkpoint, and the network as it was left
@@ -25,7 +26,10 @@ from misstep.files import read_bytes, write_bytes
 from misstep.policies.networks.mlp import MlpWeights
 from misstep.policies.networks.nnet import write_nnet
 from misstep.tasks.jani.interface import write_interface
+from misstep.tasks.jani.property import State
 from misstep.training.resumable import MAX_BYTES, Arrays, ResumableFolder, json_object
+
+STARTS = "starts.json"
 
 
 class QFolder(ResumableFolder):
@@ -64,7 +68,25 @@ class QFolder(ResumableFolder):
         packed = np.frombuffer(json.dumps(rest).encode(), dtype=np.uint8)
         self.write_arrays("state.npz", {"__rest__": packed, **arrays})
 
+    def write_starts(self, states: Sequence[State]) -> None:
+        if states:
+            with self.writing():
+                write_bytes(self.path / STARTS, json.dumps(states).encode())
+
     # -- what is read -----------------------------------------------------------------------------
+
+    def read_starts(self) -> list[State]:
+        file = self.path / STARTS
+        if not file.exists():
+            return []
+        content = read_bytes(file, MAX_BYTES, "the start states of a training")
+        try:
+            document = parse_json(content)
+            return [tuple(state) for state in document]
+        except (ValueError, TypeError) as error:
+            raise InputFormatError(
+                "these are no states", where=str(file), hint="start again in another folder"
+            ) from error
 
     def read_state(self) -> tuple[Arrays, dict[str, Any]] | None:
         """None if the training was stopped before its first state."""

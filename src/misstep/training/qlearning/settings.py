@@ -40,6 +40,7 @@ class QSettings:
     uniform_outcomes: bool = (
         False  # not by the model's probabilities: rare accidents come up more often
     )
+    start_ratio: float = 0.5  # of episodes that begin in a given state, where such states are given
     rewards: Rewards = field(default_factory=Rewards)
 
     def __post_init__(self) -> None:
@@ -59,6 +60,7 @@ class QSettings:
         self._require("seed", 0, 2**64 - 1)
         for name in ("gamma", "tau", "learning_rate", "epsilon_first", "epsilon_last"):
             self._require(name, 1e-12, 1.0)
+        self._require("start_ratio", 0.0, 1.0)
         if self.stop_at is not None:
             self._require("stop_at", 0.0, 1.0)
 

@@ -11,7 +11,7 @@ seed gives the same networks on one machine, and an interrupted training goes on
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
@@ -23,8 +23,9 @@ from misstep._core import CounterRandom
 from misstep.errors import Interrupted, UsageError
 from misstep.policies.networks.mlp import mlp_network
 from misstep.policies.networks.network import choose
+from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
-from misstep.training.qlearning.environments import Environments, Rows
+from misstep.training.qlearning.environments import Environments, Rows, usable
 from misstep.training.qlearning.evaluate import evaluate, spread
 from misstep.training.qlearning.folder import QFolder
 from misstep.training.qlearning.interruption import noticed
@@ -57,14 +58,19 @@ def train(
     out: Path,
     settings: QSettings | None = None,
     *,
+    starts: Sequence[State] = (),
     device: str = "cpu",
     report: Report | None = None,
 ) -> QSummary:
-    """A new training in a folder. Raises `Interrupted` on Ctrl-C, after keeping all."""
+    """A new training in a folder. Raises `Interrupted` on Ctrl-C, after keeping all.
+
+    `starts` are states where episodes begin too, `start_ratio` of them.
+    """
     settings = settings or QSettings()
     columns_of(task, settings)
     described = {"task": task.digest, "model": task.name, **settings.as_dict()}
     with QFolder.create(out, described) as folder, one_thread():
+        folder.write_starts(usable(task, starts))
         return _Training(task, settings, folder, device).run(report)
 
 
@@ -133,6 +139,7 @@ class _Training:
         self.inputs = [task.variable_names[i] for i in self.columns]
         self.sampling = np.random.default_rng(settings.seed)
         self.exploring = CounterRandom(settings.seed, EXPLORING)
+        self.starts = folder.read_starts()
         mean, range = spread(self._walk())
         self.learner = Learner(settings, mean, range, len(task.labels), self.sampling, device)
         self.replay = Replay(settings.replay, len(self.columns), len(task.labels))
@@ -152,6 +159,8 @@ class _Training:
             horizon=own.horizon,
             random=random,
             uniform_outcomes=own.uniform_outcomes,
+            starts=self.starts,
+            ratio=own.start_ratio,
         )
 
     def _walk(self) -> Rows:
