@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson
+from misstep.cli.arguments import AsJson, typed
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import Constants, Property, Reading, read_model
 from misstep.cli.output import print_json, remark
@@ -16,6 +16,7 @@ from misstep.errors import UsageError
 from misstep.training.qlearning.settings import QSettings
 
 USUAL = QSettings()
+EPSILON_OF_INIT = 0.2  # a network that knows something is not to be drowned in random labels
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,65 @@ class Learning(Group, heading="Learning"):
 
 
 @dataclass(frozen=True)
+class Beginning(Group, heading="Safety"):
+    """Where the training begins, and what it may do."""
+
+    init: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jani2nnet",
+            help="Begin with this network; its layers and inputs take the place of --hidden and --ignore.",
+            show_default=False,
+        ),
+    ] = None
+    from_bugs: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Begin episodes in the bugs of this campaign on the model too, and along their runs.",
+            show_default=False,
+        ),
+    ] = None
+    start_ratio: Annotated[
+        float, typer.Option("--ratio", help="Share of episodes that begin in a bug of --from-bugs.")
+    ] = USUAL.start_ratio
+    shield: Annotated[
+        bool,
+        typer.Option(
+            "--shield",
+            help="Take no label while learning that may lead to a state that is not safe.",
+        ),
+    ] = False
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Random labels at first; 1 if nothing is said, 0.2 with --init.",
+            show_default=False,
+        ),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        usual = USUAL.epsilon_first if self.init is None else EPSILON_OF_INIT
+        first = usual if self.epsilon is None else self.epsilon
+        return {
+            "start_ratio": self.start_ratio,
+            "shield": self.shield,
+            "epsilon_first": first,
+            "epsilon_last": min(first, USUAL.epsilon_last),
+        }
+
+    def check(self, context: typer.Context) -> None:
+        """Refuse what would have no effect."""
+        if self.from_bugs is None and (asked := typed(context, ["start_ratio"])):
+            raise UsageError(f"{asked[0]} has no meaning here", expected="--from-bugs DIR")
+        if self.init is not None and (asked := typed(context, ["hidden", "ignore"])):
+            raise UsageError(
+                f"{asked[0]} has no meaning with --init", expected="the layers of that network"
+            )
+
+
+@dataclass(frozen=True)
 class Rewards(Group, heading="Rewards"):
     """Of a step, by where it leads."""
 
@@ -90,11 +150,12 @@ class Keeping(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Model, Learning, Rewards, Keeping)
+@takes(Model, Learning, Beginning, Rewards, Keeping)
 def qlearning_command(
-    context: typer.Context,  # noqa: ARG001
+    context: typer.Context,
     model: Model,
     learning: Learning,
+    beginning: Beginning,
     rewards: Rewards,
     keeping: Keeping,
 ) -> int:
@@ -102,13 +163,17 @@ def qlearning_command(
 
     Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
     DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
+
+    Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found
     """
     from misstep.training.api import check_device, qlearning_settings, train
 
+    beginning.check(context)
     settings: dict[str, Any] = {
         **asdict(learning),
         **asdict(rewards),
-        "hidden": _sizes(learning.hidden),
+        **beginning.settings(),
+        "hidden": sizes(learning.hidden),
         "ignore": tuple(model.ignore or ()),
         "uniform_outcomes": model.uniform_outcomes,
     }
@@ -122,6 +187,8 @@ def qlearning_command(
         task,
         keeping.out,
         resume=keeping.resume,
+        init=beginning.init,
+        from_bugs=beginning.from_bugs,
         device=keeping.device,
         report=report,
         **settings,
@@ -133,7 +200,7 @@ def qlearning_command(
     return 0
 
 
-def _sizes(text: str) -> tuple[int, ...]:
+def sizes(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -162,4 +229,4 @@ def _told(summary: dict[str, Any]) -> str:
     )
 
 
-__all__ = ["qlearning_command"]
+__all__ = ["qlearning_command", "sizes"]

@@ -49,6 +49,10 @@ VERBS = {
         "Test several policies on the same states and rank them by coverage, solved states and bugs.",
         "misstep.cli.select:select_command",
     ),
+    "shield": Verb(
+        "Write a shield for a policy on a model: it lets pass only what a decider proves to be safe.",
+        "misstep.cli.shield:shield_command",
+    ),
     "judge": Verb(
         "Judge the states of a campaign by another oracle, and keep its verdicts beside the others.",
         "misstep.cli.judge:judge_command",
@@ -110,6 +114,10 @@ TRAIN_VERBS = {
     "qlearning": Verb(
         "Train a network on a JANI model by deep Q-learning.",
         "misstep.cli.train_qlearning:qlearning_command",
+    ),
+    "loop": Verb(
+        "Test a network on a JANI model, let it learn from its bugs, and test it again, several times.",
+        "misstep.cli.train_loop:loop_command",
     ),
 }
 

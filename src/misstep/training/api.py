@@ -9,7 +9,7 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from misstep.campaigns.campaign import Campaign
 from misstep.errors import UnsupportedError, UsageError
@@ -25,6 +25,7 @@ from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.testing import POOL_SIZE, TEST_ORACLE, TestSettings
 
 if TYPE_CHECKING:
+    from misstep.tasks.jani.property import State
     from misstep.tasks.jani.task import JaniTask
     from misstep.training.qlearning.trainer import QSummary
     from misstep.training.trainer import TrainingSummary
@@ -62,6 +63,7 @@ def train(
     from_bugs: Campaign | StrPath | Sequence[TaskFaults] | None = None,
     resume: bool = False,
     keep: int | None = None,
+    init: StrPath | None = None,
     device: str = "cpu",
     report: Callable[..., None] | None = None,
     **settings: Any,
@@ -72,7 +74,8 @@ def train(
     tasks `validate`; `from_bugs` is a campaign, or its folder, whose faults it learns from too. Settings are `config`,
     `epochs`, `select`, `steps`, `hidden`, `layers`, `teacher`, `pool`, `oracle`, `seed` and all other options of
     `misstep train asnet`. For a model a network learns by deep Q-learning; settings are `hidden`, `steps`, `seed`,
-    `episodes`, `checkpoints` and all other options of `misstep train qlearning`.
+    `episodes`, `checkpoints` and all other options of `misstep train qlearning`; `from_bugs` is a campaign on the
+    model in whose bugs episodes begin too, `init` the interface of a network to begin with.
 
     `resume=True` goes on with the training in `out`, `keep` after its first so many models. `device` is cpu or cuda.
     `report` is called with each checkpoint.
@@ -91,10 +94,13 @@ def train(
     if planning and len(planning) < len(loaded):
         raise UsageError("tasks and models together", expected="planning tasks, or one model")
     if not planning:
-        for name, value in (("validate", validate), ("from_bugs", from_bugs), ("keep", keep)):
+        for name, value in (("validate", validate), ("keep", keep)):
             if value is not None and value != ():
                 raise UsageError(f"{name} is an option of planning tasks", where=loaded[0].name)
-        return _train_model(loaded, folder, resume, device, report, settings)
+        beginning = _Beginning(from_bugs, init)
+        return _train_model(loaded, folder, resume, device, report, settings, beginning)
+    if init is not None:
+        raise UsageError("init is an option of models", where=planning[0].name)
     asked = asnet_settings(settings)
     validation = [] if isinstance(validate, (list, tuple)) and not validate else _tasks(validate)
     faults = _faults(from_bugs)
@@ -147,6 +153,31 @@ def qlearning_settings(given: Mapping[str, Any]) -> QSettings:
     return make_settings(QSettings, own, rewards=rewards)
 
 
+class _Beginning(NamedTuple):
+    """What a training on a model begins with."""
+
+    from_bugs: object
+    init: StrPath | None
+
+    def refuse(self) -> None:
+        for name, value in zip(self._fields, self, strict=True):
+            if value is not None:
+                raise UsageError(
+                    f"{name} with resume", expected="it with the beginning of a training only"
+                )
+
+    def states(self, model: JaniTask) -> list[State]:
+        from misstep.training.qlearning.bug_states import read_bug_states
+
+        if self.from_bugs is None:
+            return []
+        if not isinstance(self.from_bugs, (Campaign, str, os.PathLike)):
+            raise UsageError(
+                f"from_bugs is {self.from_bugs!r:.60}", expected="a campaign or its folder"
+            )
+        return read_bug_states(self.from_bugs, model)
+
+
 def _train_model(
     models: Sequence[AnyTask],
     out: Path,
@@ -154,6 +185,7 @@ def _train_model(
     device: str,
     report: Callable[..., None] | None,
     given: Mapping[str, Any],
+    beginning: _Beginning,
 ) -> QSummary:
     if len(models) > 1:
         raise UsageError(f"{len(models)} models", expected="one model to train on")
@@ -163,10 +195,19 @@ def _train_model(
     from misstep.training.qlearning import trainer
 
     if resume:
+        beginning.refuse()
         # More steps than before let the training grow; none given leaves them as they are.
         steps = given.get("steps")
         return trainer.resume(model, out, steps=steps, asked=asked, device=device, report=report)
-    return trainer.train(model, out, asked, device=device, report=report)
+    return trainer.train(
+        model,
+        out,
+        asked,
+        starts=beginning.states(model),
+        init=None if beginning.init is None else Path(beginning.init),
+        device=device,
+        report=report,
+    )
 
 
 def select(

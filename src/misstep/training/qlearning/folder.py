@@ -4,6 +4,7 @@
     starts.json                  states where episodes begin too, where such states are given
     log.jsonl                    a line for each checkpoint: figures of the episodes since the last one, and of a test
     checkpoints/000020000.nnet   with its interface .jani2nnet beside it
+    init.nnet                    the network that the training began with, where one is given
     best.nnet, last.nnet         and their interfaces: the best checkpoint, and the network as it was left
     state.npz                    what going on needs
 

@@ -36,7 +36,12 @@ class Learner:
         labels: int,
         random: np.random.Generator,
         device: str = "cpu",
+        init: MlpWeights | None = None,
     ) -> None:
+        """With `init` it begins as that network, whose outputs are in units of the largest reward."""
+        if init is not None:
+            assert init.normalisation is not None
+            mean, range = init.normalisation.mean, init.normalisation.range
         self.settings = settings
         self.mean, self.range = mean, range
         self.device = torch.device(device)
@@ -49,6 +54,11 @@ class Learner:
             for shape in ((outputs, inputs), (outputs,)):
                 values = random.uniform(-bound, bound, shape).astype(np.float32)
                 self.parameters.append(self._tensor(values).requires_grad_())
+        if init is not None:
+            parts = [part for layer in init.layers for part in (layer.matrix, layer.bias)]
+            with torch.no_grad():
+                for own, values in zip(self.parameters, parts, strict=True):
+                    own.copy_(self._tensor(values.astype(np.float32)))
         self.target = [p.detach().clone() for p in self.parameters]
         self.adam = torch.optim.Adam(self.parameters, lr=settings.learning_rate)
 

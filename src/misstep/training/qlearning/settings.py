@@ -40,6 +40,7 @@ class QSettings:
     uniform_outcomes: bool = (
         False  # not by the model's probabilities: rare accidents come up more often
     )
+    shield: bool = False  # take no label that may lead to a state that is not safe (guard.py)
     start_ratio: float = 0.5  # of episodes that begin in a given state, where such states are given
     rewards: Rewards = field(default_factory=Rewards)
 

@@ -18,20 +18,23 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep._core import CounterRandom
 from misstep.errors import Interrupted, UsageError
-from misstep.policies.networks.mlp import mlp_network
+from misstep.policies.networks.mlp import MlpWeights, mlp_network
 from misstep.policies.networks.network import choose
 from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
-from misstep.training.qlearning.environments import Environments, Rows, usable
+from misstep.training.qlearning.environments import Environments, Masks, Rows, Transitions, usable
 from misstep.training.qlearning.evaluate import evaluate, spread
 from misstep.training.qlearning.folder import QFolder
+from misstep.training.qlearning.guard import Guard
 from misstep.training.qlearning.interruption import noticed
 from misstep.training.qlearning.learner import Learner
 from misstep.training.qlearning.replay import Replay
 from misstep.training.qlearning.settings import QSettings
+from misstep.training.qlearning.start_network import in_units_of, read_start_network
 from misstep.training.settings import require_same
 from misstep.training.threads import one_thread
 
@@ -59,18 +62,28 @@ def train(
     settings: QSettings | None = None,
     *,
     starts: Sequence[State] = (),
+    init: Path | None = None,
     device: str = "cpu",
     report: Report | None = None,
 ) -> QSummary:
     """A new training in a folder. Raises `Interrupted` on Ctrl-C, after keeping all.
 
-    `starts` are states where episodes begin too, `start_ratio` of them.
+    `starts` are states where episodes begin too, `start_ratio` of them. `init` is the interface of a network to begin
+    with; its layers and what it does not see take the place of those in the settings.
     """
     settings = settings or QSettings()
-    columns_of(task, settings)
+    weights = None
+    if init is not None:
+        weights, ignored = read_start_network(init, task)
+        settings = replace(settings, hidden=tuple(weights.sizes[1:-1]), ignore=ignored)
+        weights = in_units_of(weights, settings.rewards.scale)
+    columns = columns_of(task, settings)
     described = {"task": task.digest, "model": task.name, **settings.as_dict()}
     with QFolder.create(out, described) as folder, one_thread():
         folder.write_starts(usable(task, starts))
+        if weights is not None:
+            inputs = [task.variable_names[i] for i in columns]
+            folder.write_network("init", weights, inputs, task.labels)
         return _Training(task, settings, folder, device).run(report)
 
 
@@ -141,13 +154,24 @@ class _Training:
         self.exploring = CounterRandom(settings.seed, EXPLORING)
         self.starts = folder.read_starts()
         mean, range = spread(self._walk())
-        self.learner = Learner(settings, mean, range, len(task.labels), self.sampling, device)
+        self.learner = Learner(
+            settings, mean, range, len(task.labels), self.sampling, device, self._init()
+        )
         self.replay = Replay(settings.replay, len(self.columns), len(task.labels))
         self.environments = self._environments(self.exploring)
         self.step = self.updates = self.episodes = 0
         self.loss, self.losses = 0.0, 0  # since the last checkpoint
         self.seconds = 0.0
         self.began = monotonic()
+        self.guard: Guard | None = None
+
+    def _init(self) -> MlpWeights | None:
+        """The network that the training began with; the folder has it, so that it can be begun again."""
+        file = self.folder.path / "init.jani2nnet"
+        if not file.exists():
+            return None
+        weights, _ = read_start_network(file, self.task)
+        return in_units_of(weights, self.settings.rewards.scale)
 
     def _environments(self, random: CounterRandom) -> Environments:
         own = self.settings
@@ -202,13 +226,35 @@ class _Training:
 
     def _step(self) -> None:
         rows, masks = self.environments.observations(), self.environments.masks()
-        labels = choose(self.learner.values(rows), masks).astype(np.int64)
+        values = self.learner.values(rows)
+        wanted = choose(values, masks).astype(np.int64)
+        labels = wanted.copy()
+        if self.settings.shield:
+            masks = self._allowed(masks)
+            labels = choose(values, masks).astype(np.int64)
         epsilon = self.settings.epsilon(self.step)
         for i, mask in enumerate(masks):
             if self.exploring.real() < epsilon:
                 labels[i] = _any(mask, self.exploring)
+        if self.settings.shield:
+            self._learn_refusals(rows, masks, wanted)
         self.replay.add(rows, labels, self.environments.step(labels.tolist()))
         self.step += len(labels)
+
+    def _allowed(self, masks: Masks) -> Masks:
+        engine = self.environments.episodes.engine
+        if self.guard is None or self.guard.engine is not engine:
+            self.guard = Guard(self.task, engine)
+        return self.guard.masks(self.environments.states, masks)
+
+    def _learn_refusals(self, rows: Rows, allowed: Masks, wanted: NDArray[np.int64]) -> None:
+        """What the shield did not let the network do counts as a step into an unsafe state."""
+        refused = np.flatnonzero(~allowed[np.arange(len(wanted)), wanted])
+        if len(refused):
+            count = len(refused)
+            reward = np.full(count, self.settings.rewards.unsafe, np.float32)
+            step = Transitions(rows[refused], allowed[refused], reward, np.ones(count, np.bool_))
+            self.replay.add(rows[refused], wanted[refused], step)
 
     def _learn(self) -> None:
         batch = self.replay.sample(self.settings.batch_size, self.sampling)

@@ -1,0 +1,84 @@
+"""Going on from an existing network: `--init FILE`.
+
+Any fully connected network with rectified linear units will do whose inputs are variables of the model and whose
+outputs are its labels, in any order. What it was trained for does not matter: its outputs are read as values.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from misstep.errors import InputFormatError, UnsupportedError, UsageError
+from misstep.files import read_bytes
+from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
+from misstep.policies.networks.nnet import decode_nnet
+from misstep.tasks.jani.interface import load_interface
+from misstep.tasks.jani.task import JaniTask
+
+INTERFACE, NETWORK = ".jani2nnet", ".nnet"
+MAX_BYTES = 1 << 28
+
+
+def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[str, ...]]:
+    """The weights, their inputs and outputs in the order of the model, and the variables that it does not see."""
+    interface_file = file if file.suffix == INTERFACE else file.with_suffix(INTERFACE)
+    interface = load_interface(interface_file)
+    network = interface.policy_file
+    if network is None or network.suffix != NETWORK:
+        raise UnsupportedError(
+            "a training goes on from networks in the format .nnet only",
+            where=str(interface_file),
+            expected=f"an interface that names a {NETWORK} file",
+            hint="such as best.jani2nnet of a training",
+        )
+    content = read_bytes(network, MAX_BYTES, "a network")
+    weights = decode_nnet(content, str(network))
+    interface.check_sizes(weights.sizes[0], weights.sizes[-1], str(interface_file))
+    columns = interface.columns(task, str(interface_file))
+    missing = [name for name in task.labels if name not in interface.outputs]
+    if missing or len(interface.outputs) != len(task.labels):
+        raise InputFormatError(
+            f"the network has no output for the label {missing[0]}"
+            if missing
+            else "the network has outputs that are no labels of the model",
+            where=str(interface_file),
+            expected="the labels of the model: " + ", ".join(task.labels[:20]),
+        )
+    if len(set(columns)) != len(columns):
+        raise InputFormatError("a variable is two inputs", where=str(interface_file))
+    labels = [interface.outputs.index(name) for name in task.labels]
+    ignored = tuple(name for i, name in enumerate(task.variable_names) if i not in columns)
+    return _ordered(weights, np.argsort(columns), labels), ignored
+
+
+def _ordered(weights: MlpWeights, inputs: np.ndarray, outputs: list[int]) -> MlpWeights:  # type: ignore[type-arg]
+    """The same function with its inputs and outputs in another order."""
+    layers = list(weights.layers)
+    layers[0] = Layer(layers[0].matrix[:, inputs], layers[0].bias)
+    layers[-1] = Layer(layers[-1].matrix[outputs], layers[-1].bias[outputs])
+    old = weights.normalisation
+    new = None
+    if old is not None:
+        new = Normalisation(old.mean[inputs], old.range[inputs], old.output_mean, old.output_range)
+    return MlpWeights(tuple(layers), new, weights.tanh)
+
+
+def in_units_of(weights: MlpWeights, scale: float) -> MlpWeights:
+    """The same network with outputs in units of `scale`, and inputs normalised explicitly."""
+    if weights.tanh:
+        raise UsageError("a network with tanh", expected="rectified linear units, to learn on")
+    own = weights.normalisation
+    size = weights.sizes[0]
+    if own is None:
+        own = Normalisation(np.zeros(size), np.ones(size))
+    last = weights.layers[-1]
+    factor = own.output_range / scale
+    scaled = Layer(last.matrix * factor, last.bias * factor + own.output_mean / scale)
+    return MlpWeights(
+        (*weights.layers[:-1], scaled), Normalisation(own.mean, own.range, 0.0, scale)
+    )
+
+
+__all__ = ["in_units_of", "read_start_network"]
