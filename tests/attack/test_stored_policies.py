@@ -191,7 +191,7 @@ def test_every_kind_is_decided() -> None:
         ("x.pt", True, False),
         ("network:--interface=a.jani2nnet x.onnx", True, False),
         ("shield:f+first", True, True),
-        ("shield:f", True, False),
+        ("shield:f", True, True),  # its file can name plain policies only
         ("shield:f+g+exec:x", True, False),
         ("shield:exec:x+first", True, True),  # the name of a file
         ("exec:x.nnet", True, False),

@@ -438,7 +438,8 @@ def test_shields_that_make_no_sense_are_refused(
         ("python:f", UsageError, "python:FILE.py:NAME"),
         ("exec:", UsageError, "no command"),
         ("exec:/nowhere/program", ToolError, "no such program"),
-        ("shield:first", UsageError, "shield:FILE+SPEC"),
+        ("shield:first", InputFileError, "first"),
+        ("shield:first+", UsageError, "shield:FILE or shield:FILE+SPEC"),
         ("shield:nowhere.json+first", InputFileError, "nowhere.json"),
     ],
 )

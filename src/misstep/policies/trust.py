@@ -74,7 +74,8 @@ def is_plain(spec: str, *, of_model: bool) -> bool:
         # Which plus ends the name of the file depends on the files that exist, so all readings must be plain.
         parts = argument.split("+")
         ends = ["+".join(parts[k:]) for k in range(1, len(parts))]
-        return bool(ends) and all(is_plain(end, of_model=of_model) for end in ends)
+        # Without one the shield's file names the policy, and a shield lets its file name plain ones only.
+        return all(is_plain(end, of_model=of_model) for end in ends)
     if kind == "network":
         return _is_plain_network(argument)
     return kind in PLAIN

@@ -13,19 +13,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Generic, TypeVar
 
 from misstep import _core
 from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UsageError
-from misstep.safety.decider import Budget, Decider, Strategy
+from misstep.safety.decider import KINDS, Budget, Decider, Strategy
 from misstep.safety.faults import Fault, analyse_all
 from misstep.safety.fuzz import FuzzSettings, fuzz
 from misstep.safety.system import LabelT, StateT, System
 
 FORMAT = "misstep-shield"
 VERSION = 1
+DECIDER = "decider"
+GUARANTEE = (
+    "From a safe state the run stays safe for ever, as long as the decider decides within its evaluations. Where no "
+    "label is decided to be safe, because the state is not safe or the evaluations ran out, the policy has its way."
+)
 Shield = TypeVar("Shield")
 
 
@@ -128,6 +133,8 @@ class ShieldTable(Generic[StateT, LabelT]):
 
     allowed: dict[StateT, tuple[LabelT, ...]]
     is_complete: bool
+    task: str | None = None  # digest of the model that it was made for; None: nobody has said
+    policy: str | None = None  # spec of the policy behind it
 
     def __post_init__(self) -> None:
         for state, labels in self.allowed.items():
@@ -139,15 +146,64 @@ class ShieldTable(Generic[StateT, LabelT]):
         return _patched(system, {state: labels[0] for state, labels in self.allowed.items()})
 
     def to_json(self) -> str:
-        return _document("oracle", "allowed", self.allowed.items(), complete=self.is_complete)
+        named = {"task": self.task, "policy": self.policy}
+        more = {key: value for key, value in named.items() if value is not None}
+        return _document(
+            "oracle", "allowed", self.allowed.items(), complete=self.is_complete, **more
+        )
 
     @classmethod
     def from_json(cls, text: str) -> ShieldTable[StateT, LabelT]:
         return _parse(
             text,
             "oracle",
-            lambda document: cls(_labels(document, "allowed"), bool(document["complete"])),
+            lambda document: cls(
+                _labels(document, "allowed"),
+                bool(document["complete"]),
+                _optional_text(document, "task"),
+                _optional_text(document, "policy"),
+            ),
         )
+
+
+@dataclass(frozen=True)
+class DeciderShield:
+    """An oracle shield as a file: which decider watches which policy on which model, and what it may spend.
+
+    The answers are not in the file: the decider is asked while the policy runs, and remembers. So the file is small
+    and holds for every state of the model. The budget has no time in it, which would make the policy another one on a
+    slower machine.
+    """
+
+    task: str  # digest of the model
+    model: str  # its name, for people
+    policy: str  # spec of the policy behind it
+    decider: str = "localfix"
+    evaluations: int = 1_000_000  # for one state
+
+    def __post_init__(self) -> None:
+        if self.decider not in KINDS:
+            raise UsageError(f"no decider {self.decider!r:.60}", expected=", ".join(KINDS))
+        if type(self.evaluations) is not int or not 1 <= self.evaluations < 2**63:
+            raise UsageError(f"evaluations is {self.evaluations!r:.60}", expected="1 or more")
+
+    def shield(self, system: System[StateT, LabelT]) -> System[StateT, LabelT]:
+        budget = Budget(evaluations=self.evaluations, seconds=None)
+        return OracleShield(Decider(system, self.decider, budget=budget)).system
+
+    def to_json(self) -> str:
+        document = {"format": FORMAT, "version": VERSION, "kind": DECIDER, "guarantee": GUARANTEE}
+        return json.dumps({**document, **asdict(self)}, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> DeciderShield:
+        def make(document: dict[str, Any]) -> DeciderShield:
+            for name in ("task", "model", "policy", "decider"):
+                if not isinstance(document[name], str):
+                    raise ValueError(f"{name} is no text")
+            return cls(**{own.name: document[own.name] for own in fields(cls)})
+
+        return _parse(text, DECIDER, make)
 
 
 def repair(
@@ -233,6 +289,13 @@ def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Sh
         ) from error
 
 
+def _optional_text(document: dict[str, Any], key: str) -> str | None:
+    found = document.get(key)
+    if found is not None and not isinstance(found, str):
+        raise ValueError(f"{key} is no text")
+    return found
+
+
 def _labels(document: dict[str, Any], key: str) -> dict[StateT, tuple[LabelT, ...]]:
     return {
         _hashable(entry["state"]): tuple(map(_hashable, entry[key])) for entry in document["states"]
@@ -244,4 +307,13 @@ def _hashable(value: Any) -> Any:
     return tuple(map(_hashable, value)) if isinstance(value, list) else value
 
 
-__all__ = ["Blacklist", "Hardening", "OracleShield", "ShieldTable", "harden", "repair"]
+__all__ = [
+    "GUARANTEE",
+    "Blacklist",
+    "DeciderShield",
+    "Hardening",
+    "OracleShield",
+    "ShieldTable",
+    "harden",
+    "repair",
+]

@@ -1,4 +1,9 @@
-"""`shield:FILE+SPEC`: any policy behind an exported shield, a blacklist or the table of an oracle shield."""
+"""`shield:FILE+SPEC`: any policy behind a shield from a file: a blacklist, an oracle shield or the table of one.
+
+`shield:FILE` takes the policy that the file names. The file may come from a stranger, so it can name plain policies
+only, such that run nothing but our own code; another one has to be named by the user. Files of that policy are
+looked for as they are named, then beside the shield.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +15,32 @@ from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
 from misstep.policies.labels.load import load_label_policy
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
+from misstep.policies.trust import is_plain
 from misstep.safety.jani import jani_transitions
-from misstep.safety.shield import Blacklist, ShieldTable
+from misstep.safety.shield import DECIDER, Blacklist, DeciderShield, ShieldTable
 from misstep.safety.system import System
 from misstep.tasks.jani.task import State
 
 MAX_BYTES = 1024 * 2**20
+AnyShield = Blacklist[State, str] | ShieldTable[State, str] | DeciderShield
 
 
 def load(argument: str, setting: Setting) -> LabelPolicy:
-    file, spec = _split(argument)
+    file, given = _split(argument)
     content = read_bytes(Path(file), MAX_BYTES, "a shield")
     shield = _read(content, file)
+    _check_model(shield, setting, file)
+    spec = given or _named(shield, file)
     inner = load_label_policy(
         spec, setting.task, engine=setting.engine, inapplicable=setting.inapplicable
     )
     try:
-        shielded = shield.shield(
-            System(jani_transitions(setting.task, setting.engine), inner.policy)
-        ).policy
+        system = System(
+            jani_transitions(setting.task, setting.engine),
+            inner.policy,
+            inapplicable=inner.inapplicable,
+        )
+        shielded = shield.shield(system).policy
     except MisstepError as error:
         inner.close()
         raise InputFormatError(
@@ -48,32 +60,71 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
     return bound
 
 
-def _split(argument: str) -> tuple[str, str]:
+def _check_model(shield: AnyShield, setting: Setting, where: str) -> None:
+    """What is safe in one model says nothing about another."""
+    digest = None if isinstance(shield, Blacklist) else shield.task
+    if digest is not None and digest != setting.task.digest:
+        name = shield.model if isinstance(shield, DeciderShield) else "another model"
+        raise UsageError(
+            f"the shield was made for {name}, with another content, property or constants",
+            where=where,
+            expected=f"a shield for {setting.task.name}",
+            hint="misstep shield MODEL --policy SPEC -o FILE makes one",
+        )
+
+
+def _named(shield: AnyShield, where: str) -> str:
+    """The policy that the file names, if it may."""
+    spec = None if isinstance(shield, Blacklist) else shield.policy
+    if spec is None:
+        raise UsageError(
+            "the shield does not say which policy is behind it",
+            where=where,
+            expected="shield:FILE+SPEC",
+        )
+    kind = spec.partition(":")[0]
+    if kind == "shield" or not is_plain(spec, of_model=True):
+        raise UsageError(
+            f"the shield names the policy {spec!r:.200}, which would run code or is a shield itself",
+            where=where,
+            hint="if you trust it, name it yourself: shield:FILE+SPEC",
+        )
+    beside = Path(where).parent / spec
+    if ":" not in spec and not Path(spec).exists() and beside.exists():
+        return str(beside)
+    return spec
+
+
+def _split(argument: str) -> tuple[str, str | None]:
     """A plus may also be part of the file's name; the first one that follows an existing file counts."""
+    if not argument.strip("+") or argument.endswith("+"):
+        raise UsageError(
+            "the policy is incomplete",
+            where=f"policy shield:{argument}",
+            expected="shield:FILE or shield:FILE+SPEC",
+        )
     places = [i for i, letter in enumerate(argument) if letter == "+"]
     parts = [
         (argument[:i], argument[i + 1 :]) for i in places if argument[:i] and argument[i + 1 :]
     ]
-    if not parts:
-        raise UsageError(
-            "the policy is incomplete",
-            where=f"policy shield:{argument}",
-            expected="shield:FILE+SPEC",
-        )
+    if not parts or Path(argument).is_file():
+        return argument, None
     return next((part for part in parts if Path(part[0]).is_file()), parts[0])
 
 
-def _read(content: bytes, where: str) -> Blacklist[State, str] | ShieldTable[State, str]:
+def _read(content: bytes, where: str) -> AnyShield:
     try:
         text = content.decode()
         document = parse_json(text)
         kind = document.get("kind") if isinstance(document, dict) else None
+        if kind == DECIDER:
+            return DeciderShield.from_json(text)
         return ShieldTable.from_json(text) if kind == "oracle" else Blacklist.from_json(text)
     except (ValueError, KeyError, RecursionError) as error:
         raise InputFormatError(
             f"cannot read the shield: {type(error).__name__}: {str(error)[:80]}",
             where=where,
-            expected="a blacklist or the table of an oracle shield, as JSON",
+            expected="a blacklist, an oracle shield or its table, as JSON",
         ) from None
     except InputFormatError as error:
         raise InputFormatError(error.what, where=where, expected=error.expected) from None

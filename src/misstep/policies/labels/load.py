@@ -40,7 +40,11 @@ BUILTIN: dict[str, Kind] = {
     "exec": Kind(
         "exec:COMMAND", "a program that speaks JSON lines", "policies.labels.process:load"
     ),
-    "shield": Kind("shield:FILE+SPEC", "another policy behind a shield", "safety.shielded:load"),
+    "shield": Kind(
+        "shield:FILE+SPEC",
+        "another policy behind a shield; without +SPEC the one that FILE names",
+        "safety.shielded:load",
+    ),
     "sb3": Kind(
         "sb3:FILE.zip",
         "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",

@@ -18,6 +18,7 @@ from typing import Any
 
 from misstep import _core
 from misstep._core import CounterRandom
+from misstep.errors import BudgetLimitError, InputFormatError
 from misstep.policies.networks import load_network
 from misstep.policies.networks.network import Network
 from misstep.safety import Answer, Budget, Decider, FuzzSettings, System, fuzz
@@ -25,6 +26,7 @@ from misstep.safety.jani import jani_transitions
 from misstep.tasks.jani.task import JaniTask, State
 from misstep.training.qlearning.evaluate import evaluate
 
+MOST_STEPS = 2**20  # of listing start states
 STREAM = 7  # of random numbers: the fuzzer's start states
 
 
@@ -108,13 +110,25 @@ def system_under(task: JaniTask, network: Network, columns: Sequence[int]) -> Sy
     return System(jani_transitions(task, engine), policy)
 
 
+def starts_to_fuzz(task: JaniTask, effort: Effort) -> list[State]:
+    """Half of them drawn from all start states, the others the closest to being unsafe among ten times as many."""
+    random = CounterRandom(effort.seed, STREAM)
+    count = max(1, effort.starts // 2)
+    try:
+        every = task.initial_states(MOST_STEPS)
+    except (BudgetLimitError, InputFormatError):  # they are too many, or real-valued
+        drawn = [task.sample_initial(random) for _ in range(10 * count)]
+    else:
+        drawn = [every[random.below(len(every))] for _ in range(10 * count)]
+    return drawn[:count] + sorted(drawn[count:], key=task.distance)[:count]
+
+
 def fuzzed(
     task: JaniTask, network: Network, columns: Sequence[int], horizon: int, effort: Effort
 ) -> dict[str, Any]:
     """Unsafe runs from start states, and which of the states where they began are bugs."""
     system = system_under(task, network, columns)
-    random = CounterRandom(effort.seed, STREAM)
-    starts = [task.sample_initial(random) for _ in range(effort.starts)]
+    starts = starts_to_fuzz(task, effort)
     unsafe, found = 0, {}
     for lookahead in (1, float("inf")):
         settings = FuzzSettings(
@@ -141,4 +155,12 @@ def fuzzed(
     }
 
 
-__all__ = ["Candidate", "Effort", "Judged", "best_unsafe", "judge_network", "system_under"]
+__all__ = [
+    "Candidate",
+    "Effort",
+    "Judged",
+    "best_unsafe",
+    "judge_network",
+    "starts_to_fuzz",
+    "system_under",
+]

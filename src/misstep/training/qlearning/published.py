@@ -24,7 +24,7 @@ from misstep.training.qlearning.settings import QSettings
 Pool = Callable[[JaniTask, CounterRandom], list[State]]
 POOL_STREAM = 11  # of random numbers
 POOL_SIZE = 1000
-WALKS, LONGEST_WALK = 2000, 30
+WALKS, LONGEST_WALK = 8000, 40
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Domain:
     seeds: int = 1
     pool: Pool | None = None
     replay: int = 10_000
+    epsilon_last: float = 0.05
 
     def model_text(self) -> str:
         return generate_model(self.name, **self.options).text
@@ -73,6 +74,7 @@ class Domain:
             ignore=self.ignored(task),
             start_ratio=1.0,
             replay=self.replay,
+            epsilon_last=self.epsilon_last,
         )
 
     def starts(self, task: JaniTask) -> list[State]:
@@ -80,8 +82,8 @@ class Domain:
         return [] if self.pool is None else self.pool(task, CounterRandom(0, POOL_STREAM))
 
 
-def sampled(task: JaniTask, random: CounterRandom) -> list[State]:
-    return [task.sample_initial(random) for _ in range(POOL_SIZE)]
+def sampled(task: JaniTask, random: CounterRandom, count: int = POOL_SIZE) -> list[State]:
+    return [task.sample_initial(random) for _ in range(count)]
 
 
 def near_puzzle(task: JaniTask, random: CounterRandom) -> list[State]:
@@ -99,7 +101,11 @@ def near_tower(task: JaniTask, random: CounterRandom) -> list[State]:
 
 
 def along_the_line(task: JaniTask, random: CounterRandom) -> list[State]:
-    """A standing truck anywhere, with packages delivered, on board, and on cells that it has not passed yet."""
+    """A standing truck anywhere, with packages delivered, on board, and on cells that it has not passed yet.
+
+    Each number of packages that are left is drawn from numbers up to another one that is drawn, so that small ones,
+    from which goals are near, come up more often.
+    """
     names = task.variable_names
     cells = sum(name.startswith("load_") for name in names)
     found = []
@@ -108,11 +114,8 @@ def along_the_line(task: JaniTask, random: CounterRandom) -> list[State]:
             sum(v for n, v in zip(names, start, strict=True) if n.startswith(("load_", "cargo")))
         )
         place = random.below(cells)
-        state = dict.fromkeys(names, 0) | {
-            "pos": place,
-            f"load_{cells - 1}": random.below(total + 1),
-        }
-        left = total - state[f"load_{cells - 1}"]
+        left = 1 + random.below(1 + random.below(total))
+        state = dict.fromkeys(names, 0) | {"pos": place, f"load_{cells - 1}": total - left}
         state["cargo"] = left if place == cells - 1 else random.below(left + 1)
         for _ in range(left - state["cargo"]):
             state[f"load_{place + random.below(cells - 1 - place)}"] += 1
@@ -133,7 +136,7 @@ def _around(task: JaniTask, solved: Mapping[str, int], random: CounterRandom) ->
             state = _moved(task, state, costs, random)
         found[state] = None
     near = [state for state in found if not task.is_goal(state)]
-    return near[:POOL_SIZE] + sampled(task, random)
+    return near + sampled(task, random, len(near))
 
 
 def _moved(task: JaniTask, state: State, costs: Iterable[int], random: CounterRandom) -> State:
@@ -156,19 +159,29 @@ _BELUGA = {"racks": 2, "lines": "0,3/2,1", "swaps": 6}
 _COSTS, _CLOCK = ("cost_", "height_"), ("t",)
 
 
-def _control(name: str, horizon: int) -> Domain:
+def _control(name: str, horizon: int, steps: int = 60_000, checkpoints: int = 30) -> Domain:
     """Control is learnt within seconds, so that early checkpoints are the interesting ones."""
-    return Domain(name, {"horizon": horizon}, 60_000, horizon + 10, 0.6, _CLOCK, 20_000, 50, 30, 3)
+    options, longest = {"horizon": horizon}, horizon + 10
+    return Domain(name, options, steps, longest, 0.6, _CLOCK, 20_000, 50, checkpoints, 3)
 
 
 PUBLISHED: tuple[Domain, ...] = (
     Domain("one-way-line", _LINE, 1_000_000, 200, 2.5, pool=along_the_line),
-    Domain("two-way-line", _LINE, 1_000_000, 250, 2.5, pool=along_the_line),
+    Domain(
+        "two-way-line",
+        _LINE,
+        1_000_000,
+        250,
+        3.0,
+        pool=along_the_line,
+        replay=50_000,
+        epsilon_last=0.02,
+    ),
     Domain("blocksworld-cost", _BLOCKS, 1_000_000, 150, 2.5, _COSTS, pool=near_tower),
     Domain("n-puzzle", _PUZZLE, 1_000_000, 150, 3.0, _COSTS, pool=near_puzzle, replay=50_000),
     Domain("beluga", _BELUGA, 600_000, 100, 1.5, epsilon_steps=100_000),
     _control("bouncing-ball", 1000),
-    _control("inverted-pendulum", 1000),
+    _control("inverted-pendulum", 1000, 6_000, 60),
     _control("cartpole", 200),
     _control("follow-car", 1000),
 )

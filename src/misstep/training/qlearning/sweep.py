@@ -27,7 +27,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, TypeVar
@@ -40,7 +40,7 @@ from misstep.training.qlearning.published import PUBLISHED, Domain, domain_of
 from misstep.training.qlearning.subjects import keep_forest, keep_network
 
 WIDTHS = (16, 32, 64, 128, 256)
-LEARNING = 0.72  # share of the time; the rest is for judging and for trees
+LEARNING = 0.78  # share of the time; the rest is for judging and for trees
 LEAST = 3.0  # seconds that are worth a training
 Result = TypeVar("Result")
 
@@ -67,8 +67,8 @@ class Plan:
     jobs: int = 1
     seconds: float = 480.0
     steps: int | None = None  # of a training; the domain's own if not given
-    finalists: int = 2  # checkpoints of a training that are judged
-    effort: Effort = Effort()
+    finalists: int = 3  # checkpoints of a training that are judged
+    effort: Effort = field(default_factory=Effort)
     trees: int = 20
 
     def units(self) -> list[Unit]:
@@ -87,7 +87,7 @@ class Plan:
         return self.seconds * LEARNING * self.jobs * domain.weight / weights
 
 
-class _TimeIsUp(Exception):
+class _TimeIsUpError(Exception):
     """Ends a training after a checkpoint, from within."""
 
 
@@ -107,14 +107,14 @@ def learn(plan: Plan, unit: Unit, deadline: float) -> int:
 
     def report(_: dict[str, Any]) -> None:
         if time.time() > until:
-            raise _TimeIsUp
+            raise _TimeIsUpError
 
     try:
         if (out / "settings.json").exists():
             resume(task, out, asked=settings, report=report)
         else:
             train(task, out, settings, starts=domain.starts(task), report=report)
-    except _TimeIsUp:
+    except _TimeIsUpError:
         pass
     return len(_lines(out))
 
@@ -205,7 +205,7 @@ def _judged(
     futures: dict[Future[Candidate], Unit] = {}
     for _, unit, line in work:
         futures[pool.submit(judge, plan, unit, line)] = unit
-    for unit, found in _results(futures, say):
+    for _, found in _results(futures, say):
         candidates.append(found)
         text = "".join(json.dumps(own.as_dict()) + "\n" for own in candidates)
         write_bytes(file, text.encode())
@@ -220,9 +220,9 @@ def _judged(
 
 
 def finalists(lines: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any]]:
-    """The checkpoints of a training to look at: the best ones with unsafe episodes, and the best one of the others.
+    """The checkpoints of a training to look at: the best ones with unsafe episodes, and the best ones of the others.
 
-    The last may turn out to be unsafe in more episodes than its test had."""
+    The others may turn out to be unsafe in more episodes than their tests had."""
 
     def rating(line: dict[str, Any]) -> tuple[float, int]:
         return line["test"]["goal_rate"], line["step"]
@@ -230,7 +230,7 @@ def finalists(lines: Sequence[dict[str, Any]], count: int) -> list[dict[str, Any
     ranked = sorted(lines, key=rating, reverse=True)
     unsafe = [line for line in ranked if line["test"]["unsafe_rate"] > 0]
     others = [line for line in ranked if line["test"]["unsafe_rate"] == 0]
-    return unsafe[:count] + others[:1]
+    return unsafe[:count] + others[:count]
 
 
 def read_candidates(file: Path) -> Iterator[Candidate]:
