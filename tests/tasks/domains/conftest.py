@@ -55,17 +55,17 @@ def toys() -> dict[str, Sizes]:
 
 
 @pytest.fixture(scope="session")
-def draw_sizes() -> Callable[[str, int], Sizes]:
+def draw_sizes() -> Callable[..., Sizes]:
     """Small random sizes that the domain accepts."""
 
-    def draw(name: str, seed: int) -> Sizes:
+    def draw(name: str, seed: int, span: int = 4) -> Sizes:
         dice = Dice(f"sizes {name} {seed}")
         while True:
             sizes = {}
             for parameter in DOMAINS[name].parameters:
-                spread = 100 if parameter.name in PERCENTAGES else 4
-                span = min(spread, parameter.maximum - parameter.minimum)
-                sizes[parameter.name] = parameter.minimum + dice.below(span + 1)
+                wide = 100 if parameter.name in PERCENTAGES else span
+                most = min(wide, parameter.maximum - parameter.minimum)
+                sizes[parameter.name] = parameter.minimum + dice.below(most + 1)
             try:
                 DOMAINS[name].problem(Dice("accepted?"), **sizes)
             except UsageError:
