@@ -46,6 +46,11 @@ BUILTIN: dict[str, Kind] = {
     "lookahead": Kind(
         "lookahead(DEPTH)", "the policy after a few operators", "neighbourhood:Lookahead"
     ),
+    "perfect": Kind(
+        "perfect",
+        "whether there is a plan at all; knows floortile, matching-blocksworld, spanner",
+        "solvability.oracle:Perfect",
+    ),
     "smo": Kind(
         "smo(SIZE)",
         "the policy's runs from morphed states, compared by dominance",

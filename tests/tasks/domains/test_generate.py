@@ -16,14 +16,23 @@ from misstep.tasks.domains import DOMAINS, generate
 GOLDEN = {
     "blocksworld": "bb14284db7d8a983",
     "childsnack": "69ed60f71a0f4963",
+    "delivery": "2be26323640fe7f7",
+    "elevators": "b80022e174f7a646",
     "ferry": "3468603e2ea14c64",
     "floortile": "241f4830ae2f0ff6",
     "gripper": "dce9263ddb3b6ae5",
+    "matching-blocksworld": "8e906288cda65c22",
     "miconic": "049b775a3ca2bcbc",
+    "reward": "85e345186de8a71c",
+    "rovers": "937027c34d391624",
     "satellite": "681429efb4049adc",
+    "scanalyzer": "327a6595e19ccfbb",
+    "sokoban": "6ad4271743dfd654",
     "spanner": "f020cc97d4dfdc78",
+    "storage": "fae61ff05e6b9022",
     "transport": "18853875d712e2a9",
     "visitall": "a53d9afb169ffcb7",
+    "woodworking": "2db134e8b584a1bb",
 }
 
 

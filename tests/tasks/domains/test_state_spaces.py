@@ -21,14 +21,25 @@ from misstep.tasks.domains import DOMAINS, generate, write_instance
 STATES = {
     "blocksworld": 13 + 3 * 3,  # arrangements, and a block in the hand above those of the others
     "childsnack": 2 * (1 + 4 * 2 + 2),  # tray; no sandwich, 4 to make and carry, 2 to eat
+    "delivery": 2 * 3,  # cell of the truck; cell of the package, or carried
+    "elevators": 2 * 3,
     "ferry": 2**3 + 2 * 2**2,
     "floortile": 2 * (4 + 4 * 3 * 2 + 4 * 2 * 4),  # colour; none, one or two tiles painted
     "gripper": 28,
+    # Both on the table, one on the other (the lower one is solid), one held, both held.
+    "matching-blocksworld": 4 + 2 * 2 + 4 * 4 + 2 * 4,
     "miconic": 2 * 4**2,
+    "reward": 4 * 2**2,
+    "rovers": 2 * (1 + 2 * 2) * 3**3 * 2,  # waypoint; sample, store and report; images; camera
     "satellite": 2 * 4 * 4,  # direction; off or on, calibrated or not; images
+    "scanalyzer": 2 * 2**2,
+    "sokoban": 9 * 8,
     "spanner": 1 + 1 + 4 + 4 + 4,  # along the path, both spanners at its end; nut tightened
+    "storage": 2 + 2 + 3,  # the crate in the container, in the depot, or lifted
     "transport": 3 * 4**2,
     "visitall": 1 + 2 * 2 + 3 * 3 + 4,  # by the number of cells seen
+    # The saw; a part of the smooth board has 7 conditions, one of the rough board 9; the large part fits on the latter.
+    "woodworking": 3 * (1 + 7 + 9 + 9 + 7 * 9),
 }
 
 State = tuple[frozenset[Any], ...]

@@ -11,7 +11,7 @@ import pytest
 
 from misstep.tasks.domains import DOMAINS, Instance, generate, write_instance
 
-COSTED = {"floortile", "transport"}
+COSTED = {"elevators", "floortile", "scanalyzer", "transport", "woodworking"}
 
 
 def translate(instance: Instance, folder: Path) -> str:

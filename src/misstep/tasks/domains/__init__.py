@@ -11,14 +11,23 @@ from types import MappingProxyType
 from misstep.tasks.domains import (
     blocksworld,
     childsnack,
+    delivery,
+    elevators,
     ferry,
     floortile,
     gripper,
+    matching_blocksworld,
     miconic,
+    reward,
+    rovers,
     satellite,
+    scanalyzer,
+    sokoban,
     spanner,
+    storage,
     transport,
     visitall,
+    woodworking,
 )
 from misstep.tasks.domains.dice import Dice
 from misstep.tasks.domains.model import BuiltinDomain, Instance, Parameter
@@ -34,14 +43,23 @@ DOMAINS: Mapping[str, BuiltinDomain] = MappingProxyType(
         for module in (
             blocksworld,
             childsnack,
+            delivery,
+            elevators,
             ferry,
             floortile,
             gripper,
+            matching_blocksworld,
             miconic,
+            reward,
+            rovers,
             satellite,
+            scanalyzer,
+            sokoban,
             spanner,
+            storage,
             transport,
             visitall,
+            woodworking,
         )
     }
 )

@@ -65,8 +65,8 @@ def problem(dice: Dice, *, blocks: int) -> Problem:
     names = numbered("b", blocks)
     start = random_towers(dice, names)
     end = dice.unlike(start, lambda: random_towers(dice, names))
-    init = [("handempty",), *_positions(start), *sorted(("clear", t[-1]) for t in start)]
-    return Problem({"block": names}, init, list(_positions(end)))
+    init = [("handempty",), *positions(start), *sorted(("clear", t[-1]) for t in start)]
+    return Problem({"block": names}, init, list(positions(end)))
 
 
 def random_towers(dice: Dice, blocks: list[str], *, most: int | None = None) -> Towers:
@@ -92,7 +92,7 @@ def random_towers(dice: Dice, blocks: list[str], *, most: int | None = None) -> 
     return frozenset(tuple(row[low:high]) for low, high in pairwise(cuts))
 
 
-def _positions(towers: Towers) -> Iterator[Fact]:
+def positions(towers: Towers) -> Iterator[Fact]:
     for tower in sorted(towers):
         yield ("ontable", tower[0])
         for lower, upper in pairwise(tower):

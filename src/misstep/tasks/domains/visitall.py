@@ -13,6 +13,7 @@ connected.
 from __future__ import annotations
 
 from misstep.tasks.domains.dice import Dice
+from misstep.tasks.domains.grid import adjacency, cell_name, grow
 from misstep.tasks.domains.model import BuiltinDomain, Parameter
 from misstep.tasks.domains.pddl import Problem
 
@@ -34,56 +35,21 @@ PDDL = """\
 )
 """
 
-Cell = tuple[int, int]
-
 
 def problem(dice: Dice, *, width: int, height: int, percent: int, holes: int) -> Problem:
     count = max(2, width * height - width * height * holes // 100)
-    region = _grow(dice, width, height, count)
+    region = grow(dice, width, height, count)
     start, *others = dice.shuffled(sorted(region))
     wanted = max(1, len(others) * percent // 100)
     return Problem(
-        objects={"cell": [_name(cell) for cell in sorted(region)]},
+        objects={"cell": [cell_name(cell) for cell in sorted(region)]},
         init=[
-            ("at-robot", _name(start)),
-            ("visited", _name(start)),
-            *(
-                ("connected", _name(cell), _name(neighbour))
-                for cell in sorted(region)
-                for neighbour in _neighbours(cell)
-                if neighbour in region
-            ),
+            ("at-robot", cell_name(start)),
+            ("visited", cell_name(start)),
+            *adjacency("connected", region),
         ],
-        goal=[("visited", _name(cell)) for cell in sorted(others[:wanted])],
+        goal=[("visited", cell_name(cell)) for cell in sorted(others[:wanted])],
     )
-
-
-def _grow(dice: Dice, width: int, height: int, count: int) -> set[Cell]:
-    region: set[Cell] = set()
-    border: list[Cell] = [(dice.below(width), dice.below(height))]
-    while len(region) < count:
-        # Swapping the drawn cell to the end keeps its removal constant-time.
-        i = dice.below(len(border))
-        border[i], border[-1] = border[-1], border[i]
-        cell = border.pop()
-        if cell in region:
-            continue
-        region.add(cell)
-        border.extend(
-            (x, y)
-            for x, y in _neighbours(cell)
-            if 0 <= x < width and 0 <= y < height and (x, y) not in region
-        )
-    return region
-
-
-def _neighbours(cell: Cell) -> tuple[Cell, ...]:
-    x, y = cell
-    return (x - 1, y), (x + 1, y), (x, y - 1), (x, y + 1)
-
-
-def _name(cell: Cell) -> str:
-    return f"x{cell[0]}-y{cell[1]}"
 
 
 DOMAIN = BuiltinDomain(

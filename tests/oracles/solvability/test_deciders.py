@@ -1,0 +1,138 @@
+"""The deciders of solvability against exhaustive search, state by state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import misstep
+from misstep.errors import UnsupportedError
+from misstep.oracles.solvability.oracle import decider_of
+from misstep.oracles.solvability.situation import Reader, Situation
+from misstep.oracles.solvability.spanner import decide as decide_spanner
+from misstep.tasks.domains import generate
+from misstep.tasks.load import load_task
+from misstep.tasks.task import State, Task
+
+TOYS = [
+    ("spanner", {"spanners": 3, "nuts": 2, "locations": 2}),
+    ("matching-blocksworld", {"blocks": 3}),
+    ("floortile", {"width": 2, "height": 2, "robots": 1}),
+    ("floortile", {"width": 3, "height": 1, "robots": 2}),
+]
+
+
+def reachable(task: Task, most: int) -> dict[State, list[State]] | None:
+    """All states with their successors; None if there are more than `most`."""
+    successors: dict[State, list[State]] = {}
+    waiting = [task.initial_state]
+    while waiting:
+        state = waiting.pop()
+        if state in successors:
+            continue
+        successors[state] = [task.apply(state, op) for op in task.applicable(state)]
+        waiting += successors[state]
+        if len(successors) > most:
+            return None
+    return successors
+
+
+def solvable_states(task: Task, successors: dict[State, list[State]]) -> set[State]:
+    before: dict[State, list[State]] = {}
+    for state, following in successors.items():
+        for other in following:
+            before.setdefault(other, []).append(state)
+    found = {state for state in successors if task.is_goal(state)}
+    waiting = list(found)
+    while waiting:
+        for state in before.get(waiting.pop(), ()):
+            if state not in found:
+                found.add(state)
+                waiting.append(state)
+    return found
+
+
+def compare(task: Task, most: int = 200_000, stride: int = 1) -> tuple[int, int]:
+    """Ask the decider about the states of a task; how many are solvable and how many are not."""
+    successors = reachable(task, most)
+    assert successors is not None
+    truth = solvable_states(task, successors)
+    reader, decide = Reader(task), decider_of(task)
+    for state in list(successors)[::stride]:
+        steps = decide(reader.situation(state))
+        assert (steps is not None) == (state in truth), task.fact_names
+        if steps is not None:
+            for operator in reader.operators(state, steps):
+                assert operator in task.applicable(state)
+                state = task.apply(state, operator)
+            assert task.is_goal(state)
+    return len(truth), len(successors) - len(truth)
+
+
+@pytest.mark.parametrize(("name", "sizes"), TOYS)
+def test_toys_are_decided_as_by_exhaustive_search(name: str, sizes: dict[str, int]) -> None:
+    solvable, others = compare(load_task(generate(name, **sizes)), stride=7)
+    assert min(solvable, others) > 0
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize(
+    ("name", "sizes"),
+    [
+        ("spanner", {"spanners": 4, "nuts": 3, "locations": 3}),
+        ("matching-blocksworld", {"blocks": 3}),
+        ("floortile", {"width": 2, "height": 2, "robots": 2}),
+        ("floortile", {"width": 3, "height": 2, "robots": 1}),
+        ("floortile", {"width": 3, "height": 1, "robots": 2}),
+    ],
+)
+def test_random_tasks_are_decided_as_by_exhaustive_search(
+    name: str, sizes: dict[str, int], seed: int
+) -> None:
+    solvable, others = compare(load_task(generate(name, seed=seed, **sizes)), stride=5)
+    assert min(solvable, others) > 0
+
+
+@pytest.mark.parametrize("domain", ["floortile", "spanner"])
+def test_the_files_of_the_competition_are_read(domain: str, shared: Path) -> None:
+    folder = shared / "benchmarks" / "ipc23-learning" / domain
+    task = load_task(folder / "domain.pddl", folder / "training" / "easy" / "p01.pddl")
+    reader, decide = Reader(task), decider_of(task)
+    steps = decide(reader.situation(task.initial_state))
+    assert steps is not None
+    state = task.initial_state
+    for operator in reader.operators(state, steps):
+        state = task.apply(state, operator)
+    assert task.is_goal(state)
+
+
+def test_spanner_counts_the_spanners_up_to_each_nut() -> None:
+    path = [("link", "a", "b"), ("link", "b", "c")]
+    objects = {"man": ("bob",)}
+    goal = [("tightened", "n1"), ("tightened", "n2")]
+    late = [*path, ("at", "bob", "a"), ("at", "n1", "b"), ("at", "n2", "c"), ("usable", "s1")]
+    late += [
+        ("usable", "s2"),
+        ("at", "s1", "c"),
+        ("at", "s2", "c"),
+        ("loose", "n1"),
+        ("loose", "n2"),
+    ]
+    assert decide_spanner(Situation(late, goal, objects)) is None
+    early = [("at", "s1", "b") if fact == ("at", "s1", "c") else fact for fact in late]
+    assert decide_spanner(Situation(early, goal, objects)) is not None
+
+
+def test_other_domains_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match="not known how to decide"):
+        decider_of(load_task(generate("gripper")))
+
+
+def test_a_verdict_of_the_oracle_rests_on_its_plan() -> None:
+    task = generate("spanner", spanners=2, nuts=2, locations=2)
+    campaign = misstep.test(task, "random:1", oracle="perfect", objective="goal", pool=30, seed=1)
+    verdicts = {record.verdict for record in campaign.records}
+    assert verdicts == {"BUG", "OPTIMAL"}
+    assert all(r.witness.type == "plan" for r in campaign.records if r.verdict == "BUG")
