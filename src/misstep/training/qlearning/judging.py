@@ -146,6 +146,7 @@ def fuzzed(
     answers = [answer for answer, _ in decided]
     return {
         "bug_at": next((task.text(s) for answer, s in decided if answer is Answer.SAFE), None),
+        "unsafe_at": next((task.text(s) for s in sorted(found)), None),
         "runs": effort.runs,
         "unsafe_runs": unsafe,
         "start_states": len(found),

@@ -159,10 +159,10 @@ _BELUGA = {"racks": 2, "lines": "0,3/2,1", "swaps": 6}
 _COSTS, _CLOCK = ("cost_", "height_"), ("t",)
 
 
-def _control(name: str, horizon: int, steps: int = 60_000, checkpoints: int = 30) -> Domain:
+def _control(name: str, horizon: int, ignore: tuple[str, ...] = _CLOCK) -> Domain:
     """Control is learnt within seconds, so that early checkpoints are the interesting ones."""
     options, longest = {"horizon": horizon}, horizon + 10
-    return Domain(name, options, steps, longest, 0.6, _CLOCK, 20_000, 50, checkpoints, 3)
+    return Domain(name, options, 60_000, longest, 0.6, ignore, 20_000, 50, 30, 3)
 
 
 PUBLISHED: tuple[Domain, ...] = (
@@ -181,7 +181,8 @@ PUBLISHED: tuple[Domain, ...] = (
     Domain("n-puzzle", _PUZZLE, 1_000_000, 150, 3.0, _COSTS, pool=near_puzzle, replay=50_000),
     Domain("beluga", _BELUGA, 600_000, 100, 1.5, epsilon_steps=100_000),
     _control("bouncing-ball", 1000),
-    _control("inverted-pendulum", 1000, 6_000, 60),
+    # A network that does not see the clock falls from everywhere or from nowhere; one that sees it errs now and then.
+    _control("inverted-pendulum", 1000, ()),
     _control("cartpole", 200),
     _control("follow-car", 1000),
 )
