@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.common import remark
 from misstep.files import write_bytes
@@ -28,16 +29,16 @@ from misstep.training.qlearning.judging import Effort, judge_network
 from misstep.training.qlearning.published import domain_of
 from misstep.training.qlearning.subjects import keep_forest
 
+Floats = NDArray[np.float64]
 DIGITS = 4
 EFFORT = Effort(episodes=1000, runs=1000, starts=500, decided=50, seconds=2.0)
 GOOD_TREES = 0.5
 
 
 def rounded(weights: MlpWeights) -> MlpWeights:
-    def short(values: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, Any]:
-        return np.array([float(f"{value:.{DIGITS}g}") for value in values.ravel()]).reshape(
-            values.shape
-        )
+    def short(values: Floats) -> Floats:
+        flat = [float(f"{value:.{DIGITS}g}") for value in values.ravel()]
+        return np.array(flat, dtype=np.float64).reshape(values.shape)
 
     layers = tuple(Layer(short(own.matrix), short(own.bias)) for own in weights.layers)
     old = weights.normalisation

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from misstep.campaigns.campaign import open_campaign
 from misstep.errors import InputFormatError, UsageError
 from misstep.policies.load import load_policy
 from misstep.safety import Answer, Decider, System, envelope
@@ -41,7 +42,8 @@ def test_a_shielded_policy_is_safe_from_every_safe_state(model: Path, tmp_path: 
     assert told["starts"] == {"safe": 100, "not safe": 0, "unknown": 0}
     states = [space.state(i) for i in range(len(space))]
     safe = [s for s in states if reference.decide(s).answer is Answer.SAFE]
-    assert len(states) > 300 and 50 < len(safe) < 100
+    assert len(states) > 300
+    assert 50 < len(safe) < 100
     for state in safe:
         assert is_safe(task, f"shield:{tmp_path / 's.json'}", state)
     unguarded = [state for state in safe if not is_safe(task, "first", state)]
@@ -60,6 +62,9 @@ def test_of_a_campaign(model: Path, tmp_path: Path, how: tuple[str, ...]) -> Non
     assert again["outcomes"].get("unsafe", 0) == 0
     # The folder of that campaign may be read without a word on its policy.
     assert misstep("replay", tmp_path / "again", "--rerun").returncode == 0
+    with open_campaign(found) as campaign:
+        assert campaign.shield(tmp_path / "api.json").policy == "first"
+    assert DeciderShield.from_json((tmp_path / "api.json").read_text()).decider == "localfix"
     assert result_of("shield", found, "-o", tmp_path / "t.json", *how)["policy"] == "first"
 
 
@@ -124,7 +129,8 @@ def test_bad_usage(model: Path, tmp_path: Path) -> None:
         assert (done.returncode, out.exists()) == (2, False)
         assert told in done.stderr
     done = misstep("shield", model, "--policy", "first", "-o", out, "--table", "--states", "5")
-    assert done.returncode == 22 and not out.exists()
+    assert done.returncode == 22
+    assert not out.exists()
 
 
 def test_a_decider_without_evaluations_leaves_the_policy_its_way(

@@ -55,7 +55,8 @@ def test_all_domains() -> None:
     assert set(NAMES) == {*SMALL, *PUBLISHED_NAMES, *TREES}
     assert set(PUBLISHED_NAMES) == set(MODELS)
     assert {name.removesuffix("-trees") for name in TREES} <= set(PUBLISHED_NAMES)
-    assert len(SMALL) == 3 and len(TREES) >= 3
+    assert len(SMALL) == 3
+    assert len(TREES) >= 3
     assert sum(file.stat().st_size for file in (SHIPPED / "safety").iterdir()) < 1_000_000
     with pytest.raises(UsageError, match="no network 'chess'"):
         shipped("safety", "chess")
@@ -118,11 +119,12 @@ def test_its_bug_is_proven(name: str) -> None:
     assert Decider(system_of_shipped(name)).decide(state).answer is Answer.SAFE
 
 
-@pytest.mark.parametrize("name", (*PUBLISHED_NAMES, *TREES))
+@pytest.mark.parametrize("name", [*PUBLISHED_NAMES, *TREES])
 def test_the_card_tells_how_good_it_is(name: str) -> None:
     card = shipped("safety", name).card
     test = card["test"]
-    assert test["episodes"] == 1000 and test["goal_rate"] + test["unsafe_rate"] <= 1 + 1e-9
+    assert test["episodes"] == 1000
+    assert test["goal_rate"] + test["unsafe_rate"] <= 1 + 1e-9
     assert name in NEVER_UNSAFE or test["unsafe_rate"] > 0 or card["fuzzing"]["unsafe_runs"] > 0
 
 

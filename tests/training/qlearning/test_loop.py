@@ -42,10 +42,12 @@ def test_both_arms_begin_with_the_same_network(
     for row in rows:
         low, high = row.risk
         assert low <= row.unsafe_rate <= high
-        assert row.episodes == 40 and row.steps == 160 * row.round
+        assert row.episodes == 40
+        assert row.steps == 160 * row.round
     assert read_rounds(tmp_path / "loop") == rows
     text = table(rows)
-    assert len(text.splitlines()) == 5 and "risk between" in text
+    assert len(text.splitlines()) == 5
+    assert "risk between" in text
     starts = tmp_path / "loop" / BUGS / "round-0" / "learning" / "starts.json"
     assert starts.exists() == (rows[0].bugs > 0)
     assert not (tmp_path / "loop" / PLAIN / "round-0" / "learning" / "starts.json").exists()
@@ -54,14 +56,14 @@ def test_both_arms_begin_with_the_same_network(
 def test_a_loop_goes_on(task: JaniTask, settings: LoopSettings, tmp_path: Path) -> None:
     whole = run_loop(task, None, tmp_path / "whole", settings)
 
-    class Stop(Exception):
+    class StopError(Exception):
         pass
 
     def stop(what: str, _: object) -> None:
         if what.startswith("testing round 1"):
-            raise Stop
+            raise StopError
 
-    with pytest.raises(Stop):
+    with pytest.raises(StopError):
         run_loop(task, None, tmp_path / "parts", settings, report=stop)
     assert len(read_rounds(tmp_path / "parts")) == 1
     with pytest.raises(UsageError, match="there is a loop in this folder"):

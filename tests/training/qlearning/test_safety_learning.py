@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -189,8 +190,14 @@ def test_what_the_shield_refuses_is_learnt(
 # -- by name --------------------------------------------------------------------------------------
 
 
-def test_options_of_models_by_name(task: JaniTask, small: QSettings, tmp_path: Path) -> None:
-    given = {"steps": 320, "checkpoints": 1, "episodes": 4, "horizon": 20, "hidden": (4,)}
+def test_options_of_models_by_name(task: JaniTask, tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "steps": 320,
+        "checkpoints": 1,
+        "episodes": 4,
+        "horizon": 20,
+        "hidden": (4,),
+    }
     train_by_name(task, tmp_path / "first", **given)
     with run_test(task, "first", out=tmp_path / "found", runs=5):
         pass
@@ -203,6 +210,10 @@ def test_options_of_models_by_name(task: JaniTask, small: QSettings, tmp_path: P
         **given,
     )
     assert (tmp_path / "second" / "starts.json").exists()
-    for option in ({"from_bugs": tmp_path / "found"}, {"init": tmp_path / "first"}):
+    begun: list[dict[str, Any]] = [
+        {"from_bugs": tmp_path / "found"},
+        {"init": tmp_path / "first"},
+    ]
+    for option in begun:
         with pytest.raises(UsageError, match="with resume"):
             train_by_name(task, tmp_path / "second", resume=True, **option, **given)

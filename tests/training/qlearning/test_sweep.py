@@ -74,14 +74,16 @@ def test_pools_and_settings(domain: Any, tmp_path: Path) -> None:
     path.write_text(domain.model_text())
     task = load_jani(path)
     settings = domain.settings(task, 16, 3)
-    assert settings.hidden == (16, 16) and settings.seed == 3
+    assert settings.hidden == (16, 16)
+    assert settings.seed == 3
     assert set(settings.ignore) <= set(task.variable_names)
     if domain.pool is not None and "line" in domain.name:
         packages = domain.options["packages"]
         for state in domain.starts(task)[:200]:
             values = dict(zip(task.variable_names, state, strict=True))
             carried = sum(v for n, v in values.items() if n.startswith(("load_", "cargo")))
-            assert carried == packages and not task.is_unsafe(state)
+            assert carried == packages
+            assert not task.is_unsafe(state)
     starts = starts_to_fuzz(task, Effort(starts=10))
     assert len(starts) == 10
     assert min(map(task.distance, starts[5:])) <= min(map(task.distance, starts[:5]))
@@ -102,7 +104,8 @@ def test_from_training_to_card(tmp_path: Path) -> None:
     lines = [json.loads(own) for own in log.splitlines()]
     found = [judge(plan, unit, own) for own in finalists(lines, 1)]
     card = keep(plan, "beluga", found)
-    assert card["hidden"] == [16, 16] and card["test"]["episodes"] == 20
+    assert card["hidden"] == [16, 16]
+    assert card["test"]["episodes"] == 20
     task = load_jani(tmp_path / "models" / "beluga.jani")
     for name in ("chosen/beluga", "chosen/beluga-trees", "widths/beluga-w16"):
         policy = load_policy(str(tmp_path / f"{name}.jani2nnet"), task)

@@ -129,7 +129,8 @@ def fuzzed(
     """Unsafe runs from start states, and which of the states where they began are bugs."""
     system = system_under(task, network, columns)
     starts = starts_to_fuzz(task, effort)
-    unsafe, found = 0, {}
+    unsafe = 0
+    found: dict[State, None] = {}
     for lookahead in (1, float("inf")):
         settings = FuzzSettings(
             "greedy",
