@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from misstep._core import CounterRandom
@@ -102,21 +103,21 @@ def near_tower(task: JaniTask, random: CounterRandom) -> list[State]:
     return _around(task, solved | {f"height_{i}": i for i in range(size)}, random)
 
 
-def along_the_line(task: JaniTask, random: CounterRandom) -> list[State]:
+def along_the_line(task: JaniTask, random: CounterRandom, *, near: bool = False) -> list[State]:
     """A standing truck anywhere, with packages delivered, on board, and on cells that it has not passed yet.
 
-    Each number of packages that are left is drawn from numbers up to another one that is drawn, so that small ones,
-    from which goals are near, come up more often.
+    All numbers of packages that are left are equally likely. With `near` each is drawn from numbers up to another one
+    that is drawn, so that small ones, from which goals are near, come up more often.
     """
     names = task.variable_names
     cells = sum(name.startswith("load_") for name in names)
     found = []
     for start in sampled(task, random):
-        total = int(
-            sum(v for n, v in zip(names, start, strict=True) if n.startswith(("load_", "cargo")))
-        )
+        values = zip(names, start, strict=True)
+        total = int(sum(v for n, v in values if n.startswith(("load_", "cargo"))))
         place = random.below(cells)
-        left = 1 + random.below(1 + random.below(total))
+        most = 1 + random.below(total) if near else total + 1
+        left = 1 + random.below(most) if near else total - random.below(most)
         state = dict.fromkeys(names, 0) | {"pos": place, f"load_{cells - 1}": total - left}
         state["cargo"] = left if place == cells - 1 else random.below(left + 1)
         for _ in range(left - state["cargo"]):
@@ -175,7 +176,7 @@ PUBLISHED: tuple[Domain, ...] = (
         1_000_000,
         250,
         3.0,
-        pool=along_the_line,
+        pool=partial(along_the_line, near=True),
         replay=50_000,
         epsilon_last=0.02,
     ),
