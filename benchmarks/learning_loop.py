@@ -39,7 +39,7 @@ class Study:
 
 STUDIES = (
     Study("one-way-line", {"cells": 8, "packages": 3, "drop": True}, 24_000, 12_000),
-    Study("two-way-line", {"cells": 8, "packages": 2, "drop": True}, 30_000, 12_000),
+    Study("inverted-pendulum", {"horizon": 90}, 1_600, 4_000),
     Study("beluga", {"racks": 2, "lines": "0,3/2,1", "swaps": 6}, 30_000, 12_000),
 )
 
@@ -113,6 +113,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--domains", default=",".join(study.domain for study in STUDIES))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--scale", type=float, default=1.0, help="of all steps, runs, episodes")
     options = parser.parse_args()
@@ -125,6 +126,7 @@ def main() -> None:
                 seed,
             )
             for study in STUDIES
+            if study.domain in options.domains.split(",")
             for seed in range(options.seeds)
         }
         for future in as_completed(futures):

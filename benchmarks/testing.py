@@ -51,8 +51,8 @@ PLANNING = {
 }
 MODELS = {
     "two-way-line": Subject("random:1", {"runs": 500}),
-    "one-way-line": Subject("shipped:one-way-line", {"runs": 500}),
-    "inverted-pendulum": Subject("shipped:inverted-pendulum", {"runs": 2}),
+    "one-way-line": Subject("shipped:one-way-line-small", {"runs": 500}),
+    "inverted-pendulum": Subject("shipped:inverted-pendulum-small", {"runs": 2}),
 }
 # What the shipped network was trained on.
 SIZES: dict[str, dict[str, Any]] = {"one-way-line": {"cells": 8, "packages": 3, "drop": True}}

@@ -54,6 +54,7 @@ COUNTERPARTS = {
     "shrink": "Campaign.shrink",
     "compare": "compare",
     "report": "Campaign.report",
+    "shield": "Campaign.shield",
     "run": "run",
     "plan": "plan",
     "census": "census",

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
+    from misstep.safety.shield import DeciderShield
 
 StrPath = str | os.PathLike[str]
 
@@ -298,6 +299,14 @@ class Campaign:
 
         check_truth("force", force)
         return write_report([self], as_path("the report", path, "the path of a file"), force=force)
+
+    def shield(self, path: StrPath, **options: Any) -> DeciderShield:
+        """Write an oracle shield for the policy on the one model (`misstep shield`): the policy `shield:FILE`."""
+        from misstep.safety.jani_shield import shield_for
+
+        made = shield_for(self.tasks, self.settings.policy, self._store.where, **options)
+        made.write(as_path("the shield", path, "the path of a file"))
+        return made
 
     # -- going on ---------------------------------------------------------------------------------
 

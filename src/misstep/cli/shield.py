@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -29,7 +28,8 @@ from misstep.errors import UsageError
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
-    from misstep.tasks.jani.task import JaniTask, State
+    from misstep.safety.shield import DeciderShield
+    from misstep.tasks.jani.task import JaniTask
 
 STATES = 1_000_000
 
@@ -115,24 +115,27 @@ def shield_command(
     check_limits(evaluations=deciding.evaluations, states=deciding.states)
     if not deciding.table and (asked := typed(context, ["states"])):
         raise UsageError(f"{asked[0]} has no meaning here", expected="--table")
-    task, spec = _source(context, request, model)
+    task, made = _source(context, request, model, deciding)
     from misstep.files import write_bytes
-    from misstep.safety.shield import GUARANTEE, DeciderShield
+    from misstep.safety.jani_shield import decided_starts, table_of
+    from misstep.safety.shield import GUARANTEE
 
-    made = DeciderShield(task.digest, task.name, spec, deciding.oracle, deciding.evaluations)
+    with waiting("deciding start states"):
+        starts = decided_starts(task, made, deciding.starts, deciding.seed)
     told: dict[str, Any] = {
         "shield": str(output.out),
         "model": task.name,
         "digest": task.digest,
-        "policy": spec,
-        "decider": deciding.oracle,
-        "evaluations": deciding.evaluations,
-        "starts": _decided(task, made, deciding),
+        "policy": made.policy,
+        "decider": made.decider,
+        "evaluations": made.evaluations,
+        "starts": starts,
     }
     text = made.to_json()
     if deciding.table:
-        text, size = _table(task, made, deciding.states)
-        told["table"] = size
+        with waiting("writing down what is allowed"):
+            found = table_of(task, made, deciding.states)
+        text, told["table"] = found.to_json(), len(found.allowed)
     write_bytes(output.out, text.encode())
     told |= {"guarantee": GUARANTEE, "use": f"--policy shield:{output.out}"}
     if output.as_json:
@@ -142,10 +145,14 @@ def shield_command(
     return 0
 
 
-def _source(context: typer.Context, request: Request, model: Model) -> tuple[JaniTask, str]:
-    """The model and the policy that are meant."""
+def _source(
+    context: typer.Context, request: Request, model: Model, deciding: Deciding
+) -> tuple[JaniTask, DeciderShield]:
+    """The model that is meant, and the shield for the policy on it."""
     from misstep.policies.trust import given, require_trust
-    from misstep.tasks.jani.task import JaniTask
+    from misstep.safety.jani_shield import shield_for
+
+    asked: dict[str, Any] = {"decider": deciding.oracle, "evaluations": deciding.evaluations}
 
     if request.source.suffix == ".jani" or not request.source.is_dir():
         if request.policy is None:
@@ -154,63 +161,19 @@ def _source(context: typer.Context, request: Request, model: Model) -> tuple[Jan
         how = Reading(
             model.property, model.constant, model.silent, model.unsafe, model.goal, model.start
         )
-        return read_model([request.source], how), request.policy
+        task = read_model([request.source], how)
+        return task, shield_for([task], request.policy, None, **asked)
     for option in typed(context, MODEL_OPTIONS):
         raise UsageError(f"{option} has no meaning here", expected="the model of the campaign")
+    where = str(request.source)
     with open_folder(request.source, request.policy, request.trust_policy) as campaign:
-        models = [task for task in campaign.tasks if isinstance(task, JaniTask)]
         spec = request.policy or campaign.settings.policy
-        if len(models) != 1:
-            raise UsageError(
-                f"the campaign has {len(models)} models",
-                where=str(request.source),
-                expected="a campaign on one model, or a model itself",
-            )
+        made = shield_for(campaign.tasks, spec, where, **asked)
         if request.policy is not None:
             given(spec)
-        require_trust(spec, user_trusts(request.trust_policy), str(request.source), of_model=True)
-        return models[0], spec
-
-
-def _decided(task: JaniTask, shield: Any, deciding: Deciding) -> dict[str, int]:
-    """What the decider says of start states; it does not need the policy for that."""
-    from misstep._core import CounterRandom
-    from misstep.safety import Budget, Decider, System
-    from misstep.safety.jani import jani_transitions
-
-    random = CounterRandom(deciding.seed, 0)
-    starts = [task.sample_initial(random) for _ in range(deciding.starts)]
-    system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
-    budget = Budget(evaluations=shield.evaluations, seconds=None)
-    decider = Decider(system, shield.decider, budget=budget)
-    with waiting("deciding start states"):
-        answers = Counter(decider.decide(state).answer.value for state in starts)
-    return {name: answers[name] for name in ("safe", "not safe", "unknown")}
-
-
-def _table(task: JaniTask, shield: Any, states: int) -> tuple[str, int]:
-    from dataclasses import replace
-
-    from misstep.errors import BudgetLimitError
-    from misstep.policies.load import load_policy
-    from misstep.safety import Budget, Decider, OracleShield
-    from misstep.safety.jani import system_of
-
-    engine = task.new_engine()
-    with waiting("writing down what is allowed"):
-        policy = load_policy(shield.policy, task, engine=engine)
-        budget = Budget(evaluations=shield.evaluations, seconds=None)
-        decider = Decider(system_of(task, policy, engine), shield.decider, budget=budget)
-        found = OracleShield(decider).table(task.initial_states(), states)
-        policy.close()
-    if not found.is_complete:
-        raise BudgetLimitError(
-            f"shielded runs get to more than {states:,} states",
-            where=task.name,
-            hint="leave out --table, or give more --states",
-        )
-    table = replace(found, task=task.digest, policy=shield.policy)
-    return table.to_json(), len(table.allowed)
+        if deciding.table:
+            require_trust(spec, user_trusts(request.trust_policy), where, of_model=True)
+        return campaign.tasks[0], made  # type: ignore[return-value]
 
 
 def _print(told: dict[str, Any]) -> None:

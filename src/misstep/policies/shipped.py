@@ -1,7 +1,7 @@
 """What is trained and comes with Misstep: test subjects, good and not perfect.
 
-`asnets/` has policies for tasks of the built-in domains, `safety/` networks for the built-in models; both are named
-`shipped:NAME`, and the task or model tells which is meant.
+`asnets/` has policies for tasks of the built-in domains, `safety/` networks and ensembles of trees for the built-in
+models; both are named `shipped:NAME`, and the task or model tells which is meant.
 Each has a card, JSON beside it, with what made it, how good it is, and where it is known to be wrong.
 """
 
@@ -34,7 +34,7 @@ class Shipped:
 
 
 def shipped_names(kind: str) -> list[str]:
-    return sorted(path.stem for path in (SHIPPED / kind).glob("*.json"))
+    return sorted(path.stem for path in (SHIPPED / kind).glob("*" + SUFFIXES[kind]))
 
 
 def shipped(kind: str, name: str) -> Shipped:

@@ -14,11 +14,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from misstep import _core
 from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UsageError
+from misstep.files import write_bytes
 from misstep.safety.decider import KINDS, Budget, Decider, Strategy
 from misstep.safety.faults import Fault, analyse_all
 from misstep.safety.fuzz import FuzzSettings, fuzz
@@ -194,6 +196,9 @@ class DeciderShield:
     def to_json(self) -> str:
         document = {"format": FORMAT, "version": VERSION, "kind": DECIDER, "guarantee": GUARANTEE}
         return json.dumps({**document, **asdict(self)}, indent=1) + "\n"
+
+    def write(self, path: Path) -> None:
+        write_bytes(path, self.to_json().encode())
 
     @classmethod
     def from_json(cls, text: str) -> DeciderShield:

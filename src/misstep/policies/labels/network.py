@@ -48,7 +48,7 @@ def load_shipped(argument: str, setting: Setting) -> LabelPolicy:
         ("label", list(interface.outputs), task.labels),
     ):
         missing = [name for name in known if name not in there]
-        extra = [name for name in there if name not in known]
+        extra = [name for name in there if name not in (*known, *own.card.get("ignored", ()))]
         if missing or extra:
             told = f"has no {what} {missing[0]}" if missing else f"has a {what} {extra[0]} too many"
             raise UnsupportedError(

@@ -40,7 +40,8 @@ def read_bug_states(
             continue
         if record.is_bug:
             found[tuple(record.state)] = None
-            found.update({tuple(state): None for state in record.run.states or ()})
+            # The last one is unsafe.
+            found.update({tuple(state): None for state in (record.run.states or ())[:-1]})
         elif record.verdict == NOT_A_BUG:
             lost.add(tuple(record.state))
     if not found and required:

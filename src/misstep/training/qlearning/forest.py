@@ -141,7 +141,7 @@ class _Fitter:
         """The split that explains most: the sum of squares that the means of both sides account for."""
         rest, masks = self.rest[chosen], self.masks[chosen].astype(np.float64)
         whole, counts = rest.sum(axis=0), masks.sum(axis=0)
-        best, found = _explained(whole, counts) + 1e-9, None
+        best, found = float(_explained(whole, counts)) + 1e-9, None
         for feature, cuts in enumerate(self.cuts):
             if not len(cuts):
                 continue
@@ -165,7 +165,8 @@ def _explained(sums: Floats, counts: Floats) -> Floats:
 def _left_of(place: NDArray[np.intp], columns: Floats, bins: int) -> Floats:
     """The sums of the columns left of each cut."""
     sums = [np.bincount(place, column, bins) for column in columns.T]
-    return np.cumsum(np.stack(sums, axis=1), axis=0)[:-1]
+    left: Floats = np.cumsum(np.stack(sums, axis=1).astype(np.float64), axis=0)[:-1]
+    return left
 
 
 def _means(rest: Floats, masks: NDArray[np.bool_]) -> Floats:
@@ -174,7 +175,8 @@ def _means(rest: Floats, masks: NDArray[np.bool_]) -> Floats:
 
 def _between(cuts: Floats, column: Floats) -> Floats:
     """A threshold at the largest value would leave nothing on its right."""
-    return cuts[cuts < column.max()]
+    smaller: Floats = cuts[cuts < column.max()]
+    return smaller
 
 
 def _short(values: Floats) -> Floats:

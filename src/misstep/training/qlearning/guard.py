@@ -37,7 +37,7 @@ class Guard:
 
     def masks(self, states: Sequence[int], applicable: Masks) -> Masks:
         """The labels that may be taken; those that apply where the shield cannot help."""
-        masks = applicable.copy()
+        masks: Masks = applicable.copy()
         for row, state in enumerate(states):
             if state not in self._known:
                 self._known[state] = self._mask(state)

@@ -129,7 +129,8 @@ def fuzzed(
     """Unsafe runs from start states, and which of the states where they began are bugs."""
     system = system_under(task, network, columns)
     starts = starts_to_fuzz(task, effort)
-    unsafe, found = 0, {}
+    unsafe = 0
+    found: dict[State, None] = {}
     for lookahead in (1, float("inf")):
         settings = FuzzSettings(
             "greedy",
@@ -146,6 +147,7 @@ def fuzzed(
     answers = [answer for answer, _ in decided]
     return {
         "bug_at": next((task.text(s) for answer, s in decided if answer is Answer.SAFE), None),
+        "unsafe_at": next((task.text(s) for s in sorted(found)), None),
         "runs": effort.runs,
         "unsafe_runs": unsafe,
         "start_states": len(found),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.files import read_bytes
@@ -53,7 +54,7 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
     return _ordered(weights, np.argsort(columns), labels), ignored
 
 
-def _ordered(weights: MlpWeights, inputs: np.ndarray, outputs: list[int]) -> MlpWeights:  # type: ignore[type-arg]
+def _ordered(weights: MlpWeights, inputs: NDArray[np.intp], outputs: list[int]) -> MlpWeights:
     """The same function with its inputs and outputs in another order."""
     layers = list(weights.layers)
     layers[0] = Layer(layers[0].matrix[:, inputs], layers[0].bias)

@@ -1,0 +1,70 @@
+"""Oracle shields for JANI models: making one, saying what it is worth, and writing it down as a table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from misstep._core import CounterRandom
+from misstep.errors import BudgetLimitError, UsageError
+from misstep.policies.load import load_policy
+from misstep.safety.decider import Budget, Decider
+from misstep.safety.jani import jani_transitions, system_of
+from misstep.safety.shield import DeciderShield, OracleShield, ShieldTable
+from misstep.safety.system import System
+from misstep.tasks.jani.task import JaniTask, State
+
+
+def shield_for(
+    tasks: Sequence[object],
+    policy: str,
+    where: str | None,
+    *,
+    decider: str = "localfix",
+    evaluations: int = 1_000_000,
+) -> DeciderShield:
+    """A shield for a policy on the one model of a campaign."""
+    models = [task for task in tasks if isinstance(task, JaniTask)]
+    if len(models) != 1:
+        raise UsageError(
+            f"the campaign has {len(models)} models",
+            where=where,
+            expected="a campaign on one model, or a model itself",
+        )
+    return DeciderShield(models[0].digest, models[0].name, policy, decider, evaluations)
+
+
+def decided_starts(
+    task: JaniTask, shield: DeciderShield, count: int, seed: int = 0
+) -> dict[str, int]:
+    """What the decider says of start states that are drawn; it does not need the policy for that."""
+    random = CounterRandom(seed, 0)
+    starts = [task.sample_initial(random) for _ in range(count)]
+    system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
+    decider = Decider(system, shield.decider, budget=_budget(shield))
+    answers = Counter(decider.decide(state).answer.value for state in starts)
+    return {name: answers[name] for name in ("safe", "not safe", "unknown")}
+
+
+def table_of(task: JaniTask, shield: DeciderShield, states: int) -> ShieldTable[State, str]:
+    """What is allowed wherever shielded runs from all start states can get to; an error if that is too much."""
+    engine = task.new_engine()
+    policy = load_policy(shield.policy, task, engine=engine)
+    decider = Decider(system_of(task, policy, engine), shield.decider, budget=_budget(shield))
+    found = OracleShield(decider).table(task.initial_states(), states)
+    policy.close()
+    if not found.is_complete:
+        raise BudgetLimitError(
+            f"shielded runs get to more than {states:,} states",
+            where=task.name,
+            hint="leave out --table, or give more --states",
+        )
+    return replace(found, task=task.digest, policy=shield.policy)
+
+
+def _budget(shield: DeciderShield) -> Budget:
+    return Budget(evaluations=shield.evaluations, seconds=None)
+
+
+__all__ = ["decided_starts", "shield_for", "table_of"]
