@@ -79,7 +79,8 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     if (empty_ || method_ == Method::counted || !is_hopeless()) return;
     method_ = Method::searched;
     if (infinite() || free_states() > ENUMERATION_STEPS) return;
-    if (auto found = branch(BRANCHING_STEPS, {})) {
+    auto found = tables() != nullptr ? branch_by_tables(TABLE_STEPS, {}) : branch(BRANCHING_STEPS, {});
+    if (found) {
         method_ = Method::enumerated;
         states_ = std::move(*found);
         empty_ = states_.empty();

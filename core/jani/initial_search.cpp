@@ -66,7 +66,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t
     if (infinite())
         throw ModelError("there are too many start states to list: a real variable is free", task_->start_where,
                          "a finite set of start states");
-    if (auto found = branch(max_steps, go_on)) return found;
+    if (auto found = tables() != nullptr ? branch_by_tables(max_steps, go_on) : branch(max_steps, go_on)) return found;
     return search(max_steps, go_on);
 }
 
