@@ -31,7 +31,7 @@ class InitialStates {
     enum class Method { listed, enumerated, counted, rejection, searched };
     static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
     static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
-    static constexpr std::uint64_t TABLE_STEPS = 1 << 23;
+    static constexpr std::uint64_t TABLE_STEPS = 1 << 22;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
     static constexpr std::uint64_t SEARCH_TRIES = 10'000;
 
@@ -83,12 +83,14 @@ class InitialStates {
     bool descend(CounterRandom &random);
     TableSearch *tables();
     std::optional<std::vector<std::uint64_t>> branch_by_tables(std::uint64_t max_steps,
-                                                               const std::function<bool()> &go_on);
+                                                               const std::function<bool()> &go_on, bool hurry = false);
+    bool adopt();
+    void publish(std::vector<std::uint64_t> states);
     bool is_hopeless();
     std::uint64_t free_states() const;
     bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
-    std::size_t kept() const { return states_.size() / words_; }
+    std::size_t kept() const { return states_->size() / words_; }
     void propose(CounterRandom &random);
     void propose_equation(CounterRandom &random);
     bool infinite() const;
@@ -104,7 +106,7 @@ class InitialStates {
     std::vector<Domain> domains_;
     std::vector<std::size_t> rest_;       // conjuncts that domains do not guarantee
     std::vector<LinearConjunct> linear_;  // those of the rest that are linear over integers
-    std::vector<std::uint64_t> states_;   // listed or enumerated, packed
+    Task::Packed states_;                 // listed or enumerated
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
     std::optional<std::size_t> equation_;  // the conjunct

@@ -154,7 +154,8 @@ TableSearch *InitialStates::tables() {
 }
 
 std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::uint64_t max_steps,
-                                                                          const std::function<bool()> &go_on) {
+                                                                          const std::function<bool()> &go_on,
+                                                                          bool hurry) {
     std::vector<std::size_t> partial;  // conditions that have a result only where all before them hold
     for (std::size_t i : rest_)
         if (!expressions_[task_->start_conjuncts[i]].total) partial.push_back(i);
@@ -165,7 +166,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::u
             if (std::all_of(partial.begin(), partial.end(), [&](std::size_t i) { return holds(i); }))
                 keep(registers_.data(), found);
         },
-        go_on);
+        go_on, hurry);
     if (!all) return std::nullopt;
     return found;
 }

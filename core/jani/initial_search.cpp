@@ -54,13 +54,13 @@ std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &support
 std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t max_steps,
                                                                    const std::function<bool()> &go_on) {
     if (empty_) return std::vector<std::uint64_t>();
-    if (method_ == Method::enumerated) return states_;
+    if (method_ == Method::enumerated) return *states_;
     if (method_ == Method::listed) {
         std::vector<std::uint64_t> result;
         StateRegistry seen(static_cast<int>(words_));
-        for (std::size_t i = 0; i < states_.size(); i += words_)
-            if (seen.insert(states_.data() + i).second)
-                result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
+        for (std::size_t i = 0; i < states_->size(); i += words_)
+            if (seen.insert(states_->data() + i).second)
+                result.insert(result.end(), states_->data() + i, states_->data() + i + words_);
         return result;
     }
     if (infinite())

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::size_t LARGEST_TABLE = 1 << 14;
 constexpr std::uint64_t ASK_EVERY = 1 << 12;
+constexpr std::uint64_t EARLY = 1 << 17;  // steps after which it is clear how far the end is
+constexpr double FAR = 3;                 // times the steps that are allowed
 
 const std::array<double, TableSearch::MOST_VALUES + 1> LOGARITHMS = [] {
     std::array<double, TableSearch::MOST_VALUES + 1> result{};
@@ -161,18 +163,24 @@ std::optional<SlotId> TableSearch::next_slot() const {
     return best;
 }
 
+// How much of the whole is behind these choices, if all values lead to as much.
+double TableSearch::share_done(const std::vector<Choice> &choices) {
+    double done = 0, share = 1;
+    for (const Choice &choice : choices) {
+        share /= std::popcount(choice.all);
+        // The value at work is neither left to be tried nor done.
+        done += share * (std::popcount(choice.all) - std::popcount(choice.rest) - 1);
+    }
+    return done;
+}
+
 bool TableSearch::enumerate(std::uint64_t max_steps, const std::function<void()> &found,
-                            const std::function<bool()> &go_on) {
-    struct Choice {
-        SlotId slot;
-        std::uint64_t rest;  // values that are still to be tried
-        std::size_t mark;
-    };
+                            const std::function<bool()> &go_on, bool hurry) {
     if (!start()) return true;
     std::vector<Choice> choices;
     const std::size_t root = trail_.size();
     const auto look = [&] {
-        if (const auto slot = next_slot()) choices.push_back({*slot, left_[*slot], trail_.size()});
+        if (const auto slot = next_slot()) choices.push_back({*slot, left_[*slot], left_[*slot], trail_.size()});
         else found();
     };
     std::uint64_t steps = 0;
@@ -184,7 +192,10 @@ bool TableSearch::enumerate(std::uint64_t max_steps, const std::function<void()>
             choices.pop_back();
             continue;
         }
-        if (++steps > max_steps || (steps % ASK_EVERY == 0 && go_on && !go_on())) {
+        ++steps;
+        const bool far = hurry && steps == EARLY &&
+                         static_cast<double>(EARLY) > FAR * static_cast<double>(max_steps) * share_done(choices);
+        if (steps > max_steps || far || (steps % ASK_EVERY == 0 && go_on && !go_on())) {
             go_back(root);
             return false;
         }

@@ -32,9 +32,9 @@ class TableSearch {
                 Holds holds);
 
     // Calls `found` with each solution in the registers, once. False: it took more steps than allowed, or `go_on`, which is
-    // asked now and then, says no.
-    bool enumerate(std::uint64_t max_steps, const std::function<void()> &found,
-                   const std::function<bool()> &go_on = {});
+    // asked now and then, says no; or, in a hurry, what was looked at early is so little that it would by far.
+    bool enumerate(std::uint64_t max_steps, const std::function<void()> &found, const std::function<bool()> &go_on = {},
+                   bool hurry = false);
 
     // One solution, by chance but not uniformly, in the registers. False: it went astray.
     bool descend(CounterRandom &random);
@@ -44,6 +44,11 @@ class TableSearch {
         std::vector<std::size_t> strides;
         std::vector<std::vector<std::uint64_t>>
             allowed;  // of each slot of the support, at the index with its own value 0
+    };
+    struct Choice {
+        SlotId slot;
+        std::uint64_t all, rest;  // its values, and those that are still to be tried
+        std::size_t mark;
     };
     struct Change {
         SlotId slot;
@@ -58,6 +63,7 @@ class TableSearch {
     bool filter(std::size_t condition);
     std::uint64_t allowed(std::size_t condition, std::size_t position);
     void go_back(std::size_t mark);
+    static double share_done(const std::vector<Choice> &choices);
     std::optional<SlotId> next_slot() const;
 
     std::vector<std::vector<Word>> domains_;

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from misstep.errors import InputFormatError, MissingDependencyError, UnsupportedError, UsageError
-from misstep.tasks.load import load_task, rebuild_task
+from misstep.tasks.jani.load import load_jani, rebuild
+from misstep.tasks.jani.task import Silent
 from support.commands import misstep
 from support.jani_readers import agrees
 
@@ -52,7 +53,7 @@ def test_a_model_without_stormpy(walk: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delitem(sys.modules, "stormpy", raising=False)
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(MissingDependencyError, match=r"walk\.prism") as found:
-        load_task(walk)
+        load_jani(walk)
     assert found.value.hint is not None
     assert "misstep[prism]" in found.value.hint
 
@@ -62,14 +63,13 @@ def stormpy() -> Any:
 
 
 @pytest.mark.parametrize("silent", ["step", "as_action"])
-def test_prism_models_agree_in_both_readers(walk: Path, silent: str) -> None:
+def test_prism_models_agree_in_both_readers(walk: Path, silent: Silent) -> None:
     stormpy()
-    task = load_task(walk, silent=silent, constants={"N": 3}, unsafe="crash", goal='"done"')
-    assert task.world == "model"
+    task = load_jani(walk, silent=silent, parameters={"N": 3}, unsafe="crash", goal='"done"')
     assert task.labels == ("go", "stay", "τ")
     assert set(task.variable_names) == {"g", "x", "b", "y", "c"}
     assert agrees(task) > 12
-    again = rebuild_task(task.source)  # without the file, and without stormpy
+    again = rebuild(task.source)  # without the file, and without stormpy
     walk.unlink()
     assert agrees(again) == agrees(task)
 
@@ -79,7 +79,7 @@ def test_as_many_states_as_storm_counts(walk: Path) -> None:
     fixed = walk.with_name("fixed.prism")
     fixed.write_text(WALK.replace("const int N;", "const int N = 4;"))
     counted = storm.build_model(storm.parse_prism_program(str(fixed)))
-    task = load_task(walk, silent="as_action", constants={"N": 4}, unsafe="false")
+    task = load_jani(walk, silent="as_action", parameters={"N": 4}, unsafe="false")
     assert len(task.space(raw=True)) == counted.nr_states
 
 
@@ -88,14 +88,14 @@ def test_bad_prism_models(tmp_path: Path, walk: Path) -> None:
     broken = tmp_path / "broken.prism"
     broken.write_text(WALK.replace("[0..N] init", "[0..N init"))
     with pytest.raises(InputFormatError, match="stormpy cannot read it") as found:
-        load_task(broken, unsafe="x = 1")
+        load_jani(broken, unsafe="x = 1")
     assert found.value.where == str(broken)
     timed = tmp_path / "timed.prism"
     timed.write_text("ctmc\nmodule m\n x : [0..3] init 0;\n [a] x<3 -> 2 : (x'=x+1);\nendmodule\n")
     with pytest.raises(UnsupportedError, match="continuous-time Markov chains"):
-        load_task(timed, unsafe="x = 1")
+        load_jani(timed, unsafe="x = 1")
     with pytest.raises((InputFormatError, UsageError), match="N"):
-        load_task(walk, unsafe="x = 1")
+        load_jani(walk, unsafe="x = 1")
 
 
 def test_from_the_command_line(walk: Path, tmp_path: Path) -> None:
