@@ -18,6 +18,7 @@ from misstep._core import CounterRandom
 from misstep.checking.jani import ModelError, SafetyTask, State
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.safety import Answer, Budget, Decider, System, envelope
+from misstep.safety.decider import KINDS
 from misstep.safety.jani import jani_transitions
 from misstep.tasks.jani.episodes import Episodes
 from misstep.tasks.jani.task import JaniTask
@@ -236,11 +237,13 @@ def decided(seed: int) -> tuple[int, int]:
         return chosen[pair]  # an error where the policy must not be asked
 
     system: System[State, str] = System(jani_transitions(task), policy)
-    decider = Decider(system)
+    decider = Decider(system, KINDS[seed % len(KINDS)])
     safe, clean = twin.safe(), twin.policy_safe(chosen)
     for state in ALL:
         expected = Answer.SAFE if state in safe else Answer.NOT_SAFE
         assert decider.decide(state).answer == expected
+        within = Answer.SAFE if state in clean else Answer.NOT_SAFE
+        assert decider.decide(state, 0).answer == within
         runs = envelope(system, [state], Budget(expansions=1000))
         assert (runs.answer == Answer.SAFE) == (state in clean)
     assert all("τ" not in twin.actions(state) for state in asked)

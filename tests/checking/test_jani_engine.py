@@ -402,6 +402,11 @@ def test_composition() -> None:
     assert agrees(task) > 20
     task = jani.task(composed(syncs=SYNCS[:3]), silent="as_action", out_of_bounds="disable")
     assert agrees(task) > 20
+    task = jani.task(composed(syncs=SYNCS), silent="step")
+    assert task.labels == ("a", "both", "τ")
+    assert agrees(task) > 20
+    task = jani.task(composed(syncs=SYNCS[:3]), silent="step", out_of_bounds="disable")
+    assert agrees(task) > 20
 
 
 def test_automata_without_vectors_move_silently_only() -> None:

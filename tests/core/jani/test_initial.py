@@ -339,6 +339,15 @@ def test_tables_find_what_trying_all_values_finds() -> None:
     assert len(sizes) > 10
 
 
+def test_engines_of_a_task_share_what_was_listed() -> None:
+    task = towers(5)
+    first = [task.engine.values(id) for id in task.engine.all_initial(10**6) or ()]
+    other = task.new_engine()
+    assert other.initial_method == "enumerated"
+    assert [other.values(id) for id in other.all_initial(10**6) or ()] == first
+    assert len(first) == 501
+
+
 @pytest.mark.soundness
 def test_starts_of_eight_blocks_are_uniform() -> None:
     task = towers(8)
