@@ -9,7 +9,13 @@ from typing import Any
 
 import pytest
 
-from misstep.errors import InputFormatError, MissingDependencyError, UnsupportedError, UsageError
+from misstep.errors import (
+    InputFormatError,
+    MissingDependencyError,
+    MisstepError,
+    UnsupportedError,
+    UsageError,
+)
 from misstep.tasks.jani.load import load_jani, rebuild
 from misstep.tasks.jani.task import Silent
 from support.commands import misstep
@@ -94,6 +100,12 @@ def test_bad_prism_models(tmp_path: Path, walk: Path) -> None:
     timed.write_text("ctmc\nmodule m\n x : [0..3] init 0;\n [a] x<3 -> 2 : (x'=x+1);\nendmodule\n")
     with pytest.raises(UnsupportedError, match="continuous-time Markov chains"):
         load_jani(timed, unsafe="x = 1")
+    blind = tmp_path / "blind.prism"
+    blind.write_text(
+        "pomdp\nobservables x endobservables\nmodule m\n x : [0..1] init 0;\n [a] true -> (x'=1);\nendmodule\n"
+    )
+    with pytest.raises(UnsupportedError, match="PRISM models of type 'pomdp' are not supported"):
+        load_jani(blind, unsafe="x = 1")
     with pytest.raises((InputFormatError, UsageError), match="N"):
         load_jani(walk, unsafe="x = 1")
 
@@ -106,3 +118,23 @@ def test_from_the_command_line(walk: Path, tmp_path: Path) -> None:
     tested = misstep("test", walk, *chosen, "--policy", "first", "-o", tmp_path / "found")
     assert tested.returncode in (0, 1), tested.stderr
     assert misstep("replay", tmp_path / "found").returncode == 0
+
+
+@pytest.mark.soundness
+def test_models_of_storm() -> None:
+    """The examples that stormpy brings along: both readers agree, and there are as many states as Storm has."""
+    storm = stormpy()
+    folder = Path(storm.__file__).parent / "examples" / "files"
+    files = [path for end in ("nm", "pm") for path in sorted(folder.rglob(f"*.{end}"))]
+    compared = 0
+    for path in files:
+        try:
+            task = load_jani(path, silent="as_action", unsafe="false")
+        except MisstepError:
+            continue  # open parameters, and what is refused
+        counted = storm.build_model(storm.parse_prism_program(str(path), prism_compatibility=True))
+        assert len(task.space(raw=True)) == counted.nr_states, path.name
+        assert agrees(task, 100) <= counted.nr_states
+        assert agrees(load_jani(path, silent="step", unsafe="false"), 100) > 1
+        compared += 1
+    assert compared >= 25

@@ -21,7 +21,7 @@ TAKES = (
     "DOMAIN.pddl PROBLEM.pddl, a problem or folder with its domain.pddl, a .sas file, a .jani or .prism "
     "file, what misstep.generate returns, or a task"
 )
-MODELS = (".jani", ".prism", ".nm", ".pm")
+MODELS = (".jani", ".prism", ".nm", ".pm", ".sm")
 FOLDERS_UP = 3  # in which the domain of a problem is looked for
 WAYS = (
     "name the domain file first: DOMAIN.pddl PROBLEM.pddl, or DOMAIN.pddl --suite FOLDER for all problems "

@@ -11,10 +11,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import InputFormatError, MissingDependencyError
+from misstep.errors import InputFormatError, MissingDependencyError, UnsupportedError
 from misstep.files import read_bytes
 
-SUFFIXES = (".prism", ".nm", ".pm")
+SUFFIXES = (".prism", ".nm", ".pm", ".sm")
+TYPES = ("dtmc", "mdp", "ctmc", "ma")  # the last two are known to JANI, whose reader refuses them
 MAX_BYTES = 16 * 2**20
 
 
@@ -36,6 +37,13 @@ def translate_prism(path: Path) -> bytes:
     try:
         # Simplifying would drop variables that a policy may look at.
         program = stormpy.parse_prism_program(str(path), prism_compatibility=True, simplify=False)
+        kind = program.model_type.name.lower()
+        if kind not in TYPES:
+            raise UnsupportedError(
+                f"PRISM models of type {kind!r} are not supported",
+                where=str(path),
+                hint="supported are dtmc and mdp",
+            )
         translated, _ = program.to_jani([])
         document = json.loads(str(translated))
     except (RuntimeError, ValueError) as error:
