@@ -308,6 +308,31 @@ def test_nondeterministic_assignments() -> None:
         same_probabilities(task, plain, state)
 
 
+def test_a_condition_can_bound_what_is_chosen() -> None:
+    """Where the variable has no bounds, or wide ones; by constants on either side, and by more than bounds."""
+    between = op("∧", op("<", -2, "v"), op("≤", "v", op("+", "N", 1)), op("≠", "v", "y"))
+    fixed = op("∧", op("=", op("*", "N", 5), "v"), op("≥", "v", "y"))
+    edges = [
+        edge("a", True, destination({"y": nondet(between)})),
+        edge("b", op("≤", "y", 10), destination({"y": nondet(fixed)})),
+        edge("b", True, destination({"wide": nondet(op("∧", op(">", "v", 5), op("≥", 7, "v")))})),
+    ]
+    document = jani.model(
+        [variable("y", "int", 0), variable("wide", bounded(0, 10**9), 0)],
+        edges,
+        constants=[{"name": "N", "type": "int", "value": 2}],
+    )
+    task = jani.task(document)
+    assert {y for y, _ in task.outcomes((0, 0), "a")} == {-1, 1, 2, 3}
+    assert set(task.outcomes((0, 0), "b")) == {(10, 0), (0, 6), (0, 7)}
+    assert agrees(task) == 18
+    edges[0]["destinations"] = [destination({"y": nondet(op("<", "v", 3))})]
+    with pytest.raises(UnsupportedError, match="without bounds"):
+        jani.task(document)
+    with pytest.raises(ModelError, match="without end"):
+        SafetyTask(document)
+
+
 def test_a_choice_without_values_is_an_error_of_the_model() -> None:
     chosen = nondet(op("∧", op(">", "v", "x"), op("<", "v", 3)))
     task = jani.task(

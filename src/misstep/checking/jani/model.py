@@ -32,19 +32,18 @@ from misstep.checking.jani.expressions import (
     compile_expression,
     condition,
     converted,
-    literal,
     scalar,
     shape_of,
 )
 from misstep.checking.jani.nodes import Node, items, member, names, optional, refuse, text
 from misstep.checking.jani.operators import Scalar
+from misstep.checking.jani.selection import read_choices
 from misstep.checking.jani.steps import Assignment, Destination, Edge, assign, fire
 from misstep.checking.jani.types import Type
 
 State = tuple[Scalar, ...]
 SILENT = "τ"
 SILENT_OPTIONS = ("refuse", "as_action", "step")
-MAX_CHOICES = 10_000  # of a non-deterministic assignment
 Vector = tuple[tuple[int, str | None], ...]  # the automata that take part, with their actions
 
 
@@ -202,7 +201,7 @@ class Model:
             if len(indices) != len(shape_of(target)):
                 raise UnsupportedModelError("a non-deterministic assignment of a whole array")
             return Assignment(
-                level or 0, target, indices, (), single, _choices(node["value"], scope, single)
+                level or 0, target, indices, (), single, read_choices(node["value"], scope, single)
             )
         value = compile_expression(member(node, "value"), scope)
         if shape_of(target)[len(indices) :] != shape_of(value) or len(indices) > len(
@@ -367,24 +366,6 @@ def _functions(operand: Operand, kind: str) -> Iterator[Function]:
             yield from _functions(element, kind)
     else:
         yield converted(operand, kind).value
-
-
-def _choices(node: Node, scope: Scope, kind: Type) -> tuple[tuple[Scalar, Function], ...]:
-    """The values of a type, each with the condition of a non-deterministic assignment for it."""
-    values: Sequence[Scalar] = (False, True)
-    if kind.base == "real" or (kind.base == "int" and None in (kind.low, kind.high)):
-        raise UnsupportedModelError("a non-deterministic assignment of values without end")
-    if kind.base == "int" and kind.low is not None and kind.high is not None:
-        values = range(int(kind.low), int(kind.high) + 1)
-    if len(values) > MAX_CHOICES:
-        raise UnsupportedModelError(f"a non-deterministic assignment of {len(values)} values")
-    name = text(node, "var")
-    if name in scope.names:
-        raise ModelError(f"{name!r} is declared twice")
-    return tuple(
-        (value, condition(member(node, "exp"), scope.extended({name: literal(value)})))
-        for value in values
-    )
 
 
 def _check_header(document: Node) -> None:

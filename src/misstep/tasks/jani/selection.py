@@ -1,16 +1,20 @@
 """Non-deterministic assignments: `{"op": "nondet", "var": "v", "exp": condition}` writes any value that fits.
 
-The values are those of the variable that is written, so that they can be listed: Booleans, and integers with bounds.
-The condition is put together once for each of them, with the value in the place of the name.
+The values are those of the variable that is written, so that they can be listed: Booleans, and integers with bounds,
+which the variable has or the condition gives. The condition is put together once for each of them, with the value in
+the place of the name.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from misstep.tasks.jani.document import Cursor
 from misstep.tasks.jani.expressions import Compiler, Scope
 from misstep.tasks.jani.types import Type
 
 MAX_CHOICES = 10_000
+TURNED = {"<": ">", "≤": "≥", ">": "<", "≥": "≤", "=": "="}  # read from right to left
 
 # Values, each with the expression of its condition.
 Choices = list[tuple[int, int]]
@@ -27,7 +31,7 @@ def read_choices(compiler: Compiler, node: Cursor, scope: Scope, kind: Type) -> 
     if scope.find(name) is not None:
         node["var"].fail(f"{name!r} is declared twice", "another name of the value that is chosen")
     choices: Choices = []
-    for value in _values(node, kind):
+    for value in _values(compiler, node, scope, kind):
         inner = Scope(scope)
         inner.names[name] = (
             builder.boolean(bool(value)) if kind.base == "bool" else builder.integer(value)
@@ -38,7 +42,7 @@ def read_choices(compiler: Compiler, node: Cursor, scope: Scope, kind: Type) -> 
     return choices
 
 
-def _values(node: Cursor, kind: Type) -> range:
+def _values(compiler: Compiler, node: Cursor, scope: Scope, kind: Type) -> range:
     if kind.dimensions:
         node.unsupported("a non-deterministic assignment of a whole array is not supported")
     if kind.base == "bool":
@@ -48,18 +52,49 @@ def _values(node: Cursor, kind: Type) -> range:
             "a non-deterministic assignment of a real number is not supported",
             hint="its values cannot be listed; make the variable a bounded integer",
         )
-    if kind.low is None or kind.high is None:
+    lows = [] if kind.low is None else [int(kind.low)]
+    highs = [] if kind.high is None else [int(kind.high)]
+    for symbol, bound in _bounds(compiler, node["exp"], node.value["var"], scope):
+        if symbol in ("≥", ">", "="):
+            lows.append(bound + (symbol == ">"))
+        if symbol in ("≤", "<", "="):
+            highs.append(bound - (symbol == "<"))
+    if not lows or not highs:
         node.unsupported(
             "a non-deterministic assignment of a variable without bounds is not supported",
             hint="its values cannot be listed; give the variable a lower and an upper bound",
         )
-    found = range(int(kind.low), int(kind.high) + 1)
+    found = range(max(lows), min(highs) + 1)
     if len(found) > MAX_CHOICES:
         node.unsupported(
             f"a non-deterministic assignment of {len(found):,} values is not supported",
             hint=f"at most {MAX_CHOICES:,}; give the variable closer bounds",
         )
     return found
+
+
+def _bounds(compiler: Compiler, node: Cursor, name: str, scope: Scope) -> Iterator[tuple[str, int]]:
+    """Comparisons of the value with constant integers, of which all have to hold."""
+    symbol = node.value.get("op") if isinstance(node.value, dict) else None
+    if symbol == "∧":
+        yield from _bounds(compiler, node["left"], name, scope)
+        yield from _bounds(compiler, node["right"], name, scope)
+    if symbol not in TURNED:
+        return
+    for own, other, relation in (("left", "right", symbol), ("right", "left", TURNED[symbol])):
+        if node[own].value == name and not _mentions(node[other].value, name):
+            bound = compiler.expression(node[other], scope)
+            value = compiler.builder.constant(bound) if isinstance(bound, int) else None
+            if isinstance(value, int) and not isinstance(value, bool):
+                yield relation, value
+
+
+def _mentions(value: object, name: str) -> bool:
+    if isinstance(value, dict):
+        return any(_mentions(part, name) for part in value.values())
+    if isinstance(value, list):
+        return any(_mentions(part, name) for part in value)
+    return value == name
 
 
 __all__ = ["Choices", "is_selection", "read_choices"]
