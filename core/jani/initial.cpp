@@ -81,7 +81,12 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     if (empty_ || method_ == Method::counted || !is_hopeless()) return;
     method_ = Method::searched;
     if (infinite() || free_states() > ENUMERATION_STEPS) return;
-    auto found = tables() != nullptr ? branch_by_tables(TABLE_STEPS, {}, true) : branch(BRANCHING_STEPS, {});
+    std::optional<std::vector<std::uint64_t>> found;
+    if (tables() != nullptr) found = branch_by_tables(TABLE_STEPS, {}, true);
+    // Tables think nothing of a long sum before its last term; intervals do.
+    const bool sums = std::any_of(linear_.begin(), linear_.end(),
+                                  [](const LinearConjunct &conjunct) { return conjunct.form.terms.size() > 3; });
+    if (!found && (tables() == nullptr || sums)) found = branch(BRANCHING_STEPS, {});
     if (found) {
         method_ = Method::enumerated;
         publish(std::move(*found));

@@ -66,7 +66,8 @@ std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t
     if (infinite())
         throw ModelError("there are too many start states to list: a real variable is free", task_->start_where,
                          "a finite set of start states");
-    if (auto found = tables() != nullptr ? branch_by_tables(max_steps, go_on) : branch(max_steps, go_on)) return found;
+    const bool by_tables = method_ == Method::searched && tables() != nullptr;
+    if (auto found = by_tables ? branch_by_tables(max_steps, go_on) : branch(max_steps, go_on)) return found;
     return search(max_steps, go_on);
 }
 
