@@ -33,7 +33,7 @@ struct AssignmentSource {
     std::string where;
     // A non-deterministic assignment writes any of these values whose condition holds; `value` says nothing then.
     bool selects = false;
-    std::vector<std::pair<Word, ExprId>> choices;
+    std::vector<std::pair<Word, ExprId>> choices{};
 };
 struct DestinationSource {
     ExprId probability;
@@ -56,7 +56,7 @@ struct Assignment {
     bool checked;  // the value may be outside the bounds
     WhereId where;
     bool selects = false;
-    std::vector<std::pair<Word, Program>> choices;
+    std::vector<std::pair<Word, Program>> choices{};
 };
 struct Destination {
     Program probability;

@@ -62,6 +62,15 @@ def test_silent_edges_as_steps_of_the_environment(tmp_path: Path) -> None:
     assert misstep("replay", folder, "--full").returncode == 0
 
 
+def test_probability_zero_is_told(tmp_path: Path) -> None:
+    """Beside the result, which does not count the outcome."""
+    ways = [destination({"x": 1}, 0), destination({"x": 2}, 1)]
+    document = jani.model([variable("x", bounded(0, 2), 0)], [edge("a", True, *ways)])
+    counted = misstep("census", jani.write(document, folder=tmp_path), "--json")
+    assert json.loads(counted.stdout)["states"] == 2
+    assert "note: a destination has probability 0 and is left out" in counted.stderr
+
+
 def test_a_condition_in_the_place_of_a_property(tmp_path: Path) -> None:
     model = silent_counter(tmp_path)
     none = misstep("census", model, "--silent", "as-action")
