@@ -119,7 +119,9 @@ const char *method_name(InitialStates::Method method) {
     return "";
 }
 
-using AssignmentTuple = std::tuple<SlotId, std::int64_t, ExprId, ExprId, std::int64_t, std::string>;
+// The last part: the values of a non-deterministic assignment, each with its condition.
+using AssignmentTuple = std::tuple<SlotId, std::int64_t, ExprId, ExprId, std::int64_t, std::string,
+                                   std::optional<std::vector<std::pair<Word, ExprId>>>>;
 using DestinationTuple =
     std::tuple<ExprId, std::vector<std::pair<SlotId, Word>>, std::vector<AssignmentTuple>, std::string>;
 using EdgeTuple = std::tuple<ExprId, std::vector<DestinationTuple>, std::string>;
@@ -240,15 +242,25 @@ void define_builder(nb::module_ &module) {
                      for (const auto &[probability, moves, assignments, place] : destinations) {
                          self.check(probability);
                          DestinationSource destination{probability, moves, {}, place};
-                         for (const auto &[slot, length, index, value, level, spot] : assignments) {
+                         for (const auto &[slot, length, index, value, level, spot, choices] : assignments) {
                              self.check_slot(slot);
                              self.check(value);
                              const bool indexed = length > 0;
                              if (indexed) self.check_slot(slot + static_cast<SlotId>(length) - 1);
                              if (indexed) self.check(index);
                              destination.assignments.push_back(
-                                 {slot, length, indexed ? self.expressions->within(index, length) : NO_EXPRESSION,
-                                  value, level, spot});
+                                 {slot,
+                                  length,
+                                  indexed ? self.expressions->within(index, length) : NO_EXPRESSION,
+                                  value,
+                                  level,
+                                  spot,
+                                  choices.has_value(),
+                                  {}});
+                             if (choices) {
+                                 for (const auto &[chosen, condition] : *choices) self.check(condition);
+                                 destination.assignments.back().choices = *choices;
+                             }
                          }
                          edge.destinations.push_back(std::move(destination));
                      }
@@ -265,7 +277,7 @@ void define_builder(nb::module_ &module) {
              })
         .def(
             "build",
-            [](Builder &self, std::vector<std::string> labels, bool disable_out_of_bounds, bool silent_as_action,
+            [](Builder &self, std::vector<std::string> labels, bool disable_out_of_bounds, const std::string &silent,
                std::pair<ExprId, std::string> unsafe, std::pair<ExprId, std::string> goal, ExprId distance, bool scaled,
                nb::object start, std::string start_where) {
                 for (ExprId e : {unsafe.first, goal.first, distance}) self.check(e);
@@ -276,7 +288,9 @@ void define_builder(nb::module_ &module) {
                     std::make_shared<Model>(std::move(self.expressions), std::move(labels), std::move(self.groups),
                                             std::move(self.vectors), std::move(self.transients), self.transient_values,
                                             disable_out_of_bounds ? OutOfBounds::disable : OutOfBounds::error,
-                                            silent_as_action ? Silent::as_action : Silent::refuse);
+                                            silent == "step"        ? Silent::step
+                                            : silent == "as_action" ? Silent::as_action
+                                                                    : Silent::refuse);
                 self = Builder();
                 jani::Task::Start begin;
                 if (nb::isinstance<nb::int_>(start)) {
@@ -370,6 +384,9 @@ void define_engine(nb::module_ &module) {
             },
             nb::arg("id"), nb::arg("label"),
             "Of the outcomes, in the same order; edges with the same label are equally likely.")
+        .def_prop_ro(
+            "environment_label", &Engine::environment_label,
+            "Of states where the environment alone can move, which no policy is asked about; -1: there are none.")
         .def("forget_expansions", &Engine::forget_expansions)
         .def_prop_ro("initial_method", [](Engine &self) { return method_name(self.initial().method()); })
         .def_prop_ro("initial_count", [](Engine &self) { return self.initial().count(); })

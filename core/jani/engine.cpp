@@ -116,10 +116,11 @@ double Engine::distance(StateId id) {
 void Engine::refuse_silent() {
     for (const Vector &vector : model_.refused())
         if (enabled(vector)) {
-            throw ModelError("a silent edge is enabled", model_.where(where_), "labelled edges only",
-                             "--silent as-action offers them to the policy as a label of their own (in Python: "
-                             "silent=\"as_action\")",
-                             true);
+            throw ModelError(
+                "a silent edge is enabled", model_.where(where_), "labelled edges only",
+                "--silent step lets the environment take them, --silent as-action offers them to the policy "
+                "as a label of their own (in Python: silent=\"step\" or \"as_action\")",
+                true);
         }
 }
 
@@ -131,6 +132,8 @@ Expansion Engine::expand_raw(StateId id) {
         load(id);
         refuse_silent();
         for (LabelId label = 0; label < label_count(); ++label) {
+            // The environment's label is the last one: what there is before is known.
+            if (label == environment_label() && !labels_.empty()) break;
             expand_label(label);
             if (outcomes_.size() == label_begin_) continue;
             labels_.push_back(label);
@@ -175,6 +178,9 @@ std::span<const LabelId> Engine::applicable(StateId id) {
                     labels_.push_back(label);
                     break;
                 }
+        const auto moves = [&](const Vector &vector) { return enabled(vector); };
+        if (labels_.empty() && std::any_of(model_.environment().begin(), model_.environment().end(), moves))
+            labels_.push_back(environment_label());
     });
     flags_[id] |= labels_.empty() ? EXPANDED | DEAD_END : EXPANDED;
     return labels_;
@@ -196,6 +202,9 @@ std::span<const StateId> Engine::outcomes_raw(StateId id, LabelId label) {
     guarded(id, [&] {
         load(id);
         refuse_silent();
+        if (label == environment_label())
+            for (LabelId other = 0; other < label; ++other)
+                if (own_label(other)) return;
         expand_label(label);
     });
     return outcomes_;

@@ -29,7 +29,8 @@ struct Expansion {
 // are terminal for the task even where the model goes on: they have no labels here. `raw` asks the model alone.
 //
 // A label's outcomes are those of all enabled edges with it, each once, in the order of the file; an outcome
-// of probability zero does not exist. Every question may throw a ModelError, and leaves the engine usable.
+// of probability zero does not exist. Where the environment moves by itself (Silent::step), silent edges count as edges of every
+// label that applies, and where none does they are the only label that there is. Every question may throw a ModelError, and leaves the engine usable.
 //
 // An engine has scratch memory, so it serves one thread; engines share their task.
 class Engine {
@@ -42,6 +43,7 @@ class Engine {
     std::shared_ptr<const Task> shared_task() const { return task_; }
     StateId size() const { return registry_.size(); }
     int label_count() const { return static_cast<int>(model_.labels().size()); }
+    LabelId environment_label() const { return model_.environment_label(); }
 
     // Throws a ModelError if the values are no state.
     StateId intern(const Word *values);
@@ -64,8 +66,8 @@ class Engine {
     std::span<const LabelId> applicable(StateId id);
     std::span<const StateId> outcomes(StateId id, LabelId label);  // empty: the label is not applicable
 
-    // Of the label's outcomes, in their order: the enabled edges are equally likely, their destinations as the model says. Computed
-    // whenever asked for: whether a state is safe does not depend on them.
+    // Of the label's outcomes, in their order: the enabled edges are equally likely, their destinations as the model says, and so
+    // are the values of a non-deterministic assignment. Computed whenever asked for: whether a state is safe does not depend on them.
     std::span<const double> probabilities(StateId id, LabelId label);
 
     Expansion expand_raw(StateId id);
@@ -94,6 +96,7 @@ class Engine {
     void guarded(StateId id, Work &&work);  // turns a Fault into a ModelError
 
     void expand_label(LabelId label);
+    bool own_label(LabelId label);
     bool enabled(const Vector &vector);
     bool enabled(const Edge &edge);
     void refuse_silent();
@@ -102,6 +105,9 @@ class Engine {
     void fire_together();
     void possible(const Edge &edge, std::vector<const Destination *> &result);
     bool add_successor(std::span<const Destination *const> parts);
+    bool add_selected(std::span<const Destination *const> parts);
+    bool select(std::span<const Assignment *const> rest, double share);
+    std::vector<Word> selectable(const Assignment &assignment);
     bool simple_successor(std::span<const Destination *const> parts);
     bool general_successor(std::span<const Destination *const> parts);
     bool assignable(const Assignment &assignment, SlotId slot, Word &value);
@@ -134,6 +140,10 @@ class Engine {
     std::vector<std::vector<const Destination *>> possible_;
     std::vector<const Destination *> parts_;
     std::vector<std::pair<SlotId, Word>> writes_;
+
+    // Successors by non-deterministic assignments, packed, and how likely each is.
+    std::vector<std::uint64_t> selections_;
+    std::vector<double> shares_;
 
     // Only while probabilities are asked for: of the outcomes, of the destinations at work, and of all before the edge at work.
     bool weighing_ = false;

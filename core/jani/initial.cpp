@@ -36,10 +36,13 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
       words_(static_cast<std::size_t>(model_.layout().words())),
       registers_(model_.programs().registers()) {
     if (const auto *list = std::get_if<std::vector<std::vector<Word>>>(&task_->start)) {
-        for (const std::vector<Word> &state : *list) keep(state.data(), states_);
+        std::vector<std::uint64_t> states;
+        for (const std::vector<Word> &state : *list) keep(state.data(), states);
+        states_ = std::make_shared<const std::vector<std::uint64_t>>(std::move(states));
         empty_ = list->empty();
         return;
     }
+    if (adopt()) return;
     for (const Slot &slot : model_.slots()) {
         Domain domain{slot.type};
         domain.low = slot.range.low;
@@ -65,8 +68,7 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     if (empty_) return;
     if (!infinite())
         if (auto found = search(ENUMERATION_STEPS, {})) {
-            states_ = std::move(*found);
-            empty_ = states_.empty();
+            publish(std::move(*found));
             return;
         }
     // The longest equation that can be counted.
@@ -79,11 +81,33 @@ InitialStates::InitialStates(std::shared_ptr<const Task> task)
     if (empty_ || method_ == Method::counted || !is_hopeless()) return;
     method_ = Method::searched;
     if (infinite() || free_states() > ENUMERATION_STEPS) return;
-    if (auto found = branch(BRANCHING_STEPS, {})) {
+    std::optional<std::vector<std::uint64_t>> found;
+    if (tables() != nullptr) found = branch_by_tables(TABLE_STEPS, {}, true);
+    // Tables think nothing of a long sum before its last term; intervals do.
+    const bool sums = std::any_of(linear_.begin(), linear_.end(),
+                                  [](const LinearConjunct &conjunct) { return conjunct.form.terms.size() > 3; });
+    if (!found && (tables() == nullptr || sums)) found = branch(BRANCHING_STEPS, {});
+    if (found) {
         method_ = Method::enumerated;
-        states_ = std::move(*found);
-        empty_ = states_.empty();
+        publish(std::move(*found));
     }
+}
+
+// Takes over what another engine of the task has listed.
+bool InitialStates::adopt() {
+    const std::lock_guard lock(task_->listing);
+    if (!task_->listed) return false;
+    states_ = task_->listed;
+    method_ = Method::enumerated;
+    empty_ = states_->empty();
+    return true;
+}
+
+void InitialStates::publish(std::vector<std::uint64_t> states) {
+    states_ = std::make_shared<const std::vector<std::uint64_t>>(std::move(states));
+    empty_ = states_->empty();
+    const std::lock_guard lock(task_->listing);
+    task_->listed = states_;
 }
 
 // In how many ways the slots that no conjunct reads can be filled.
@@ -243,7 +267,7 @@ std::optional<std::uint64_t> InitialStates::count() const {
 void InitialStates::sample(CounterRandom &random, Word *values, std::uint64_t tries) {
     if (empty_) no_state(*task_);
     if (method_ == Method::listed || method_ == Method::enumerated) {
-        model_.layout().unpack(states_.data() + random.below(kept()) * words_, values);
+        model_.layout().unpack(states_->data() + random.below(kept()) * words_, values);
         return;
     }
     if (method_ == Method::searched) tries = std::min(tries, SEARCH_TRIES);

@@ -8,6 +8,7 @@
 #include "base/random.h"
 #include "jani/linear.h"
 #include "jani/narrowing.h"
+#include "jani/table_search.h"
 #include "jani/task.h"
 
 namespace misstep::jani {
@@ -22,13 +23,15 @@ namespace misstep::jani {
 // ever rejected: "the loads sum to 15" is hopeless for plain rejection and immediate here.
 //
 // Where next to nothing passes, the solutions hang together, as in "each block lies on another one, and none on itself".
-// Then the search draws all consequences of each value before it goes on (see narrowing.h), which enumerates them if there
-// are not too many; else single solutions are searched for at random, which is the only case that is not uniform.
+// Then the search draws consequences of each value before it goes on, by tables (table_search.h) or, where domains are too
+// large for these, by intervals (narrowing.h). That enumerates the solutions if there are not too many; else single ones are
+// searched for at random, which is the only case that is not uniform.
 class InitialStates {
    public:
     enum class Method { listed, enumerated, counted, rejection, searched };
     static constexpr std::uint64_t ENUMERATION_STEPS = 1 << 20;
     static constexpr std::uint64_t BRANCHING_STEPS = 1 << 19;
+    static constexpr std::uint64_t TABLE_STEPS = 1 << 22;
     static constexpr std::uint64_t REJECTION_TRIES = 1'000'000;
     static constexpr std::uint64_t SEARCH_TRIES = 10'000;
 
@@ -78,11 +81,16 @@ class InitialStates {
     bool complete();
     std::optional<std::vector<std::uint64_t>> branch(std::uint64_t max_steps, const std::function<bool()> &go_on);
     bool descend(CounterRandom &random);
+    TableSearch *tables();
+    std::optional<std::vector<std::uint64_t>> branch_by_tables(std::uint64_t max_steps,
+                                                               const std::function<bool()> &go_on, bool hurry = false);
+    bool adopt();
+    void publish(std::vector<std::uint64_t> states);
     bool is_hopeless();
     std::uint64_t free_states() const;
     bool accepted();
     void keep(const Word *values, std::vector<std::uint64_t> &states) const;
-    std::size_t kept() const { return states_.size() / words_; }
+    std::size_t kept() const { return states_->size() / words_; }
     void propose(CounterRandom &random);
     void propose_equation(CounterRandom &random);
     bool infinite() const;
@@ -98,7 +106,7 @@ class InitialStates {
     std::vector<Domain> domains_;
     std::vector<std::size_t> rest_;       // conjuncts that domains do not guarantee
     std::vector<LinearConjunct> linear_;  // those of the rest that are linear over integers
-    std::vector<std::uint64_t> states_;   // listed or enumerated, packed
+    Task::Packed states_;                 // listed or enumerated
 
     // Counting: ways_[k] maps a partial sum of the terms before k, minus its lowest possible value, to the number of completions.
     std::optional<std::size_t> equation_;  // the conjunct
@@ -107,6 +115,8 @@ class InitialStates {
     std::vector<std::vector<Wide>> ways_;
 
     static constexpr std::uint64_t MAX_RETRIES = 64;  // values of one slot that a search tries
+    std::optional<TableSearch> tables_;
+    bool tables_tried_ = false;
     std::optional<Narrowing> narrowing_;
     std::vector<std::size_t> narrowed_;  // the conjunct of each of its conditions
 };

@@ -133,9 +133,50 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch(std::uint64_t ma
     return found;
 }
 
+// The conditions as tables; nothing if a slot has too many values, or infinitely many.
+TableSearch *InitialStates::tables() {
+    if (tables_tried_) return tables_ ? &*tables_ : nullptr;
+    tables_tried_ = true;
+    std::vector<std::vector<Word>> domains;
+    for (const Domain &domain : domains_) {
+        const std::uint64_t size = domain.size();
+        if (size == 0 || size > TableSearch::MOST_VALUES) return nullptr;
+        std::vector<Word> &values = domains.emplace_back();
+        for (std::uint64_t i = 0; i < size; ++i)
+            values.push_back(domain.type == Type::real ? stored_real(domain.real_low) : domain.at(i));
+    }
+    std::vector<TableSearch::Condition> conditions;
+    for (std::size_t i : rest_)
+        if (expressions_[task_->start_conjuncts[i]].total) conditions.push_back({i, task_->start_tests[i].support});
+    tables_.emplace(std::move(domains), std::move(conditions), registers_.data(),
+                    [this](std::size_t conjunct) { return holds(conjunct); });
+    return &*tables_;
+}
+
+std::optional<std::vector<std::uint64_t>> InitialStates::branch_by_tables(std::uint64_t max_steps,
+                                                                          const std::function<bool()> &go_on,
+                                                                          bool hurry) {
+    std::vector<std::size_t> partial;  // conditions that have a result only where all before them hold
+    for (std::size_t i : rest_)
+        if (!expressions_[task_->start_conjuncts[i]].total) partial.push_back(i);
+    std::vector<std::uint64_t> found;
+    const bool all = tables_->enumerate(
+        max_steps,
+        [&] {
+            if (std::all_of(partial.begin(), partial.end(), [&](std::size_t i) { return holds(i); }))
+                keep(registers_.data(), found);
+        },
+        go_on, hurry);
+    if (!all) return std::nullopt;
+    return found;
+}
+
 // One solution: values by chance, one slot at a time, and another value where one leads nowhere. Solutions in sparse regions
 // come up more often than others.
 bool InitialStates::descend(CounterRandom &random) {
+    if (tables() != nullptr)
+        return tables_->descend(random) &&
+               std::all_of(rest_.begin(), rest_.end(), [&](std::size_t i) { return holds(i); });
     prepare_narrowing();
     const std::size_t root = narrowing_->mark();
     for (SlotId slot = 0; slot < width_; ++slot) {

@@ -54,19 +54,20 @@ std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &support
 std::optional<std::vector<std::uint64_t>> InitialStates::enumerate(std::uint64_t max_steps,
                                                                    const std::function<bool()> &go_on) {
     if (empty_) return std::vector<std::uint64_t>();
-    if (method_ == Method::enumerated) return states_;
+    if (method_ == Method::enumerated) return *states_;
     if (method_ == Method::listed) {
         std::vector<std::uint64_t> result;
         StateRegistry seen(static_cast<int>(words_));
-        for (std::size_t i = 0; i < states_.size(); i += words_)
-            if (seen.insert(states_.data() + i).second)
-                result.insert(result.end(), states_.data() + i, states_.data() + i + words_);
+        for (std::size_t i = 0; i < states_->size(); i += words_)
+            if (seen.insert(states_->data() + i).second)
+                result.insert(result.end(), states_->data() + i, states_->data() + i + words_);
         return result;
     }
     if (infinite())
         throw ModelError("there are too many start states to list: a real variable is free", task_->start_where,
                          "a finite set of start states");
-    if (auto found = branch(max_steps, go_on)) return found;
+    const bool by_tables = method_ == Method::searched && tables() != nullptr;
+    if (auto found = by_tables ? branch_by_tables(max_steps, go_on) : branch(max_steps, go_on)) return found;
     return search(max_steps, go_on);
 }
 

@@ -21,7 +21,7 @@ std::vector<Slot> state_slots(const Expressions &expressions) {
 void check_probability_sum(double sum, const std::string &where) {
     if (!(std::abs(sum - 1) <= PROBABILITY_TOLERANCE))
         throw ModelError("the probabilities of the destinations sum to " + text(Type::real, from_real(sum)), where,
-                         "a sum of 1");
+                         "a sum of 1", PROBABILITY_HINT);
 }
 
 Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> labels,
@@ -54,6 +54,13 @@ Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> 
     const bool has_silent =
         std::any_of(vectors.begin(), vectors.end(), [](const Vector &v) { return v.label == SILENT; });
     LabelId silent_label = SILENT;
+    if (has_silent && silent == Silent::step) {
+        if (std::find(labels_.begin(), labels_.end(), "τ") != labels_.end())
+            throw ModelError("an action is called τ, as the steps of the environment are", "actions",
+                             "another name of the action", "--silent as-action takes both as one label", true);
+        environment_label_ = static_cast<LabelId>(labels_.size());
+        labels_.push_back("τ");
+    }
     if (has_silent && silent == Silent::as_action) {
         const auto found = std::find(labels_.begin(), labels_.end(), "τ");
         silent_label = static_cast<LabelId>(found - labels_.begin());
@@ -66,7 +73,8 @@ Model::Model(std::unique_ptr<Expressions> expressions, std::vector<std::string> 
                         [&](std::uint32_t g) { return groups_[g].edges.empty(); }))
             continue;
         const LabelId label = vector.label == SILENT ? silent_label : vector.label;
-        (label == SILENT ? refused_ : vectors_[label]).push_back(std::move(vector));
+        std::vector<Vector> &own = label != SILENT ? vectors_[label] : silent == Silent::step ? environment_ : refused_;
+        own.push_back(std::move(vector));
     }
 }
 
@@ -86,7 +94,7 @@ Edge Model::compile(const EdgeSource &source) {
         const double probability = as_real((*expressions_)[destination.probability].word);
         if (probability < 0)
             throw ModelError("the probability is negative: " + text(Type::real, from_real(probability)),
-                             destination.where, "a probability");
+                             destination.where, "a probability from 0 to 1", PROBABILITY_HINT);
         sum += probability;
     }
     if (edge.certain) check_probability_sum(sum, source.where);
@@ -108,8 +116,14 @@ Destination Model::compile(const DestinationSource &source) {
         result.assignments.push_back({assignment.slot, static_cast<std::uint32_t>(assignment.length),
                                       assignment.index == NO_EXPRESSION ? Program{} : programs_.value(assignment.index),
                                       programs_.value(assignment.value), assignment.level, !inside,
-                                      place(assignment.where)});
+                                      place(assignment.where), assignment.selects, {}});
         if (assignment.length > 0 || slot.transient) result.simple = false;
+        if (assignment.selects) {
+            result.selects = true;
+            result.simple = false;
+            for (const auto &[value, condition] : assignment.choices)
+                result.assignments.back().choices.emplace_back(value, programs_.value(condition));
+        }
     }
     std::stable_sort(result.assignments.begin(), result.assignments.end(),
                      [](const Assignment &a, const Assignment &b) { return a.level < b.level; });

@@ -19,8 +19,9 @@ inline constexpr LabelId SILENT = -1;
 
 // What happens to an assignment outside the bounds of its variable: the model is wrong, or the edge is not enabled.
 enum class OutOfBounds { error, disable };
-// What happens where a silent edge is enabled: the model is refused, or it is a label like others.
-enum class Silent { refuse, as_action };
+// What happens where a silent edge is enabled: the model is refused, it is a label like others, or it is a move of the
+// environment, which may take it whatever label is chosen.
+enum class Silent { refuse, as_action, step };
 
 // A model as the front end describes it, by expressions.
 struct AssignmentSource {
@@ -30,6 +31,9 @@ struct AssignmentSource {
     ExprId value;
     std::int64_t level;           // assignments run level by level
     std::string where;
+    // A non-deterministic assignment writes any of these values whose condition holds; `value` says nothing then.
+    bool selects = false;
+    std::vector<std::pair<Word, ExprId>> choices{};
 };
 struct DestinationSource {
     ExprId probability;
@@ -51,6 +55,8 @@ struct Assignment {
     std::int64_t level;
     bool checked;  // the value may be outside the bounds
     WhereId where;
+    bool selects = false;
+    std::vector<std::pair<Word, Program>> choices{};
 };
 struct Destination {
     Program probability;
@@ -59,6 +65,7 @@ struct Destination {
     std::vector<Assignment> assignments;  // by level
     bool simple;         // one level, plain state variables: can be computed from the old values alone
     std::int64_t level;  // the only one, of a simple destination
+    bool selects = false;  // some assignment is non-deterministic
 };
 struct Edge {
     Condition guard;
@@ -114,9 +121,12 @@ class Model {
     const Programs &programs() const { return programs_; }
     const std::vector<std::string> &labels() const { return labels_; }
     const std::vector<Group> &groups() const { return groups_; }
-    // Vectors by label; silent ones, if they are refused, in a list of their own.
+    // Vectors by label; silent ones, if they are refused or moves of the environment, in lists of their own.
     const std::vector<std::vector<Vector>> &vectors() const { return vectors_; }
     const std::vector<Vector> &refused() const { return refused_; }
+    const std::vector<Vector> &environment() const { return environment_; }
+    // The label of states where the environment alone can move; SILENT: it never moves by itself.
+    LabelId environment_label() const { return environment_label_; }
     const std::vector<TransientSource> &transients() const { return transients_; }
     const std::vector<TransientValue> &transient_values() const { return transient_values_; }
     OutOfBounds out_of_bounds() const { return out_of_bounds_; }
@@ -145,12 +155,16 @@ class Model {
     std::vector<Group> groups_;
     std::vector<std::vector<Vector>> vectors_;
     std::vector<Vector> refused_;
+    std::vector<Vector> environment_;
+    LabelId environment_label_ = SILENT;
     std::vector<TransientSource> transients_;
     std::vector<TransientValue> transient_values_;
     OutOfBounds out_of_bounds_;
     std::vector<std::string> places_;
 };
 
+inline constexpr const char *PROBABILITY_HINT =
+    "correct the probabilities of this edge; where they depend on open constants, --constant gives those values";
 // Probabilities may miss a sum of one by rounding only.
 void check_probability_sum(double sum, const std::string &where);
 

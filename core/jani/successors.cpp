@@ -1,6 +1,7 @@
 // The part of the engine that makes edges fire: guards, probabilities, assignments.
 
 #include <algorithm>
+#include <utility>
 
 #include "jani/engine.h"
 #include "jani/operators.h"
@@ -32,6 +33,25 @@ void Engine::expand_label(LabelId label) {
     label_begin_ = outcomes_.size();
     stamped_ = false;
     for (const Vector &vector : model_.vectors()[label]) fire(vector);
+    // The environment may be faster than whoever has chosen the label.
+    if (outcomes_.size() > label_begin_ || label == environment_label())
+        for (const Vector &vector : model_.environment()) fire(vector);
+}
+
+// Whether an edge with this label can be taken. Nothing is left in `outcomes_`.
+bool Engine::own_label(LabelId label) {
+    const std::vector<Vector> &vectors = model_.vectors()[label];
+    if (model_.out_of_bounds() == OutOfBounds::error)
+        return std::any_of(vectors.begin(), vectors.end(), [&](const Vector &vector) { return enabled(vector); });
+    const bool weighing = std::exchange(weighing_, false);
+    label_begin_ = outcomes_.size();
+    stamped_ = false;
+    for (const Vector &vector : vectors) fire(vector);
+    const bool any = outcomes_.size() > label_begin_;
+    outcomes_.resize(label_begin_);
+    stamped_ = false;
+    weighing_ = weighing;
+    return any;
 }
 
 void Engine::fire(const Vector &vector) {
@@ -72,7 +92,7 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
         const double probability = as_real(model_.programs().run(destination.probability, registers_.data()));
         if (probability < 0)
             throw ModelError("the probability is negative: " + jani::text(Type::real, from_real(probability)),
-                             model_.where(where_), "a probability");
+                             model_.where(where_), "a probability from 0 to 1", PROBABILITY_HINT);
         sum += probability;
         if (probability > 0) result.push_back(&destination);
     }
@@ -123,6 +143,7 @@ bool Engine::add_successor(std::span<const Destination *const> parts) {
     std::int64_t level = 0;
     bool any = false;
     for (const Destination *part : parts) {
+        if (part->selects) return add_selected(parts);
         simple = simple && part->simple && (!any || part->assignments.empty() || part->level == level);
         if (!part->assignments.empty()) {
             level = part->level;
@@ -152,6 +173,15 @@ bool Engine::assignable(const Assignment &assignment, SlotId slot, Word &value) 
 }
 
 namespace {
+std::vector<const Assignment *> by_level(std::span<const Destination *const> parts) {
+    std::vector<const Assignment *> all;
+    for (const Destination *part : parts)
+        for (const Assignment &assignment : part->assignments) all.push_back(&assignment);
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Assignment *a, const Assignment *b) { return a->level < b->level; });
+    return all;
+}
+
 [[noreturn]] void assigned_twice(const Model &model, SlotId slot, WhereId where) {
     throw ModelError(model.expressions().slots()[slot].name + " is assigned twice at one index", model.where(where),
                      "one assignment of a variable at each index");
@@ -181,11 +211,7 @@ bool Engine::simple_successor(std::span<const Destination *const> parts) {
 bool Engine::general_successor(std::span<const Destination *const> parts) {
     const std::size_t slots = model_.expressions().slots().size();
     saved_.assign(registers_.begin(), registers_.begin() + static_cast<std::ptrdiff_t>(slots));
-    std::vector<const Assignment *> all;
-    for (const Destination *part : parts)
-        for (const Assignment &assignment : part->assignments) all.push_back(&assignment);
-    std::stable_sort(all.begin(), all.end(),
-                     [](const Assignment *a, const Assignment *b) { return a->level < b->level; });
+    const std::vector<const Assignment *> all = by_level(parts);
     bool inside = true;
     for (std::size_t i = 0; i < all.size() && inside;) {
         const std::int64_t level = all[i]->level;
@@ -208,6 +234,85 @@ bool Engine::general_successor(std::span<const Destination *const> parts) {
     if (inside) model_.layout().pack(registers_.data(), packed_.data());
     std::copy(saved_.begin(), saved_.end(), registers_.begin());
     return inside;
+}
+
+// With non-deterministic assignments: all ways to choose their values.
+bool Engine::add_selected(std::span<const Destination *const> parts) {
+    const std::vector<const Assignment *> all = by_level(parts);
+    const std::size_t slots = model_.expressions().slots().size();
+    saved_.assign(registers_.begin(), registers_.begin() + static_cast<std::ptrdiff_t>(slots));
+    selections_.clear();
+    shares_.clear();
+    const bool inside = select(all, weight_);
+    std::copy(saved_.begin(), saved_.end(), registers_.begin());
+    if (!inside) return false;
+    for (std::size_t i = 0; i < shares_.size(); ++i) {
+        std::copy_n(selections_.data() + i * packed_.size(), packed_.size(), packed_.data());
+        for (const Destination *part : parts)
+            for (const auto &[slot, location] : part->moves) model_.layout().set(packed_.data(), slot, location);
+        weight_ = shares_[i];
+        add_outcome();
+    }
+    return true;
+}
+
+// Runs the assignments from the first level of `rest` on, once for each way to choose values. Values of one level are chosen by
+// what holds before it, so that no choice depends on another one of the same level.
+bool Engine::select(std::span<const Assignment *const> rest, double share) {
+    if (rest.empty()) {
+        model_.layout().pack(registers_.data(), packed_.data());
+        selections_.insert(selections_.end(), packed_.begin(), packed_.end());
+        shares_.push_back(share);
+        return true;
+    }
+    std::size_t count = 0;
+    while (count < rest.size() && rest[count]->level == rest.front()->level) ++count;
+    std::vector<std::vector<Word>> options(count);
+    for (std::size_t i = 0; i < count; ++i)
+        if (rest[i]->selects) {
+            options[i] = selectable(*rest[i]);
+            share /= static_cast<double>(options[i].size());
+        }
+    std::vector<SlotId> targets;
+    for (std::size_t i = 0; i < count; ++i) {
+        const Assignment &assignment = *rest[i];
+        where_ = assignment.where;
+        SlotId slot = assignment.slot;
+        if (assignment.length > 0)
+            slot += static_cast<SlotId>(model_.programs().run(assignment.index, registers_.data()));
+        if (!assignment.selects) {
+            Word value = model_.programs().run(assignment.value, registers_.data());
+            if (!assignable(assignment, slot, value)) return false;
+            options[i] = {value};
+        }
+        if (std::find(targets.begin(), targets.end(), slot) != targets.end())
+            assigned_twice(model_, slot, assignment.where);
+        targets.push_back(slot);
+    }
+    std::vector<Word> before;
+    for (SlotId slot : targets) before.push_back(registers_[slot]);
+    std::vector<std::size_t> at(count, 0);
+    bool inside = true;
+    for (std::size_t i = 0; inside && i < count;) {
+        for (std::size_t k = 0; k < count; ++k) registers_[targets[k]] = options[k][at[k]];
+        inside = select(rest.subspan(count), share);
+        for (i = 0; i < count && ++at[i] == options[i].size(); ++i) at[i] = 0;
+    }
+    for (std::size_t k = 0; k < count; ++k) registers_[targets[k]] = before[k];
+    return inside;
+}
+
+// The values that a non-deterministic assignment can write.
+std::vector<Word> Engine::selectable(const Assignment &assignment) {
+    where_ = assignment.where;
+    std::vector<Word> result;
+    for (const auto &[value, condition] : assignment.choices)
+        if (model_.programs().run(condition, registers_.data()) != 0) result.push_back(value);
+    if (result.empty())
+        throw ModelError("no value satisfies the condition of a non-deterministic assignment", model_.where(where_),
+                         "a condition that some value within the bounds satisfies",
+                         "let the guard of the edge say when there is one");
+    return result;
 }
 
 void Engine::weigh(StateId outcome) {

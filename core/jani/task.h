@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -32,6 +33,12 @@ struct Task {
     std::vector<SlotId> distance_support;
     Start start;
     std::string start_where;
+    // All start states, packed one after the other, once somebody has listed them: that may take seconds, and engines are
+    // many. Guarded by the mutex.
+    using Packed = std::shared_ptr<const std::vector<std::uint64_t>>;
+    mutable std::mutex listing;
+    mutable Packed listed;
+
     // The conjuncts of a start condition, each with the slots it reads.
     std::vector<ExprId> start_conjuncts;
     std::vector<Test> start_tests;

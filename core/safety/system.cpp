@@ -105,6 +105,7 @@ LabelId System::ask(StateId id) {
 }
 
 LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
+    if (is_environments(applicable)) return decisions_.at(id) = applicable.front();
     if (policy_ == nullptr) throw PolicyError("the system has no policy");
     // The list is lent to the policy, which may ask this system about other states meanwhile (a shield does).
     const std::vector<LabelId> lent(applicable.begin(), applicable.end());
@@ -181,6 +182,7 @@ Ranking System::by_distance(StateId id) {
 Ranking System::by_policy(StateId id) {
     if (policy_ == nullptr) return Ranking::declared();
     const Actions known = actions(id);
+    if (known.count() == 1 && known.label(0) == transitions_->environment_label()) return Ranking::declared();
     const LabelId label = decision(id);
     std::uint32_t chosen = 0;
     while (chosen < known.count() && known.label(chosen) != label) ++chosen;
@@ -204,11 +206,18 @@ Ranking System::by_policy(StateId id) {
     return Ranking::listed(order);
 }
 
+// Whether it is the environment's turn, which no policy has to prepare for.
+bool System::waits(StateId id) {
+    if (transitions_->environment_label() == NO_LABEL) return false;
+    transitions_->labels(id, labels_);
+    return is_environments(labels_);
+}
+
 void System::prepare(std::span<const StateId> ids) {
     if (policy_ == nullptr) return;
     outcomes_.clear();
     for (StateId id : ids)
-        if (kind(id) == Kind::open && decisions_[id] == UNASKED) outcomes_.push_back(id);
+        if (kind(id) == Kind::open && decisions_[id] == UNASKED && !waits(id)) outcomes_.push_back(id);
     if (!outcomes_.empty()) policy_->prepare(std::vector<StateId>(outcomes_));
 }
 

@@ -111,7 +111,8 @@ class System {
     }
     Ranking by_policy(StateId id);
 
-    // The policy's label; NO_LABEL where it stops. Of states that are not terminal.
+    // The policy's label; NO_LABEL where it stops. Of states that are not terminal. Where the environment alone can move, that is
+    // what happens, and the policy is not asked.
     LabelId decision(StateId id) {
         const LabelId known = decisions_[id];
         return known == UNASKED ? ask(id) : known;
@@ -136,6 +137,10 @@ class System {
 
     Kind classify(StateId id);
     const std::uint32_t *expand(StateId id);
+    bool is_environments(std::span<const LabelId> applicable) const {
+        return applicable.size() == 1 && applicable.front() == transitions_->environment_label();
+    }
+    bool waits(StateId id);
     LabelId ask(StateId id);
     LabelId ask(StateId id, std::span<const LabelId> applicable);
     Ranking by_distance(StateId id);

@@ -58,6 +58,9 @@ class Transitions {
     virtual void labels(StateId id, std::vector<LabelId> &result);
     virtual void outcomes(StateId id, LabelId label, std::vector<StateId> &result);
 
+    // The label of states where the environment alone can move: no policy is asked there. NO_LABEL: there are none.
+    virtual LabelId environment_label() const { return NO_LABEL; }
+
     // For messages.
     virtual std::string describe(StateId id) const { return "state " + std::to_string(id); }
     virtual std::string label_name(LabelId label) const { return "label " + std::to_string(label); }

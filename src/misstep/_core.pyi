@@ -777,7 +777,9 @@ class JaniBuilder:
                     tuple[
                         int,
                         Sequence[tuple[int, int]],
-                        Sequence[tuple[int, int, int, int, int, str]],
+                        Sequence[
+                            tuple[int, int, int, int, int, str, Sequence[tuple[int, int]] | None]
+                        ],
                         str,
                     ]
                 ],
@@ -791,7 +793,7 @@ class JaniBuilder:
         self,
         labels: Sequence[str],
         disable_out_of_bounds: bool,
-        silent_as_action: bool,
+        silent: str,
         unsafe: tuple[int, str],
         goal: tuple[int, str],
         distance: int,
@@ -818,6 +820,8 @@ class JaniCore:
 class JaniEngine:
     def __init__(self, task: JaniCore, cache_bytes: int = 0) -> None: ...
     def __len__(self) -> int: ...
+    @property
+    def environment_label(self) -> int: ...
     @property
     def bytes(self) -> int: ...
     def intern(self, state: Sequence[_JaniValue], /) -> int: ...

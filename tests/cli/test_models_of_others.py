@@ -36,7 +36,39 @@ def test_silent_edges(tmp_path: Path) -> None:
     assert json.loads(counted.stdout)["states"] == 6
     wrong = misstep("census", model, *chosen, "--silent", "never")
     assert wrong.returncode == 2
-    assert "error or as-action" in wrong.stderr
+    assert "error or as-action or step" in wrong.stderr
+
+
+def test_silent_edges_as_steps_of_the_environment(tmp_path: Path) -> None:
+    """The policy is asked where it has a choice only; what was found is checked by the other reader."""
+    edges = [
+        edge("a", op("<", "x", 3), destination({"x": op("+", "x", 1)})),
+        edge("b", op("<", "x", 3), destination({"x": 0})),
+        edge(None, op("=", "x", 1), destination({"x": 2})),
+        edge(None, op("=", "x", 3), destination({"x": 4})),
+    ]
+    document = jani.model([variable("x", bounded(0, 5), 0)], edges, prop=pa(op("=", "x", 4)))
+    model = jani.write(document, folder=tmp_path)
+    (tmp_path / "asked.py").write_text(
+        "def act(state):\n    assert state['x'] < 3, 'nobody has a choice here'\n    return 'a'\n"
+    )
+    policy = ("--policy", f"python:{tmp_path / 'asked.py'}:act", "--silent", "step")
+    counted = json.loads(misstep("census", model, *policy, "--json").stdout)
+    assert (counted["states"], counted["unsafe"]) == (5, 1)
+    folder = tmp_path / "found"
+    found = misstep("test", model, *policy, "--runs", "20", "--out", folder, "--json")
+    assert found.returncode == 1, found.stderr
+    assert json.loads(found.stdout)["bugs"]["total"] > 0
+    assert misstep("replay", folder, "--full").returncode == 0
+
+
+def test_probability_zero_is_told(tmp_path: Path) -> None:
+    """Beside the result, which does not count the outcome."""
+    ways = [destination({"x": 1}, 0), destination({"x": 2}, 1)]
+    document = jani.model([variable("x", bounded(0, 2), 0)], [edge("a", True, *ways)])
+    counted = misstep("census", jani.write(document, folder=tmp_path), "--json")
+    assert json.loads(counted.stdout)["states"] == 2
+    assert "note: a destination has probability 0 and is left out" in counted.stderr
 
 
 def test_a_condition_in_the_place_of_a_property(tmp_path: Path) -> None:

@@ -11,13 +11,16 @@ import typer
 
 from misstep.cli.arguments import typed
 from misstep.cli.defaults import INAPPLICABLE
+from misstep.cli.output import remark
 from misstep.errors import UsageError
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
     from misstep.tasks.jani.task import JaniTask
+    from misstep.tasks.jani.task import Silent as SilentEdges
 
 HEADING = "Models (JANI)"
-SILENT = ("error", "as-action")
+SILENT = ("error", "as-action", "step")
 
 Property = Annotated[
     str | None,
@@ -57,7 +60,8 @@ Silent = Annotated[
         "--silent",
         rich_help_panel=HEADING,
         metavar="|".join(SILENT),
-        help="An edge without a label, where it is met: error, or as-action: a label τ that the policy can choose.",
+        help="An edge without a label, where it is met: error, as-action (a label τ that the policy can choose) "
+        "or step (the environment takes it; the policy is not asked).",
     ),
 ]
 Unsafe = Annotated[
@@ -91,6 +95,11 @@ Start = Annotated[
     ),
 ]
 
+_IN_PYTHON: dict[str, SilentEdges] = {
+    "error": "refuse",
+    "as-action": "as_action",
+    "step": "step",
+}
 MODEL_OPTIONS = (
     "property",
     "constant",
@@ -134,15 +143,18 @@ def read_model(paths: list[Path], how: Reading) -> JaniTask:
 
     if how.silent not in SILENT:
         raise UsageError(f"--silent {how.silent}", expected=" or ".join(SILENT))
-    return load_jani(
+    task = load_jani(
         task_files(paths[0])[0],
         how.property,
         _parameters(how.constants or ()),
-        silent="as_action" if how.silent == "as-action" else "refuse",
+        silent=_IN_PYTHON[how.silent],
         unsafe=how.unsafe,
         goal=how.goal,
         start=how.start,
     )
+    for text in task.remarks:
+        remark(f"note: {escaped(text)}")
+    return task
 
 
 def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:

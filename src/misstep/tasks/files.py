@@ -18,9 +18,10 @@ from misstep.errors import InputFileError, UsageError
 
 StrPath = str | os.PathLike[str]
 TAKES = (
-    "DOMAIN.pddl PROBLEM.pddl, a problem or folder with its domain.pddl, a .sas file, a .jani file, "
-    "what misstep.generate returns, or a task"
+    "DOMAIN.pddl PROBLEM.pddl, a problem or folder with its domain.pddl, a .sas file, a .jani or .prism "
+    "file, what misstep.generate returns, or a task"
 )
+MODELS = (".jani", ".prism", ".nm", ".pm", ".sm")
 FOLDERS_UP = 3  # in which the domain of a problem is looked for
 WAYS = (
     "name the domain file first: DOMAIN.pddl PROBLEM.pddl, or DOMAIN.pddl --suite FOLDER for all problems "
@@ -46,7 +47,7 @@ def task_files(*given: StrPath) -> list[Path]:
 
 
 def is_model(files: list[Path]) -> bool:
-    return files[0].suffix.lower() == ".jani"
+    return files[0].suffix.lower() in MODELS
 
 
 def is_domain(path: Path) -> bool:

@@ -43,14 +43,14 @@ def load_task(*given: Any, **options: Any) -> Task | JaniTask:
     """Load a planning task or a model.
 
     A planning task is `(domain, problem)`, a problem or folder with its `domain.pddl`, or a `.sas` file; a model is
-    a `.jani` file, or a folder with one. What `misstep.generate` returns is loaded without files, and a task that
-    is loaded already is returned as it is.
+    a `.jani` file, a folder with one, or a `.prism` file (which needs stormpy). What `misstep.generate` returns is
+    loaded without files, and a task that is loaded already is returned as it is.
 
     Options of planning tasks: `keep_unimportant=True` keeps variables that do not matter for the goal, because a
     policy may look at them; `time_limit=300` seconds, `memory_limit_mb=4096` and `use_cache=True` are of the
     translator. Options of models: `property` (NAME, FILE or FILE#NAME; default: the first), `constants` (values of
-    those that the model leaves open), `out_of_bounds` ("error" or "disable"), `silent` ("refuse" or "as_action") and
-    `scale` ("none" or "l1"), see `load_jani`.
+    those that the model leaves open), `out_of_bounds` ("error" or "disable"), `silent` ("refuse", "as_action" or
+    "step") and `scale` ("none" or "l1"), see `load_jani`.
     """
     if len(given) == 1 and isinstance(given[0], (Task, JaniTask)):
         for option in options:

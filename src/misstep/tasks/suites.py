@@ -16,7 +16,15 @@ from typing import NamedTuple
 
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import read_bytes
-from misstep.tasks.files import StrPath, is_domain, is_problem, matching, problems_in, task_files
+from misstep.tasks.files import (
+    StrPath,
+    is_domain,
+    is_model,
+    is_problem,
+    matching,
+    problems_in,
+    task_files,
+)
 
 LISTS = (".txt", ".list")
 MAX_LIST_BYTES = 16 * 2**20
@@ -127,7 +135,7 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
 
 
 def _check_worlds(found: Sequence[tuple[Path, ...]], paths: Sequence[Path]) -> None:
-    models = [files[0] for files in found if files[0].suffix.lower() == ".jani"]
+    models = [files[0] for files in found if is_model(list(files))]
     if models and len(models) < len(found):
         raise InputFileError(
             f"problems and models, such as {models[0].name}, are not tested together",

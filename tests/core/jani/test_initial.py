@@ -240,7 +240,7 @@ def test_limits_hold_while_start_states_are_listed() -> None:
 # -- solutions that hang together -----------------------------------------------------------------
 
 
-def towers(blocks: int, extra: list[Any] | None = None) -> Any:
+def towers(blocks: int, extra: list[Any] | None = None, more: list[Any] | None = None) -> Any:
     """Each block lies on the table or on another one; heights exclude circles."""
     names, table = range(blocks), blocks
     parts = [op("≠", f"on{i}", i) for i in names]
@@ -258,7 +258,7 @@ def towers(blocks: int, extra: list[Any] | None = None) -> Any:
     ]
     variables = [variable(f"height{i}", bounded(0, blocks - 1)) for i in names]
     variables += [variable(f"on{i}", bounded(0, blocks)) for i in names]
-    return built([*variables, *(extra or [])], condition(op("∧", *parts)))
+    return built([*variables, *(extra or [])], condition(op("∧", *parts, *(more or []))))
 
 
 def test_consequences_are_drawn() -> None:
@@ -267,7 +267,8 @@ def test_consequences_are_drawn() -> None:
         task = towers(blocks)
         assert task.engine.initial_method == "enumerated"
         assert task.engine.initial_count == count
-    found = Counter(towers(3).sample_initial(CounterRandom(i)) for i in range(3000))
+    few = towers(3)
+    found = Counter(few.sample_initial(CounterRandom(i)) for i in range(3000))
     assert_uniform(found, 13)
 
 
@@ -283,6 +284,95 @@ def test_states_that_are_too_many_to_list_are_searched_for() -> None:
         assert all(
             height == (0 if on[i] == 6 else heights[on[i]] + 1) for i, height in enumerate(heights)
         )
+
+
+def test_slots_that_are_free_do_not_end_the_search_by_tables() -> None:
+    free = [variable(f"free{i}", bounded(0, 63)) for i in range(4)]
+    task = towers(6, free)
+    assert task.engine.initial_method == "searched"
+    random = CounterRandom(2)
+    found = [task.sample_initial(random) for _ in range(300)]
+    assert len({state[:12] for state in found}) > 200
+    assert {state[:12] for state in found} <= all_towers(6)
+    assert all(len({state[i] for state in found}) > 50 for i in range(12, 16))
+
+
+def all_towers(blocks: int) -> set[tuple[int, ...]]:
+    """Heights, then what each block lies on, block after block onto every block and the table that is free."""
+    found = set()
+    for on in product(range(blocks + 1), repeat=blocks):
+        under = [place for place in on if place < blocks]
+        if len(under) > len(set(under)):
+            continue
+        heights = []
+        for i in range(blocks):
+            height, at = 0, i
+            while on[at] < blocks and height <= blocks:
+                height, at = height + 1, on[at]
+            heights.append(height)
+        if max(heights) < blocks:
+            found.add((*heights, *on))
+    return found
+
+
+def test_tables_find_what_trying_all_values_finds() -> None:
+    """Towers under random conditions more, which the towers that were found by trying are held to."""
+    everything = all_towers(5)
+    names = [*(f"height{i}" for i in range(5)), *(f"on{i}" for i in range(5))]
+    sizes = set()
+    for seed in range(25):
+        random = Random(seed)
+        chosen = dict(zip("xyz", random.sample(names, 3), strict=True))
+        more = [random_condition(random, random.randint(1, 4), True) for _ in range(2)]
+        extra = [*(variable(name, bounded(0, 5)) for name in "xyz"), variable("b", "bool")]
+        same = [op("=", name, own) for name, own in chosen.items()]
+        task = towers(5, extra, [*same, *more])
+        expected = set()
+        for state in everything:
+            own = dict(zip(names, state, strict=True))
+            values = {name: own[of] for name, of in chosen.items()}
+            for b in (False, True):
+                if all(evaluate(part, {**values, "b": b}) for part in more):
+                    expected.add((*state, *values.values(), b))
+        assert set(task.initial_states()) == expected
+        assert len(task.initial_states()) == len(expected)
+        sizes.add(len(expected))
+    assert len(sizes) > 10
+
+
+def test_a_long_sum_beside_what_hangs_together() -> None:
+    """Tables alone would try all values of the sum but the last; there are 501 towers and 36 ways to sum up to 2."""
+    loads = [f"load{i}" for i in range(8)]
+    task = towers(
+        5, [variable(name, bounded(0, 9)) for name in loads], [op("=", op("+", *loads), 2)]
+    )
+    assert task.engine.initial_method == "enumerated"
+    assert task.engine.initial_count == 501 * 36
+
+
+def test_engines_of_a_task_share_what_was_listed() -> None:
+    task = towers(5)
+    first = [task.engine.values(id) for id in task.engine.all_initial(10**6) or ()]
+    other = task.new_engine()
+    assert other.initial_method == "enumerated"
+    assert [other.values(id) for id in other.all_initial(10**6) or ()] == first
+    assert len(first) == 501
+
+
+@pytest.mark.soundness
+def test_starts_of_eight_blocks_are_uniform() -> None:
+    task = towers(8)
+    assert task.engine.initial_method == "enumerated"
+    assert task.engine.initial_count == 394_353
+    # By what a start looks like: the number of towers, whose sizes are known (Lah numbers).
+    lah = [1, 56, 1176, 11_760, 58_800, 141_120, 141_120, 40_320][::-1]
+    random = CounterRandom(8)
+    drawn = Counter(task.sample_initial(random)[8:].count(8) for _ in range(50_000))
+    statistic = sum(
+        (drawn[towers] - 50_000 * size / 394_353) ** 2 / (50_000 * size / 394_353)
+        for towers, size in enumerate(lah, 1)
+    )
+    assert statistic < 40
 
 
 def random_condition(random: Random, depth: int, boolean: bool) -> Any:

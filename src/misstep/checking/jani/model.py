@@ -7,6 +7,7 @@ a result.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,11 +37,13 @@ from misstep.checking.jani.expressions import (
 )
 from misstep.checking.jani.nodes import Node, items, member, names, optional, refuse, text
 from misstep.checking.jani.operators import Scalar
+from misstep.checking.jani.selection import read_choices
 from misstep.checking.jani.steps import Assignment, Destination, Edge, assign, fire
 from misstep.checking.jani.types import Type
 
 State = tuple[Scalar, ...]
 SILENT = "τ"
+SILENT_OPTIONS = ("refuse", "as_action", "step")
 Vector = tuple[tuple[int, str | None], ...]  # the automata that take part, with their actions
 
 
@@ -72,7 +75,7 @@ class Model:
         out_of_bounds: str = "error",
         silent: str = "refuse",
     ) -> None:
-        if out_of_bounds not in ("error", "disable") or silent not in ("refuse", "as_action"):
+        if out_of_bounds not in ("error", "disable") or silent not in SILENT_OPTIONS:
             raise ModelError(f"no such options: out_of_bounds={out_of_bounds!r}, silent={silent!r}")
         self.document = document
         self._disables = out_of_bounds == "disable"
@@ -88,7 +91,7 @@ class Model:
         self._place_variables()
         for automaton in self.automata:
             self._read_automaton(automaton)
-        self._read_vectors(silent == "as_action")
+        self._read_vectors(silent)
 
     # Reading
 
@@ -144,6 +147,9 @@ class Model:
             ]
         for node in items(automaton.node, "edges"):
             refuse(node, "rate")
+            if optional(node, "priority") is not None:
+                raise UnsupportedModelError("priorities of edges are not supported")
+            self._refuse_assignments(node)
             action = optional(node, "action")
             if action is not None and action not in self.actions:
                 raise ModelError(f"there is no action {action!r}")
@@ -158,6 +164,15 @@ class Model:
             key = automaton.location(member(node, "location")), action
             automaton.edges.setdefault(key, []).append(edge)
 
+    def _refuse_assignments(self, edge: Node) -> None:
+        """Rewards apart, which Storm writes so, an edge assigns in its destinations only."""
+        transient = {variable.bare for variable in self.variables if variable.transient}
+        for item in items(edge, "assignments"):
+            written = member(item, "ref")
+            read = json.dumps(written) in json.dumps(member(edge, "destinations"))
+            if read or not isinstance(written, str) or written not in transient:
+                raise UnsupportedModelError("an assignment outside of the destinations of an edge")
+
     def _destination(self, node: Node, automaton: Automaton, scope: Scope) -> Destination:
         given = optional(node, "probability")
         probability = converted(scalar(1.0 if given is None else given, scope), "real")
@@ -171,6 +186,8 @@ class Model:
         variable, _ = self._target(member(node, "ref"), automaton, plain)
         if not variable.transient:
             raise ModelError(f"{variable.name!r} is no transient variable")
+        if optional(member(node, "value"), "op") == "nondet":
+            raise UnsupportedModelError("a non-deterministic value of a transient variable")
         return self._assignment(node, automaton, plain)
 
     def _assignment(self, node: Node, automaton: Automaton, scope: Scope) -> Assignment:
@@ -179,13 +196,19 @@ class Model:
             raise ModelError(f"the index {level!r} of an assignment is no integer")
         variable, indices = self._target(member(node, "ref"), automaton, scope)
         target = self.cells[variable.name]
+        single = Type(variable.type.base, variable.type.low, variable.type.high)
+        if optional(node["value"], "op") == "nondet":
+            if len(indices) != len(shape_of(target)):
+                raise UnsupportedModelError("a non-deterministic assignment of a whole array")
+            return Assignment(
+                level or 0, target, indices, (), single, read_choices(node["value"], scope, single)
+            )
         value = compile_expression(member(node, "value"), scope)
         if shape_of(target)[len(indices) :] != shape_of(value) or len(indices) > len(
             shape_of(target)
         ):
             raise ModelError(f"what is assigned to {variable.name!r} has another shape")
         values = tuple(_functions(value, variable.type.base))
-        single = Type(variable.type.base, variable.type.low, variable.type.high)
         return Assignment(level or 0, target, indices, values, single)
 
     def _target(
@@ -201,7 +224,7 @@ class Model:
                 return variable, tuple(indices)
         raise ModelError(f"{reference!r} is no variable of {automaton.name!r}")
 
-    def _read_vectors(self, as_action: bool) -> None:
+    def _read_vectors(self, silent: str) -> None:
         found: list[tuple[str | None, Vector]] = []
         system = optional(self.document, "system")
         if optional(system, "syncs") is not None:
@@ -213,13 +236,18 @@ class Model:
                 found.append((None, ((i, None),)))
         results = {result for result, _ in found}
         self.labels = [action for action in self.actions if action in results]
-        if as_action and None in results and SILENT not in self.labels:
+        if silent == "step" and None in results and SILENT in self.labels:
+            raise UnsupportedModelError(f"an action is called {SILENT}")
+        if silent != "refuse" and None in results and SILENT not in self.labels:
             self.labels.append(SILENT)
         self._vectors: list[list[Vector]] = [[] for _ in self.labels]
         self._refused: list[Vector] = []
+        self._environment: list[Vector] = []  # what it may do whatever label is chosen
         for result, vector in found:
-            if result is None and not as_action:
+            if result is None and silent == "refuse":
                 self._refused.append(vector)
+            elif result is None and silent == "step":
+                self._environment.append(vector)
             else:
                 self._vectors[self.labels.index(SILENT if result is None else result)].append(
                     vector
@@ -251,7 +279,17 @@ class Model:
         if self._disables:
             return bool(self.outcomes_of(state, label))
         registers = self._loaded(state)
-        return any(any(True for _ in self._enabled(v, registers)) for v in self._vectors[label])
+        if self._is_environments(label):
+            others = any(self.is_applicable(state, other) for other in range(label))
+            return not others and self._can_move(self._environment, registers)
+        return self._can_move(self._vectors[label], registers)
+
+    def _can_move(self, vectors: Sequence[Vector], registers: Registers) -> bool:
+        return any(any(True for _ in self._enabled(vector, registers)) for vector in vectors)
+
+    def _is_environments(self, label: int) -> bool:
+        """Whether it is the label of states where the environment alone can move."""
+        return bool(self._environment) and self.labels[label] == SILENT
 
     def is_dead_end(self, state: State) -> bool:
         self._loaded(state)
@@ -260,7 +298,19 @@ class Model:
     def steps(self, state: State, label: int) -> Iterator[list[tuple[State, float]]]:
         """For each way to take edges together: where they lead, with probabilities."""
         registers = self._loaded(state)
-        for vector in self._vectors[label]:
+        if self._is_environments(label):
+            if not any(self.is_applicable(state, other) for other in range(label)):
+                yield from self._ways(self._environment, registers)
+            return
+        own = list(self._ways(self._vectors[label], registers))
+        yield from own
+        if own:  # the environment may be faster
+            yield from self._ways(self._environment, registers)
+
+    def _ways(
+        self, vectors: Sequence[Vector], registers: Registers
+    ) -> Iterator[list[tuple[State, float]]]:
+        for vector in vectors:
             for edges in self._enabled(vector, registers):
                 try:
                     yield [

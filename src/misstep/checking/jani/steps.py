@@ -7,7 +7,7 @@ variable that is assigned twice at one index is an error, also by two edges that
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from misstep.checking.jani.declarations import Cells
@@ -26,6 +26,8 @@ class Assignment:
     indices: tuple[Function, ...]  # into the target
     values: tuple[Function, ...]  # one for each cell that is written
     type: Type
+    # A non-deterministic one writes any of these whose condition holds, and has no values.
+    choices: tuple[tuple[Scalar, Function], ...] | None = None
 
     def writes(self, registers: Registers) -> Iterable[tuple[int, Scalar]]:
         target = self.target
@@ -34,6 +36,19 @@ class Assignment:
             target = target[position(index(registers), len(target))]
         for cell, value in zip(flat_cells(target), self.values, strict=True):
             yield cell, self.type.store(value(registers))
+
+    def alternatives(self, registers: Registers) -> list[Assignment]:
+        """The assignment itself, or one for each value that a non-deterministic one can write."""
+        if self.choices is None:
+            return [self]
+        found = [value for value, fits in self.choices if fits(registers)]
+        if not found:
+            raise ModelError("no value satisfies the condition of a non-deterministic assignment")
+        return [replace(self, values=(_constantly(value),), choices=None) for value in found]
+
+
+def _constantly(value: Scalar) -> Function:
+    return lambda _: value
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +83,24 @@ def fire(
         for share, _ in combination:
             probability *= share
         destinations = [destination for _, destination in combination]
-        yield probability, destinations, _assigned(destinations, registers)
+        for share, after in _assigned(destinations, registers):
+            yield probability * share, destinations, after
 
 
-def _assigned(destinations: Iterable[Destination], registers: Registers) -> Registers:
+def _assigned(
+    destinations: Iterable[Destination], registers: Registers
+) -> list[tuple[float, Registers]]:
+    """What the values can be afterwards: several ways, equally likely, if an assignment is non-deterministic."""
     assignments = [a for destination in destinations for a in destination.assignments]
+    reached = [(1.0, registers)]
     for level in sorted({assignment.level for assignment in assignments}):
         together = [assignment for assignment in assignments if assignment.level == level]
-        registers = assign(together, registers)
-    return registers
+        after = []
+        for share, values in reached:
+            ways = list(product(*(assignment.alternatives(values) for assignment in together)))
+            after += [(share / len(ways), assign(way, values)) for way in ways]
+        reached = after
+    return reached
 
 
 def assign(assignments: Iterable[Assignment], registers: Registers) -> Registers:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TypeAlias, cast
 
 from misstep.tasks.jani.document import Cursor
 from misstep.tasks.jani.expressions import Cells, Scope, Value
 from misstep.tasks.jani.model import Automaton, ModelReader
+from misstep.tasks.jani.selection import Choices, is_selection, read_choices
+from misstep.tasks.jani.types import Type
 
-# Slot, length of the array (0: plain), index, value, level, place.
-Assignment: TypeAlias = "tuple[int, int, int, int, int, str]"
+# Slot, length of the array (0: plain), index, value, level, place; what a non-deterministic one chooses from.
+Assignment: TypeAlias = "tuple[int, int, int, int, int, str, Choices | None]"
 Destination: TypeAlias = "tuple[int, list[tuple[int, int]], list[Assignment], str]"
 Edge: TypeAlias = "tuple[int, list[Destination], str]"
 
@@ -21,6 +24,7 @@ def read_edges(model: ModelReader) -> list[str]:
     """Hands all edges and vectors to the builder; the labels that policies choose from."""
     bind_transients(model)
     edges = [_by_action(model, automaton) for automaton in model.automata]
+    model.chances.shared = any(len(own) > 1 for by in edges for own in by.values())
     vectors = _vectors(model)
     results = {label for label, _ in vectors if label is not None}
     labels = [action for action in model.actions if action in results]
@@ -77,10 +81,26 @@ def _by_action(model: ModelReader, automaton: Automaton) -> dict[str | None, lis
     for edge in automaton.node["edges"].items("a list of edges"):
         if "rate" in edge and edge.value["rate"] is not None:
             edge["rate"].unsupported("rates are not supported")
+        if "priority" in edge and edge.value["priority"] is not None:
+            edge["priority"].unsupported("priorities of edges are not supported")
+        _check_rewards(model, edge)
         action = edge.get("action")
         label = None if action is None or action.value is None else _action(model, action)
         result.setdefault(label, []).append(_edge(model, automaton, edge))
     return result
+
+
+def _check_rewards(model: ModelReader, edge: Cursor) -> None:
+    """Storm writes rewards as assignments of edges, which JANI does not know; others must not be overlooked."""
+    transient = {own.name.rpartition(".")[2] for own in model.variables if own.transient}
+    for item in edge.list_of("assignments"):
+        written = item["ref"].value
+        known = isinstance(written, str) and written in transient
+        if not known or json.dumps(written) in json.dumps(edge["destinations"].value):
+            item.unsupported(
+                "an assignment of an edge, outside of its destinations, is not supported",
+                hint="move it into every destination of the edge",
+            )
 
 
 def _edge(model: ModelReader, automaton: Automaton, node: Cursor) -> Edge:
@@ -114,6 +134,10 @@ def _destination(
         compiler.no_transients(node["probability"], probability)
     else:
         probability = compiler.builder.real(1.0)
+    chance = compiler.builder.constant(probability)
+    if chance == 0:
+        model.chances.impossible.append(node["probability"].where)
+    model.chances.given |= chance not in (0, 1)
     assignments: list[Assignment] = []
     written: set[tuple[int, int]] = set()
     for item in node.list_of("assignments"):
@@ -131,8 +155,23 @@ def _destination(
 def _assignments(model: ModelReader, node: Cursor, scope: Scope, level: int) -> list[Assignment]:
     """One assignment, or one for each cell of an array."""
     target = _target(model, node["ref"], scope)
+    if is_selection(node["value"]):
+        return [_selection(model, node["value"], scope, target, level)]
     value = model.compiler.expression(node["value"], scope)
     return _assign(model, node["value"], target, value, level)
+
+
+def _selection(
+    model: ModelReader, node: Cursor, scope: Scope, target: Cells, level: int
+) -> Assignment:
+    kind = _kind(model, target)
+    model.chances.selects = True
+    choices = read_choices(
+        model.compiler, node, scope, Type(kind.base, kind.low, kind.high, len(target.shape))
+    )
+    nothing = model.compiler.builder.boolean(False)  # for whoever looks at the value
+    slot, length, index = _place(model, target)
+    return (slot, length, index, nothing, level, node.where, choices)
 
 
 def _target(model: ModelReader, node: Cursor, scope: Scope) -> Cells:
@@ -163,7 +202,7 @@ def _bound(model: ModelReader, first: int, shape: tuple[int, ...]) -> Value:
 def _assign(
     model: ModelReader, node: Cursor, target: Cells, value: Value, level: int
 ) -> list[Assignment]:
-    compiler, builder = model.compiler, model.compiler.builder
+    compiler = model.compiler
     if compiler.shape(value) != target.shape:
         node.fail(
             f"an array of shape {list(compiler.shape(value))}"
@@ -178,14 +217,23 @@ def _assign(
         return [one for cells, part in parts for one in _assign(model, node, cells, part, level)]
     scalar = compiler.read(value) if isinstance(value, Cells) else value
     assert isinstance(scalar, int)
-    kind = next(v.type for v in model.variables if v.first <= target.first < v.first + v.size)
-    converted = compiler.converted(node, scalar, kind.base)
+    converted = compiler.converted(node, scalar, _kind(model, target).base)
+    slot, length, index = _place(model, target)
+    return [(slot, length, index, converted, level, node.where, None)]
+
+
+def _kind(model: ModelReader, target: Cells) -> Type:
+    return next(v.type for v in model.variables if v.first <= target.first < v.first + v.size)
+
+
+def _place(model: ModelReader, target: Cells) -> tuple[int, int, int]:
+    """The slot of a cell; or the first one of its array, the length of that, and the index."""
     if target.offset is None:
-        return [(target.first, 0, -1, converted, level, node.where)]
-    offset = builder.constant(target.offset)
+        return target.first, 0, -1
+    offset = model.compiler.builder.constant(target.offset)
     if isinstance(offset, int):
-        return [(target.first + offset, 0, -1, converted, level, node.where)]
-    return [(target.first, target.size, target.offset, converted, level, node.where)]
+        return target.first + offset, 0, -1
+    return target.first, target.size, target.offset
 
 
 def bind_transients(model: ModelReader) -> None:
@@ -238,7 +286,7 @@ def _transient_values(
         for item in location.list_of("transient-values"):
             target = _target(model, item["ref"], automaton.scope)
             value = model.compiler.expression(item["value"], automaton.scope)
-            for slot, length, _, expression, _, where in _assign(
+            for slot, length, _, expression, _, where, _ in _assign(
                 model, item["value"], target, value, 0
             ):
                 transient = any(

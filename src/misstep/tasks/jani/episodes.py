@@ -2,7 +2,8 @@
 
 Outcomes are drawn by the model's probabilities, where edges of the same label are equally likely; or uniformly from the
 distinct ones, so that a rare accident comes up often enough to be learnt from. Where an episode ends is the same as
-everywhere: unsafe first, then goal, then dead end.
+everywhere: unsafe first, then goal, then dead end. Where the environment alone can move it does, so that a learner is
+asked where it has a choice.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from misstep.tasks.jani.task import JaniTask
 
 End = Literal["", "unsafe", "goal", "dead_end"]  # "": the episode goes on
 START_TRIES = 1000
+MOST_ALONE = 1000  # moves of the environment in a row: it may go round in circles
 SAME = 1e-12  # probabilities that differ by rounding
 
 
@@ -67,7 +69,7 @@ class Episodes:
     def start(self, random: CounterRandom) -> int:
         """A start state where there is something to do."""
         for _ in range(START_TRIES):
-            state = self.engine.sample_initial(random)
+            state = self._settled(self.engine.sample_initial(random), random)
             if not self.engine.is_terminal(state):
                 return state
         raise UsageError(
@@ -84,9 +86,21 @@ class Episodes:
                 f"{self.task.labels[label]} is not applicable",
                 where=f"state {self.engine.text(state)}",
             )
-        after = outcomes[0] if len(outcomes) == 1 else self._draw(state, label, outcomes, random)
+        after = self._settled(self._after(state, label, outcomes, random), random)
         end = self.end_of(after)
         return Step(after, self.rewards.of(end), end)
+
+    def _settled(self, state: int, random: CounterRandom) -> int:
+        """Where the environment leaves it to the learner, or the episode ends."""
+        engine, alone = self.engine, self.engine.environment_label
+        for _ in range(0 if alone < 0 else MOST_ALONE):
+            if engine.is_terminal(state) or engine.applicable(state) != [alone]:
+                break
+            state = self._after(state, alone, engine.outcomes(state, alone), random)
+        return state
+
+    def _after(self, state: int, label: int, outcomes: list[int], random: CounterRandom) -> int:
+        return outcomes[0] if len(outcomes) == 1 else self._draw(state, label, outcomes, random)
 
     def _draw(self, state: int, label: int, outcomes: list[int], random: CounterRandom) -> int:
         if not self.uniform_outcomes:

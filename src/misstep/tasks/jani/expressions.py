@@ -170,6 +170,11 @@ class Compiler:
         if symbol == "-" and "exp" in node and "left" not in node:
             return NEGATION
         if self.builder.arity(symbol) == 0:
+            if symbol == "nondet":
+                node["op"].unsupported(
+                    "a non-deterministic choice inside another expression is not supported",
+                    hint="it has to be the whole value of an assignment",
+                )
             if symbol in NOT_SUPPORTED:
                 node["op"].unsupported(f"the operator {symbol!r} is not supported")
             node["op"].fail(f"no such operator: {symbol!r}", "an operator of JANI expressions")
@@ -367,7 +372,7 @@ SPECIAL: dict[str, Callable[[Compiler, Cursor, Scope], Value]] = {
 # Operators of JANI and its extensions that are not for us: those get another message than a typing error.
 NOT_SUPPORTED = {
     *("exists", "forall", "Pmin", "Pmax", "Emin", "Emax", "filter", "der", "nv", "empty"),
-    *("some", "nondet", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),
+    *("some", "tan", "cot", "sec", "csc", "asin", "acos", "atan", "sinh", "cosh"),
 }
 
 __all__ = ["Cells", "Compiler", "Function", "Python", "Scope", "Value"]

@@ -1,4 +1,4 @@
-"""From a JANI file to a task.
+"""From a JANI file, or a PRISM model that is translated to JANI, to a task.
 
 What is unsafe, where runs start and what the goal is may also be given beside the model: as conditions in words, or as
 JSON. They become a property of their own, which is kept with the files of the model like any other.
@@ -17,6 +17,7 @@ from misstep.tasks.jani.document import Documents
 from misstep.tasks.jani.edges import read_edges
 from misstep.tasks.jani.infix import Json, parse_condition
 from misstep.tasks.jani.model import read_model
+from misstep.tasks.jani.prism import is_prism, translate_prism
 from misstep.tasks.jani.property import as_safety, find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
 from misstep.tasks.models.model import ModelInstance
@@ -41,15 +42,16 @@ def load_jani(
     `property` is the name of a property, or a file with one (`FILE` or `FILE#NAME`); by default it is the
     model's first. `parameters` are the values of constants that the model leaves open. An assignment outside
     the bounds of its variable is an error of the model, or disables the edge. Edges without a label are refused when
-    they are met, or offered to policies as a label `τ`. `scale="l1"` divides the distance to each
-    comparison by its largest weight.
+    they are met, offered to policies as a label `τ`, or taken by the environment (`step`): at any time, whatever label
+    is chosen, and alone where no label applies. `scale="l1"` divides the distance to each comparison by its largest
+    weight.
 
     `unsafe`, `start` and `goal` are conditions in the place of those of the property, such as `"speed >= 3 and not
     done"`; with `unsafe` the model needs no property. `start` may also be a JSON file with a condition or states.
     """
     for option, value, choices in (
         ("out_of_bounds", out_of_bounds, ("error", "disable")),
-        ("silent", silent, ("refuse", "as_action")),
+        ("silent", silent, ("refuse", "as_action", "step")),
         ("scale", scale, ("none", "l1")),
     ):
         if value not in choices:
@@ -68,6 +70,8 @@ def load_jani(
         documents, name = Documents({path: text.encode()}), model.name
     else:
         path, documents, name = str(model), Documents(), Path(model).stem
+        if is_prism(Path(model)):
+            documents = Documents({path: translate_prism(Path(model))})
     chosen = None if property is None else str(property)
     given = {"start": start, "goal": goal, "unsafe": unsafe}
     if any(own is not None for own in given.values()):
@@ -136,7 +140,7 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
     core = model.compiler.builder.build(
         labels,
         source["out_of_bounds"] == "disable",
-        source["silent"] == "as_action",
+        source["silent"],
         prop.unsafe,
         prop.goal,
         prop.distance,
@@ -144,6 +148,7 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
         prop.start,
         f"{path}: start",
     )
+    model.chances.silent = source["silent"] == "step" and "τ" in core.labels
     task = JaniTask(
         core,
         name=name,
@@ -151,6 +156,7 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
         locations={f"{a.name}.location": a.locations for a in model.automata if a.slot is not None},
         interface=prop.interface,
         source={**source, "files": documents.contents},
+        chances=model.chances,
     )
     if any(
         v.initial is None and None in (v.type.low, v.type.high) and v.type.base != "bool"

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from misstep.tasks.jani.chances import Chances
 from misstep.tasks.jani.document import Cursor
 from misstep.tasks.jani.expressions import Compiler, Scope
 from misstep.tasks.jani.variables import (
@@ -22,6 +23,17 @@ from misstep.tasks.jani.variables import (
 )
 
 MODEL_TYPES = ("lts", "mdp", "dtmc")
+OTHER_TYPES = {
+    "ctmc": "continuous-time Markov chains",
+    "ctmdp": "continuous-time Markov decision processes",
+    "ma": "Markov automata",
+    "ta": "timed automata",
+    "pta": "probabilistic timed automata",
+    "sta": "stochastic timed automata",
+    "ha": "hybrid automata",
+    "pha": "probabilistic hybrid automata",
+    "sha": "stochastic hybrid automata",
+}
 
 
 @dataclass
@@ -53,6 +65,7 @@ class ModelReader:
     automata: list[Automaton]
     variables: list[Variable]  # those of the state, then transient ones
     property_scope: Scope  # global names, and names of automata where they are unique
+    chances: Chances = field(default_factory=Chances)
 
 
 def read_model(node: Cursor, parameters: Mapping[str, bool | int | float]) -> ModelReader:
@@ -83,7 +96,8 @@ def _check_header(node: Cursor) -> None:
     kind = node["type"].text("a model type")
     if kind not in MODEL_TYPES:
         node["type"].unsupported(
-            f"models of type {kind!r} are not supported",
+            f"models of type {kind!r} are not supported"
+            + (f" ({OTHER_TYPES[kind]})" if kind in OTHER_TYPES else ""),
             hint="supported are " + ", ".join(MODEL_TYPES),
         )
     if "datatypes" in node and node.value["datatypes"]:

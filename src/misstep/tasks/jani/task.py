@@ -18,11 +18,12 @@ from misstep.errors import (
     TimeLimitError,
     UsageError,
 )
+from misstep.tasks.jani.chances import Chances
 from misstep.tasks.jani.property import State
 
 Value = bool | int | float
 OutOfBounds = Literal["error", "disable"]
-Silent = Literal["refuse", "as_action"]
+Silent = Literal["refuse", "as_action", "step"]
 Scale = Literal["none", "l1"]
 
 
@@ -44,6 +45,7 @@ class JaniTask:
         locations: Mapping[str, Sequence[str]],
         interface: Path | None,
         source: Mapping[str, Any],
+        chances: Chances | None = None,
     ) -> None:
         self.core = core
         self.name = name
@@ -55,6 +57,17 @@ class JaniTask:
         self.variable_names: tuple[str, ...] = tuple(v[0] for v in self.variables)
         self._locations = dict(locations)  # names of the values of location variables
         self._source = dict(source)
+        self._chances = chances or Chances()
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a user should know about how the model was read."""
+        return self._chances.on_loading()
+
+    @property
+    def chance_remarks(self) -> tuple[str, ...]:
+        """What probabilities of runs rest on, beside what the model says."""
+        return self._chances.on_probabilities()
 
     @property
     def locations(self) -> Mapping[str, Sequence[str]]:
@@ -103,6 +116,12 @@ class JaniTask:
             )
         return self.labels.index(name)
 
+    @property
+    def environment(self) -> int | None:
+        """The label of states where the environment alone can move, which no policy is asked about."""
+        label = self.engine.environment_label
+        return None if label < 0 else label
+
     def is_unsafe(self, state: State) -> bool:
         return self.engine.is_unsafe(self.engine.intern(state))
 
@@ -131,7 +150,11 @@ class JaniTask:
         return [self.engine.values(id) for id in ids]
 
     def probabilities(self, state: State, label: int | str) -> dict[State, float]:
-        """How likely each outcome is: enabled edges of the label are equally likely, destinations as the model says."""
+        """How likely each outcome is: enabled edges of the label are equally likely, destinations as the model says.
+
+        The values of a non-deterministic assignment are equally likely as well, and edges that the environment may take
+        count as edges of the label.
+        """
         number = self.label_id(label) if isinstance(label, str) else label
         id = self.engine.intern(state)
         chances = self.engine.probabilities(id, number)
