@@ -237,7 +237,7 @@ def _scalar(kind: _Dtype, content: bytes) -> float | int | bool | Foreign:
     if kind.code[:1] not in ("f", "i", "u", "b") or len(content) > MAX_SCALAR_BYTES:
         return Foreign(SCALARS[0])
     order = kind.order if kind.order in ("<", ">") else "="
-    read = np.frombuffer(content, dtype=np.dtype(kind.code).newbyteorder(order))
+    read = np.frombuffer(content, dtype=np.dtype(f"{order}{kind.code}"))
     if len(read) != 1:
         raise ValueError("a number that is cut short")
     value: float | int | bool = read[0].item()

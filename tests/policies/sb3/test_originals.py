@@ -111,6 +111,13 @@ def test_predictions_on_a_model(tmp_path: Path) -> None:
             assert system.native.decision(system.id(state)) == int(action)
 
 
+def spaces(observations: Any, actions: Any) -> Any:
+    """An environment that is never played."""
+    env = make_env(task(TINY_LINE))
+    env.observation_space, env.action_space = observations, actions
+    return env
+
+
 def test_agents_that_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "agent.zip"
     box = gymnasium.spaces.Box(-1, 1, (3,), np.float32)
@@ -119,23 +126,16 @@ def test_agents_that_are_refused(tmp_path: Path) -> None:
         ("PPO", box, "continuous actions"),
         ("PPO", gymnasium.spaces.MultiDiscrete([2, 3]), "action space MultiDiscrete"),
     ):
-        make(name, Spaces(box, actions)).save(path)
+        make(name, spaces(box, actions)).save(path)
         with pytest.raises(UnsupportedError, match=told):
             read_agent(path)
     two = gymnasium.spaces.Discrete(2)
-    make("PPO", Spaces(gymnasium.spaces.Discrete(4), two)).save(path)
+    make("PPO", spaces(gymnasium.spaces.Discrete(4), two)).save(path)
     with pytest.raises(UnsupportedError, match="observation space Discrete"):
         read_agent(path)
-    make("PPO", Spaces(box, two), activation_fn=torch.nn.Mish).save(path)
+    make("PPO", spaces(box, two), activation_fn=torch.nn.Mish).save(path)
     with pytest.raises(UnsupportedError, match=r"activation\.Mish'>, which is not known"):
         read_agent(path)
-    contrib.RecurrentPPO("MlpLstmPolicy", Spaces(box, two), device="cpu").save(path)
+    contrib.RecurrentPPO("MlpLstmPolicy", spaces(box, two), device="cpu").save(path)
     with pytest.raises(UnsupportedError, match="lstm_actor"):
         read_agent(path)
-
-
-class Spaces(gymnasium.Env):  # type: ignore[misc] # without the package it is Any
-    """An environment that is never played."""
-
-    def __init__(self, observation_space: Any, action_space: Any) -> None:
-        self.observation_space, self.action_space = observation_space, action_space
