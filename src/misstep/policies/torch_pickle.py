@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import pickletools
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -79,6 +80,11 @@ class Machine:
         self.memo: dict[int, Any] = {}
 
     def run(self, program: bytes) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of texts with odd escapes, which nobody here looks at
+            return self._run(program)
+
+    def _run(self, program: bytes) -> Any:
         for count, (code, argument, _) in enumerate(pickletools.genops(program)):
             if count > MAX_INSTRUCTIONS:
                 raise ValueError("too long")
