@@ -115,11 +115,11 @@ LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
         const bool filters = rules_.inapplicable == Inapplicable::filter && policy_->has_values();
         const LabelId better = filters ? best_valued(id, lent) : NO_LABEL;
         if (!stops && better == NO_LABEL)
-            throw PolicyError((label == NO_LABEL ? "the policy names no label"
-                                                 : "the policy names " + transitions_->label_name(label) +
-                                                       ", which does not apply,") +
-                              " in " + transitions_->describe(id) + "; expected a label that applies there: " +
-                              names(lent) + "; --inapplicable stop_safe lets its run end there");
+            throw PolicyError(
+                (label == NO_LABEL
+                     ? "the policy names no label"
+                     : "the policy names " + transitions_->label_name(label) + ", which does not apply,") +
+                " in " + transitions_->describe(id) + "; expected a label that applies there: " + names(lent));
         label = better;
     }
     return decisions_.at(id) = label;

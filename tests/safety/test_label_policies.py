@@ -171,7 +171,7 @@ def test_modes_for_labels_that_do_not_apply(task: JaniTask, tmp_path: Path) -> N
 
 def test_a_network_that_knows_only_some_labels(task: JaniTask, tmp_path: Path) -> None:
     file = save(tmp_path, constant(1), ["vel"], ["dec"])
-    told = r"names no label in pos=0.*; expected a label that applies there: acc; --inapplicable stop_safe"
+    told = r"names no label in pos=0.*; expected a label that applies there: acc; --inapplicable "
     with pytest.raises(ToolError, match=told):
         decisions(task, str(file))
     assert decisions(task, str(file), inapplicable="stop_safe")[START] is None

@@ -239,6 +239,22 @@ def test_parts(tmp_path: Path) -> None:
         load_network(path, Declaration(part="q."))
 
 
+def test_weights_that_are_no_numbers_and_archives_that_unpack_to_too_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "net.pt"
+    tensors = tensors_of(random_mlp([4, 3]), ["0"])
+    tensors["0.bias"][1] = np.nan
+    path.write_bytes(state_dict(tensors))
+    told = r"net\.pt: 0\.bias holds infinite or undefined numbers; expected finite numbers; the training"
+    with pytest.raises(InputFormatError, match=told):
+        load_network(path)
+    monkeypatch.setattr("misstep.policies.networks.state_dicts.MAX_BYTES", 1000)
+    path.write_bytes(state_dict({"0.weight": np.zeros((50, 50), np.float32)}))
+    with pytest.raises(UnsupportedError, match="the state dict unpacks to .* more than 1,000"):
+        load_network(path)
+
+
 def test_every_refusal_is_one_line(tmp_path: Path) -> None:
     for declared in (
         Declaration(),
