@@ -251,7 +251,7 @@ def test_weights_that_are_no_numbers_and_archives_that_unpack_to_too_much(
         load_network(path)
     monkeypatch.setattr("misstep.policies.networks.state_dicts.MAX_BYTES", 1000)
     path.write_bytes(state_dict({"0.weight": np.zeros((50, 50), np.float32)}))
-    with pytest.raises(UnsupportedError, match="the state dict unpacks to .* more than 1,000"):
+    with pytest.raises(UnsupportedError, match=r"the state dict unpacks to .* more than 1,000"):
         load_network(path)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import pickle
 import warnings
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +199,33 @@ def test_torch_state_dicts(tmp_path: Path) -> None:
     with torch.inference_mode():
         expected = model(torch.from_numpy(rows[:5])).numpy()
     np.testing.assert_allclose(load_network(path, RELU).evaluate(rows[:5]), expected, rtol=1e-12)
+
+
+def test_a_checkpoint_with_objects_beside_the_weights(tmp_path: Path) -> None:
+    """As scripts write it; PyTorch's own restricted reader refuses it."""
+    torch = pytest.importorskip("torch")
+    layers = [torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)]
+    wrapped = torch.nn.ModuleDict({"module": torch.nn.ModuleList([torch.nn.Sequential(*layers)])})
+    stored = {
+        "args": argparse.Namespace(lr=1e-3, seed=np.int64(3)),
+        "state_dict": wrapped.state_dict(),
+        "returns": [np.float32(1.5), (1, 2)],
+        "history": np.arange(3.0),
+        "counts": defaultdict(list, {"a": [1]}),
+        "seen": {1, 2},
+        "device": torch.device("cpu"),
+        "type": torch.float32,
+        "shape": torch.Size([2, 3]),
+        ("a", "key"): 1,
+    }
+    path = tmp_path / "actor.pth"
+    torch.save(stored, path)
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        torch.load(path, weights_only=True)
+    network = load_network(path, Declaration(Activation("tanh")))
+    with torch.inference_mode():
+        expected = torch.nn.Sequential(*layers).double()(torch.from_numpy(ROWS)).numpy()
+    np.testing.assert_allclose(network.evaluate(ROWS), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_wrong_torch_files(tmp_path: Path) -> None:

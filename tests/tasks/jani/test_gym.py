@@ -201,6 +201,26 @@ def test_a_mask_of_safe_labels_never_forbids_all() -> None:
     assert len(observation) == 3
 
 
+def test_safety_in_the_info_of_each_step() -> None:
+    own = task(TINY_LINE)
+    env = make_env(own, safety=True, uniform_outcomes=True)
+    plain = make_env(own)
+    _, info = env.reset(seed=2)
+    assert "next_state_safety" not in plain.reset(seed=2)[1]
+    random = np.random.default_rng(1)
+    seen = set()
+    for _ in range(200):
+        assert info["next_state_safety"] == env.is_safe()
+        assert info["distance_to_unsafe"] == own.distance(env.values)
+        action = info["next_safe_action"]
+        assert action == -1 or env.next_state_safety(action)
+        seen.add((info["next_state_safety"], action == -1))
+        _, _, terminated, truncated, info = env.step(int(random.integers(2)))
+        if terminated or truncated:
+            _, info = env.reset()
+    assert {(True, False), (False, True)} <= seen
+
+
 def test_safety_needs_an_episode_and_a_label() -> None:
     env = make_env(task(TINY_LINE))
     for ask in (env.is_safe, env.safe_action, env.safe_actions, env.distance_to_unsafe):

@@ -5,7 +5,9 @@ the state just reached. Outcomes are drawn as in `episodes`. `gymnasium.make("mi
 makes one without any import of ours; importing this module registers the plain id as well.
 
 Learners that want to be safe ask `next_state_safety`, `safe_action`, `safe_actions` and `distance_to_unsafe`. With
-`mask="safe"` the mask leaves only labels that are known to be safe, where there is one.
+`mask="safe"` the mask leaves only labels that are known to be safe, where there is one. With `safety=True` each `info`
+says of the state just reached whether it is safe (`next_state_safety`: True, False, or None if unknown), a safe action
+in it (`next_safe_action`, -1 if none is known) and `distance_to_unsafe`.
 """
 
 from __future__ import annotations
@@ -70,6 +72,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         inapplicable_reward: float = -1.0,
         uniform_outcomes: bool = False,
         mask: Masks = "applicable",
+        safety: bool = False,
         render_mode: str | None = None,
     ) -> None:
         if mask not in ("applicable", "safe"):
@@ -89,6 +92,7 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         self.inapplicable = inapplicable
         self.inapplicable_reward = inapplicable_reward
         self.mask = mask
+        self.safety = safety
         self.render_mode = render_mode
         self.observation_space = observation_space(self.task)
         self.action_space = gymnasium.spaces.Discrete(len(self.task.labels))
@@ -198,7 +202,13 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return row
 
     def _info(self) -> Info:
-        return {"action_mask": self.action_masks().astype(np.int8)}
+        info: Info = {"action_mask": self.action_masks().astype(np.int8)}
+        if self.safety:
+            action = self.safe_action()
+            info["next_state_safety"] = self.is_safe()
+            info["next_safe_action"] = -1 if action is None else action
+            info["distance_to_unsafe"] = self.distance_to_unsafe()
+        return info
 
 
 def observation_space(task: JaniTask) -> gymnasium.spaces.Box:
