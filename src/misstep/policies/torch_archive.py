@@ -38,7 +38,7 @@ def read_checkpoint(content: bytes, where: str, kind: str, max_bytes: int) -> An
             f"the weights cannot be read ({str(error)[:60] or type(error).__name__})",
             where=where,
             expected=kind,
-            hint="fetch the file again",
+            hint="fetch the file again, or save the state dict of the network again",
         ) from error
 
 
