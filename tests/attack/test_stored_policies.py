@@ -191,7 +191,9 @@ def test_every_kind_is_decided() -> None:
         ("x.pt", True, True),  # our own reader opens it, and it cannot call anything
         ("network:--activation=tanh --inputs=a,b x.pth", True, True),
         ("x.onnx", True, False),
-        ("agent.zip", True, False),
+        ("agent.zip", True, True),
+        ("sb3:--mask=on agent.zip", True, True),
+        ("sb3:agent.zip", False, True),
         ("network:--interface=a.jani2nnet x.onnx", True, False),
         ("shield:f+first", True, True),
         ("shield:f", True, False),

@@ -36,17 +36,15 @@ from misstep.tasks.jani.interface import load_interface
 PLAIN = frozenset(
     (
         *("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped"),
-        *("sketch", "rules", "wl", "zoo"),
+        *("sketch", "rules", "wl", "sb3", "zoo"),
     )
 )
 # Kinds that run code, start programs, connect to servers, or hand files to libraries that we do not answer for.
-FOREIGN = frozenset(
-    ("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "sb3", "gym")
-)
+FOREIGN = frozenset(("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "gym"))
 # Kinds that are decided by what stands behind them.
 PARTS = frozenset(("noisy", "shield", "network"))
 # Networks that our own readers open; ONNX files are opened by onnxruntime.
-OWN_READERS = frozenset((".nnet", ".safetensors", ".pt", ".pth", ".ckpt", ".json", ".txt"))
+OWN_READERS = frozenset((".nnet", ".safetensors", ".pt", ".pth", ".ckpt", ".zip", ".json", ".txt"))
 _INTERFACE = ".jani2nnet"
 _MAX_SHIELD_BYTES = 2**30
 
