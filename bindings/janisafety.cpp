@@ -1,3 +1,4 @@
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 
 #include "jani.h"
@@ -90,9 +91,9 @@ void define_janisafety(nb::module_ &module) {
     nb::class_<safety::NetworkPolicy, LabelPolicy>(module, "NetworkPolicy",
                                                    "A network over the variables of a JANI task.")
         .def(nb::init<std::shared_ptr<const Engine>, std::shared_ptr<Network>, std::vector<std::uint32_t>,
-                      std::vector<LabelId>, bool>(),
+                      std::vector<LabelId>, bool, std::map<std::uint32_t, double>>(),
              nb::arg("engine"), nb::arg("network"), nb::arg("columns"), nb::arg("labels"), nb::kw_only(),
-             nb::arg("filter") = true);
+             nb::arg("filter") = true, nb::arg("constants") = std::map<std::uint32_t, double>{});
 
     using safety::GroundTruth;
     nb::class_<GroundTruth>(module, "JaniGroundTruth", "What is true of every state of a whole space.")

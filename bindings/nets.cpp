@@ -61,18 +61,27 @@ void define_nets(nb::module_ &module) {
         .def_prop_ro("outputs", &Network::outputs)
         .def("evaluate", &evaluate, nb::arg("batch"));
 
-    nb::class_<Mlp, Network>(module, "Mlp",
-                             "A fully connected network with rectified linear units, or tanh, between its layers.")
+    nb::class_<LayerNorm>(module, "LayerNorm", "A normalisation of the numbers of a row, behind so many layers.")
+        .def(
+            "__init__",
+            [](LayerNorm *self, int place, bool late, double epsilon, const Row &scale, const Row &shift) {
+                new (self) LayerNorm{place, late, epsilon, to_vector(scale), to_vector(shift)};
+            },
+            nb::kw_only(), nb::arg("place"), nb::arg("late"), nb::arg("epsilon"), nb::arg("scale"), nb::arg("shift"));
+
+    nb::class_<Mlp, Network>(module, "Mlp", "A fully connected network.")
         .def(
             "__init__",
             [](Mlp *self, const std::vector<int> &sizes, const Row &weights, const Row &mean, const Row &range,
-               double output_mean, double output_range, const std::string &kernels, bool tanh) {
+               double output_mean, double output_range, const std::string &kernels, const std::string &activation,
+               double parameter, const std::vector<LayerNorm> &norms) {
                 new (self) Mlp(sizes, {weights.data(), weights.size()},
                                {to_vector(mean), to_vector(range), output_mean, output_range}, kernels,
-                               tanh ? Mlp::Activation::tanh : Mlp::Activation::relu);
+                               Activation::named(activation, parameter), norms);
             },
             nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
-            nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "", nb::arg("tanh") = false)
+            nb::arg("output_mean"), nb::arg("output_range"), nb::arg("kernels") = "", nb::arg("activation") = "relu",
+            nb::arg("parameter") = 0.0, nb::arg("norms") = std::vector<LayerNorm>{})
         .def_prop_ro("kernels", [](const Mlp &self) { return self.kernels(); }, "The instruction set in use.");
 
     nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")

@@ -6,19 +6,26 @@
 namespace misstep::safety {
 
 NetworkPolicy::NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network,
-                             std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter)
+                             std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter,
+                             std::map<std::uint32_t, double> constants)
     : engine_(std::move(engine)),
       network_(std::move(network)),
       columns_(std::move(columns)),
       labels_(std::move(labels)),
       output_of_(static_cast<std::size_t>(engine_->label_count()), -1),
       filter_(filter),
+      constants_(std::move(constants)),
       values_(engine_->model().slots().size()),
       inputs_(columns_.size()),
       single_(labels_.size()) {
     if (static_cast<int>(columns_.size()) != network_->inputs() ||
         static_cast<int>(labels_.size()) != network_->outputs() || labels_.empty())
         throw std::invalid_argument("the network has another number of inputs or outputs");
+    for (const auto &[input, value] : constants_) {
+        if (input >= columns_.size()) throw std::invalid_argument("a constant for an input that does not exist");
+        if (!std::isfinite(value)) throw std::invalid_argument("a constant is not finite");
+        columns_[input] = 0;
+    }
     for (std::uint32_t column : columns_)
         if (column >= values_.size()) throw std::invalid_argument("an input is no variable of the task");
     for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -36,6 +43,7 @@ void NetworkPolicy::read(StateId id, double *row) {
         const jani::Word value = values_[columns_[i]];
         row[i] = slots[columns_[i]].type == jani::Type::real ? jani::as_real(value) : static_cast<double>(value);
     }
+    for (const auto &[input, value] : constants_) row[input] = value;
 }
 
 const double *NetworkPolicy::outputs(StateId id) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+
 #include "jani/engine.h"
 #include "nets/network.h"
 #include "safety/stamps.h"
@@ -13,10 +15,12 @@ namespace misstep::safety {
 // output if several have it: among those that apply (`filter`), or among all, and then what it names may not apply.
 class NetworkPolicy : public LabelPolicy {
    public:
-    // `columns`: the variable of each input. `labels`: the label of each output, each once. Throws std::invalid_argument if these do
-    // not fit the network or the task.
+    // `columns`: the variable of each input; whatever stands there for an input that is one of the `constants`, which are numbers by
+    // the position of their input. `labels`: the label of each output, each once. Throws std::invalid_argument if these do not fit
+    // the network or the task.
     NetworkPolicy(std::shared_ptr<const jani::Engine> engine, std::shared_ptr<Network> network,
-                  std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter);
+                  std::vector<std::uint32_t> columns, std::vector<LabelId> labels, bool filter,
+                  std::map<std::uint32_t, double> constants = {});
 
     LabelId choose(StateId id, std::span<const LabelId> applicable) override;
     bool has_values() const override { return true; }
@@ -38,6 +42,7 @@ class NetworkPolicy : public LabelPolicy {
     std::vector<LabelId> labels_;          // by output
     std::vector<std::int32_t> output_of_;  // by label; -1: none
     bool filter_;
+    std::map<std::uint32_t, double> constants_;  // by input
 
     std::vector<jani::Word> values_;
     std::vector<double> inputs_;

@@ -4,13 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "nets/activation.h"
 #include "nets/aligned.h"
 #include "nets/kernels.h"
+#include "nets/layer_norm.h"
 #include "nets/network.h"
 
 namespace misstep {
 
-// A fully connected network with rectified linear units or hyperbolic tangents between its layers.
+// A fully connected network: linear layers, an activation behind each of them but the last, and layer normalisations where
+// there are any.
 //
 // Each output of a layer adds its products in the order of the inputs, starting from the bias, whatever the instruction set:
 // vectors run over the outputs, never over the sum. A block of rows goes through all layers while it is in the
@@ -25,12 +28,10 @@ class Mlp : public Network {
         double output_range = 1;
     };
 
-    enum class Activation { relu, tanh };
-
     // `sizes` from inputs to outputs. `weights`: for each layer its matrix, a row for each output, then its bias. `kernels` names
     // an instruction set; empty: the best of this machine. Throws std::invalid_argument if the arguments contradict each other.
     Mlp(const std::vector<int> &sizes, std::span<const double> weights, Normalisation normalisation,
-        const std::string &kernels = "", Activation activation = Activation::relu);
+        const std::string &kernels = "", Activation activation = {}, const std::vector<LayerNorm> &norms = {});
 
     const char *kernels() const { return kernels_.name; }
     void evaluate(const double *inputs, int count, double *outputs) override;
@@ -40,16 +41,23 @@ class Mlp : public Network {
         Doubles weights;  // input by input, padded
         Doubles bias;
         int inputs;
-        int width;
+        int outputs;
+        int width;  // outputs, padded
+        std::vector<LayerNorm> norms = {};       // before the activation
+        std::vector<LayerNorm> late_norms = {};  // behind it
     };
 
+    void add_norm(const LayerNorm &norm);
     void evaluate_block(const double *inputs, int count, double *outputs);
+    const double *prepared(const double *inputs, int count);
+    void finish_row(const Layer &layer, bool hidden, double *row) const;
 
     const Kernels &kernels_;
     Activation activation_;
     Normalisation normalisation_;
+    std::vector<LayerNorm> input_norms_;
     std::vector<Layer> layers_;
-    std::vector<double> normalised_;
+    std::vector<double> prepared_;  // the inputs of a block as the first layer gets them; empty: as they are
     Doubles buffers_[2];
 };
 

@@ -116,13 +116,22 @@ LabelId System::ask(StateId id, std::span<const LabelId> applicable) {
         const bool filters = rules_.inapplicable == Inapplicable::filter && policy_->has_values();
         const LabelId better = filters ? best_valued(id, lent) : NO_LABEL;
         if (!stops && better == NO_LABEL)
-            throw PolicyError((label == NO_LABEL ? "the policy names no label"
-                                                 : "the policy names " + transitions_->label_name(label) +
-                                                       ", which does not apply,") +
-                              " in " + transitions_->describe(id));
+            throw PolicyError(
+                (label == NO_LABEL
+                     ? "the policy names no label"
+                     : "the policy names " + transitions_->label_name(label) + ", which does not apply,") +
+                " in " + transitions_->describe(id) + "; expected a label that applies there: " + names(lent));
         label = better;
     }
     return decisions_.at(id) = label;
+}
+
+std::string System::names(std::span<const LabelId> labels) const {
+    constexpr std::size_t shown = 6;
+    std::string text;
+    for (LabelId label : labels.first(std::min(labels.size(), shown)))
+        text += (text.empty() ? "" : ", ") + transitions_->label_name(label);
+    return text + (labels.size() > shown ? ", ..." : "");
 }
 
 LabelId System::best_valued(StateId id, std::span<const LabelId> applicable) {

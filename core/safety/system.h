@@ -144,6 +144,7 @@ class System {
     LabelId ask(StateId id);
     LabelId ask(StateId id, std::span<const LabelId> applicable);
     Ranking by_distance(StateId id);
+    std::string names(std::span<const LabelId> labels) const;  // the first few, to be told to a user
     LabelId best_valued(StateId id, std::span<const LabelId> applicable);
     void found_dead_end(StateId id);
     std::uint32_t put_outcomes(std::span<const StateId> outcomes, std::uint32_t *to);

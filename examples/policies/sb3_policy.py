@@ -2,7 +2,11 @@
 
 The environment variable SB3_MODEL names the model and its algorithm, such as `DQN:model.zip`; train it on
 `misstep.tasks.jani.gym.make_env("model.jani")`. In Python any object with `predict(observations)` will do:
-`Sb3Policy(task, model)`. States come as dictionaries from variables to values, labels go by their names.
+`Sb3Policy(task, model)`. States come as dictionaries from variables to values, as a campaign gives them, or as tuples
+of values, as `misstep.safety.System` gives them. Labels go by their names; with `by_number=True` by their numbers, as a
+`System` made of the task itself has them.
+
+Agents with an MlpPolicy need none of this: `--policy sb3:FILE.zip` reads them without Stable-Baselines3, and faster.
 """
 
 import os
@@ -11,9 +15,9 @@ import numpy as np
 
 
 class Sb3Policy:
-    def __init__(self, task, model=None):  # type: ignore[no-untyped-def]
+    def __init__(self, task, model=None, *, by_number=False):  # type: ignore[no-untyped-def]
         self.variables = task.variable_names
-        self.labels = task.labels
+        self.labels = range(len(task.labels)) if by_number else task.labels
         self.model = _load() if model is None else model
 
     def act(self, state):  # type: ignore[no-untyped-def]
@@ -37,7 +41,12 @@ class Sb3Policy:
         return dict(zip(self.labels, numbers, strict=True))
 
     def _rows(self, states):  # type: ignore[no-untyped-def]
-        return np.array([[float(state[name]) for name in self.variables] for state in states])
+        return np.array([[float(value) for value in self._values(state)] for state in states])
+
+    def _values(self, state):  # type: ignore[no-untyped-def]
+        """In the order of the task's variables."""
+        is_tuple = isinstance(state, tuple)
+        return state if is_tuple else [state[name] for name in self.variables]
 
 
 def _load():  # type: ignore[no-untyped-def]

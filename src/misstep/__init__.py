@@ -6,6 +6,8 @@ does not, and `misstep --help` should not wait for it.
 
 from __future__ import annotations
 
+import sys
+
 # Not that of `typing`, which takes longer to load than the rest of a start: until `__main__` runs, Ctrl-C is noisy.
 TYPE_CHECKING = False
 
@@ -106,3 +108,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, "__version__"]
+
+
+# Whoever works with Gymnasium finds our environments in it by their plain ids; nobody else loads it.
+if hasattr(sys.modules.get("gymnasium"), "register"):
+    import misstep.gym  # noqa: F401

@@ -697,6 +697,17 @@ class Network:
     def outputs(self) -> int: ...
     def evaluate(self, batch: NDArray[np.float64]) -> NDArray[np.float64]: ...
 
+class LayerNorm:
+    def __init__(
+        self,
+        *,
+        place: int,
+        late: bool,
+        epsilon: float,
+        scale: NDArray[np.float64],
+        shift: NDArray[np.float64],
+    ) -> None: ...
+
 class Mlp(Network):
     def __init__(
         self,
@@ -708,7 +719,9 @@ class Mlp(Network):
         output_mean: float,
         output_range: float,
         kernels: str = "",
-        tanh: bool = False,
+        activation: str = "relu",
+        parameter: float = 0.0,
+        norms: Sequence[LayerNorm] = (),
     ) -> None: ...
     @property
     def kernels(self) -> str: ...
@@ -1122,6 +1135,7 @@ class NetworkPolicy(LabelPolicy):
         labels: Sequence[int],
         *,
         filter: bool = True,
+        constants: Mapping[int, float] = ...,
     ) -> None: ...
 
 class JaniGroundTruth:

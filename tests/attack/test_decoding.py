@@ -213,7 +213,7 @@ def test_a_torch_file_of_repeated_numbers(tmp_path: Path) -> None:
     huge = torch.zeros(1).expand(2**16, 2**14)
     torch.save({"0.weight": huge, "0.bias": torch.zeros(2**16)}, tmp_path / "x.pt")
     assert (tmp_path / "x.pt").stat().st_size < 2**20
-    with pytest.raises(MisstepError, match="MiB"):
+    with pytest.raises(MisstepError, match="a tensor beyond its numbers"):
         load_network(tmp_path / "x.pt")
 
 

@@ -188,7 +188,12 @@ def test_every_kind_is_decided() -> None:
         ),  # not a kind of planning tasks, so it would be somebody else's
         ("network:x.nnet", True, True),
         ("x.nnet", True, True),
-        ("x.pt", True, False),
+        ("x.pt", True, True),  # our own reader opens it, and it cannot call anything
+        ("network:--activation=tanh --inputs=a,b x.pth", True, True),
+        ("x.onnx", True, False),
+        ("agent.zip", True, True),
+        ("sb3:--mask=on agent.zip", True, True),
+        ("sb3:agent.zip", False, True),
         ("network:--interface=a.jani2nnet x.onnx", True, False),
         ("shield:f+first", True, True),
         ("shield:f", True, True),  # its file can name plain policies only
@@ -201,9 +206,9 @@ def test_plain(spec: str, of_model: bool, plain: bool) -> None:
     assert is_plain(spec, of_model=of_model) is plain
 
 
-def test_an_interface_that_names_a_pickle(tmp_path: Path) -> None:
+def test_an_interface_that_names_a_file_of_others(tmp_path: Path) -> None:
     interface = tmp_path / "policy.jani2nnet"
-    for file, plain in (("x.nnet", True), ("x.pt", False), ("x.onnx", False)):
+    for file, plain in (("x.nnet", True), ("x.pt", True), ("x.onnx", False)):
         interface.write_text(
             f'{{"file": "{file}", "input": [{{"name": "x", "automaton": null}}], "output": ["a"]}}'
         )

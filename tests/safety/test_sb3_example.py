@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from misstep.safety import System, fuzz
-from misstep.tasks.jani.task import JaniTask
+from misstep.safety import System, fuzz, jani_transitions
 from support.jani import TINY_LINE, task
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "policies" / "sb3_policy.py"
@@ -33,25 +32,12 @@ class Predictor:
         return (observations[:, 1] > 0).astype(np.int64), None
 
 
-class OnTuples:
-    """States as the task has them, labels by number."""
+class Reckless(Predictor):
+    """Accelerates wherever it is."""
 
-    def __init__(self, own: JaniTask, policy: Any) -> None:
-        self.task, self.policy = own, policy
-
-    def _dict(self, state: Any) -> dict[str, Any]:
-        return dict(zip(self.task.variable_names, state, strict=True))
-
-    def act(self, state: Any) -> int:
-        return self.task.label_id(self.policy.act(self._dict(state)))
-
-    def act_batch(self, states: list[Any]) -> list[int]:
-        labels = self.policy.act_batch([self._dict(state) for state in states])
-        return [self.task.label_id(label) for label in labels]
-
-    def values(self, state: Any) -> dict[int, float]:
-        values = self.policy.values(self._dict(state))
-        return {self.task.label_id(label): value for label, value in values.items()}
+    def predict(self, observations: Any, deterministic: bool = False) -> tuple[Any, None]:
+        assert deterministic
+        return np.zeros(len(observations), np.int64), None
 
 
 def test_an_object_with_predict() -> None:
@@ -61,8 +47,15 @@ def test_an_object_with_predict() -> None:
     assert policy.act_batch(states) == ["acc", "dec"]
     assert policy.act(states[1]) == "dec"
     assert policy.values(states[1]) == {"acc": 0.0, "dec": 1.0}
-    report = fuzz(System(own, OnTuples(own, policy)))
-    assert report.runs == ()  # this driver is careful
+
+
+def test_it_takes_what_a_system_gives() -> None:
+    own, made = task(TINY_LINE), example().Sb3Policy
+    by_number = System(own, made(own, Predictor(), by_number=True))
+    by_name = System(jani_transitions(own), made(own, Predictor()))
+    assert fuzz(by_number).runs == ()  # this driver is careful
+    assert fuzz(by_name).runs == ()
+    assert fuzz(System(jani_transitions(own), made(own, Reckless()))).runs != ()
 
 
 def test_a_model_that_was_not_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,10 +44,13 @@ def state_dict(tensors: Arrays) -> bytes:
     return buffer.getvalue()
 
 
+PLAIN = {"policy_class": {"__module__": "stable_baselines3.common.policies"}}
+
+
 def archive(weights: bytes, data: Any = None) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        file.writestr("data", json.dumps(data if data is not None else {}))
+        file.writestr("data", json.dumps(data if data is not None else PLAIN))
         file.writestr("policy.pth", weights)
     return buffer.getvalue()
 
@@ -85,4 +88,4 @@ def hostile() -> bytes:
     return buffer.getvalue()
 
 
-__all__ = ["actor", "archive", "hostile", "state_dict"]
+__all__ = ["PLAIN", "actor", "archive", "hostile", "state_dict"]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.mlp import Layer, MlpWeights, Norm, Normalisation
 from misstep.policies.networks.trees import Ensemble, Split, Tree, grow
 
 Rows = NDArray[np.float64]
@@ -93,15 +95,69 @@ def random_mlp(sizes: list[int], seed: int = 0, *, normalised: bool = False) -> 
     return MlpWeights(layers, normalisation)
 
 
+def naive_activation(activation: Activation, x: float) -> float:
+    """The definitions of PyTorch, number by number."""
+    p = activation.parameter
+    match activation.name:
+        case "relu":
+            return 0.0 if x < 0 else x
+        case "leaky-relu":
+            return p * x if x < 0 else x
+        case "elu":
+            return p * math.expm1(x) if x < 0 else x
+        case "tanh":
+            return math.tanh(x)
+        case "sigmoid":
+            return naive_sigmoid(x)
+        case "silu":
+            return x * naive_sigmoid(x)
+        case "gelu":
+            return 0.5 * x * (1 + math.erf(x / math.sqrt(2)))
+        case "gelu-tanh":
+            inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)
+            return 0.5 * x * (1 + math.tanh(inner))
+    assert activation.name == "identity"
+    return x
+
+
+def naive_sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x)) if x > -700 else 0.0
+
+
+def naive_norm(norm: Norm, row: Rows) -> Rows:
+    total = 0.0
+    for x in row.tolist():
+        total += x
+    mean = total / len(row)
+    squares = 0.0
+    for x in row.tolist():
+        squares += (x - mean) * (x - mean)
+    deviation = math.sqrt(squares / len(row) + norm.epsilon)
+    result: Rows = (row - mean) / deviation * norm.scale + norm.shift
+    return result
+
+
 def naive_mlp(weights: MlpWeights, rows: Rows) -> Rows:
     """Each sum starts with the bias and adds one product after the other."""
     n = weights.normalisation
     values = rows if n is None else (rows - n.mean) / n.range
+
+    def normed(table: Rows, place: int, late: bool) -> Rows:
+        for norm in weights.norms:
+            if norm.place == place and norm.late == late:
+                table = np.array([naive_norm(norm, row) for row in table]).reshape(table.shape)
+        return table
+
+    values = normed(normed(values, 0, False), 0, True)
     for number, layer in enumerate(weights.layers, start=1):
         sums = np.tile(layer.bias, (len(values), 1))
         for i in range(layer.matrix.shape[1]):
             sums = sums + layer.matrix[:, i] * values[:, i : i + 1]
-        values = sums if number == len(weights.layers) else np.where(sums < 0, 0, sums)
+        sums = normed(sums, number, False)
+        if number < len(weights.layers):
+            listed = [[naive_activation(weights.activation, x) for x in r] for r in sums.tolist()]
+            sums = np.array(listed, np.float64).reshape(sums.shape)
+        values = normed(sums, number, True)
     return values if n is None else values * n.output_range + n.output_mean
 
 
@@ -151,8 +207,10 @@ def tensors_of(weights: MlpWeights, names: list[str]) -> dict[str, Any]:
     return found
 
 
-def safetensors_bytes(tensors: dict[str, Any]) -> bytes:
-    header: dict[str, Any] = {"__metadata__": {"any": "thing"}}
+def safetensors_bytes(tensors: dict[str, Any], activation: str | None = "relu") -> bytes:
+    """With the activation among the metadata, where a writer may declare it."""
+    metadata = {"any": "thing"} if activation is None else {"activation": activation}
+    header: dict[str, Any] = {"__metadata__": metadata}
     data = b""
     types = {"float32": "F32", "float64": "F64", "float16": "F16", "int64": "I64"}
     for name, tensor in tensors.items():

@@ -17,10 +17,10 @@ def encode_onnx(weights: MlpWeights) -> bytes:
         constants += _part(5, _tensor(f"w{number}", layer.matrix))
         constants += _part(5, _tensor(f"b{number}", layer.bias))
         transposed = _part(5, _text(1, "transB") + _number(3, 1) + _number(20, _INT))
-        nodes += _node("Gemm", [name, f"w{number}", f"b{number}"], f"y{number}", transposed)
+        nodes += node("Gemm", [name, f"w{number}", f"b{number}"], f"y{number}", transposed)
         name = f"y{number}"
         if number + 1 < len(weights.layers):
-            nodes += _node("Relu", [name], f"z{number}")
+            nodes += node("Relu", [name], f"z{number}")
             name = f"z{number}"
     inputs, outputs = weights.layers[0].matrix.shape[1], weights.layers[-1].matrix.shape[0]
     graph = nodes + _text(2, "net") + constants
@@ -29,7 +29,12 @@ def encode_onnx(weights: MlpWeights) -> bytes:
     return _number(1, 9) + _part(7, graph) + opset
 
 
-def _node(operation: str, inputs: list[str], output: str, attributes: bytes = b"") -> bytes:
+def model(nodes: bytes) -> bytes:
+    """A model of these nodes, which need not make sense."""
+    return _number(1, 9) + _part(7, nodes + _text(2, "net"))
+
+
+def node(operation: str, inputs: list[str], output: str, attributes: bytes = b"") -> bytes:
     given = b"".join(_text(1, name) for name in inputs)
     return _part(1, given + _text(2, output) + _text(4, operation) + attributes)
 

@@ -48,6 +48,18 @@ def environments() -> None:
     pytest.importorskip("gymnasium", reason="Gymnasium is not installed")
 
 
+def test_made_by_an_id_that_imports_the_module(task: Task) -> None:
+    environments()
+    import gymnasium
+
+    from misstep.gym import IDS
+    from misstep.tasks.gym import ID
+
+    assert ID in IDS
+    env = gymnasium.make(f"misstep.gym:{ID}", task=task)
+    assert env.reset(seed=0)[0].shape == env.observation_space.shape
+
+
 @pytest.mark.parametrize("observation", ["flat", "objects"])
 def test_gymnasium_has_no_complaint(task: Task, observation: str) -> None:
     environments()

@@ -27,7 +27,8 @@ from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.load import BUILTIN as OF_MODELS
 from misstep.policies.labels.load import FILES
 from misstep.policies.load import BUILTIN as OF_TASKS
-from misstep.policies.options import split_options, word
+from misstep.policies.networks.options import OPTIONS
+from misstep.policies.options import split_options
 from misstep.policies.user_code import file_digest
 from misstep.tasks.jani.interface import load_interface
 
@@ -35,17 +36,15 @@ from misstep.tasks.jani.interface import load_interface
 PLAIN = frozenset(
     (
         *("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped"),
-        *("sketch", "rules", "wl", "zoo"),
+        *("sketch", "rules", "wl", "sb3", "zoo"),
     )
 )
 # Kinds that run code, start programs, connect to servers, or hand files to libraries that we do not answer for.
-FOREIGN = frozenset(
-    ("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "sb3", "gym")
-)
+FOREIGN = frozenset(("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "gym"))
 # Kinds that are decided by what stands behind them.
 PARTS = frozenset(("noisy", "shield", "network"))
-# Networks that our own readers open; the others are opened by torch or onnxruntime.
-OWN_READERS = frozenset((".nnet", ".safetensors", ".json", ".txt"))
+# Networks that our own readers open; ONNX files are opened by onnxruntime.
+OWN_READERS = frozenset((".nnet", ".safetensors", ".pt", ".pth", ".ckpt", ".zip", ".json", ".txt"))
 _INTERFACE = ".jani2nnet"
 _MAX_SHIELD_BYTES = 2**30
 
@@ -65,7 +64,7 @@ def is_plain(spec: str, *, of_model: bool) -> bool:
     """Whether a spec can be loaded whoever wrote it, on a planning task or on a model."""
     kind, _, argument = spec.partition(":")
     if kind not in (OF_MODELS if of_model else OF_TASKS):
-        # For models, a file without a kind is a network.
+        # For models, a file without a kind is a network, or an archive of an agent, which is of the kind sb3.
         is_file = of_model and ":" not in spec and Path(spec).suffix.lower() in FILES
         return is_file and _is_plain_network(spec)
     if kind == "noisy":
@@ -83,7 +82,7 @@ def is_plain(spec: str, *, of_model: bool) -> bool:
 
 def _is_plain_network(argument: str) -> bool:
     try:
-        _, file = split_options(argument, "network", {"interface": word})
+        _, file = split_options(argument, "network", OPTIONS)
         path = Path(file)
         if path.suffix.lower() != _INTERFACE:
             return path.suffix.lower() in OWN_READERS

@@ -15,16 +15,20 @@ import numpy as np
 from attack.fuzzing.mutators import Files
 from attack.fuzzing.reader import Reader, placed
 from misstep.policies.load import load_policy
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration, load_golden
 from misstep.policies.networks.load import load_network
 from misstep.policies.networks.nnet import encode_nnet
 from misstep.policies.networks.trees import encode_ensemble
 from misstep.policies.policy import States
 from misstep.policies.safetensors import encode_tensors
 from misstep.policies.shipped import shipped
+from misstep.policies.torch_archive import read_checkpoint
+from misstep.policies.torch_archive import tensors_of as tensors_of_checkpoint
 from misstep.policies.zoo import __path__ as zoo
 from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.task import Task
-from support.agents import actor, archive, state_dict
+from support.agents import PLAIN, actor, archive, state_dict
 from support.networks import (
     LIGHTGBM,
     LIGHTGBM_FILE,
@@ -36,6 +40,7 @@ from support.networks import (
 )
 from support.tasks import rows, small_task, walk
 
+TRAINED = Path(__file__).resolve().parents[2] / "policies" / "trained"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 INTERFACE = {
@@ -60,6 +65,28 @@ def use_network(files: Files, place: Path) -> None:
     network = load_network(placed(files, place) / name)
     outputs = network.evaluate(np.zeros((3, network.inputs)))
     assert outputs.shape == (3, network.outputs)
+
+
+def use_weights(files: Files, place: Path) -> None:
+    """A file of weights whose activation the user declares."""
+    (name,) = files
+    network = load_network(placed(files, place) / name, Declaration(Activation("tanh")))
+    assert network.evaluate(np.zeros((3, network.inputs))).shape == (3, network.outputs)
+
+
+def use_pickle(files: Files, _: Path) -> None:
+    """The pickle alone, in an archive that is whole: damage to an archive seldom gets as far as what is in it."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        packed.writestr("a/data.pkl", files["data.pkl"])
+        for number in range(16):
+            packed.writestr(f"a/data/{number}", bytes(1024))
+    stored = read_checkpoint(buffer.getvalue(), "here", "weights", 2**20)
+    tensors_of_checkpoint(stored, "here", "weights", 2**20)
+
+
+def use_rows(files: Files, place: Path) -> None:
+    load_golden(placed(files, place) / "x.json")
 
 
 def use_policy(kind: str, file: str) -> Callable[[Files, Path], None]:
@@ -110,7 +137,14 @@ def agent_seeds() -> list[Files]:
 
     sizes = [FlatFacts(task()).size, 8, task().operator_count]
     made = [
-        archive(state_dict(actor(sizes, dqn=dqn)), {"policy_class": {}}) for dqn in (False, True)
+        archive(
+            state_dict(actor(sizes, dqn=dqn)),
+            {
+                **PLAIN,
+                "policy_kwargs": {"activation_fn": "<class 'torch.nn.modules.activation.ELU'>"},
+            },
+        )
+        for dqn in (False, True)
     ]
     return [
         {"x.zip": content} for content in (*made, (Path(zoo[0]) / "ferry-ppo.zip").read_bytes())
@@ -122,7 +156,20 @@ def torch_seeds() -> list[Files]:
         name: np.asarray(t, np.float32)
         for name, t in tensors_of(random_mlp([3, 4, 2]), ["0", "2"]).items()
     }
-    return [{"x.pt": state_dict(tensors)}]
+    return [{"x.pt": state_dict(tensors)}, {"x.pt": (TRAINED / "ppo-actor.pt").read_bytes()}]
+
+
+def pickle_seeds() -> list[Files]:
+    found: list[Files] = []
+    for seed in torch_seeds():
+        with zipfile.ZipFile(io.BytesIO(seed["x.pt"])) as stored:
+            (name,) = (own for own in stored.namelist() if own.endswith("data.pkl"))
+            found.append({"data.pkl": stored.read(name)})
+    return found
+
+
+def row_seeds() -> list[Files]:
+    return [{"x.json": json.dumps({"inputs": [[1, 2.5]], "outputs": [[0.5]]}).encode()}]
 
 
 def wl_seeds() -> list[Files]:
@@ -176,5 +223,7 @@ READERS = (
         if HAS_TORCH
         else ()
     ),
-    *((Reader("torch", torch_seeds, use_network, cases=750),) if HAS_TORCH else ()),
+    Reader("torch", torch_seeds, use_weights, cases=750),
+    Reader("torch-pickle", pickle_seeds, use_pickle, cases=2000),
+    Reader("golden-rows", row_seeds, use_rows, cases=1000),
 )

@@ -159,6 +159,13 @@ void test_network_policy() {
     CHECK_EQUAL(filtered.choose(id(1), both), LEFT);
     CHECK_EQUAL(network->calls, 3);
 
+    // An input may be a constant: with 1 for x, both outputs count as they do in x = 1, whatever the state.
+    NetworkPolicy fixed(engine, network, {1, 0}, {RIGHT, LEFT}, true, {{1, 1.0}});
+    CHECK_EQUAL(fixed.choose(id(3), both), filtered.choose(id(1), both));
+    CHECK_THROWS(NetworkPolicy(engine, network, {1, 0}, {RIGHT, LEFT}, true, {{2, 1.0}}), std::invalid_argument);
+    const double infinite = std::numeric_limits<double>::infinity();
+    CHECK_THROWS(NetworkPolicy(engine, network, {1, 0}, {RIGHT, LEFT}, true, {{0, infinite}}), std::invalid_argument);
+
     const std::vector<double> huge{1e308, 1e308, 0, 0};
     NetworkPolicy broken(engine, std::make_shared<Mlp>(std::vector<int>{1, 2}, huge, Mlp::Normalisation{}), {0},
                          {RIGHT, LEFT}, true);

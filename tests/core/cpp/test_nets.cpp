@@ -58,6 +58,56 @@ void test_mlp() {
     CHECK_THROWS(Mlp({1, 1}, std::vector<double>{1, 2}, {}, "no such instruction set"), std::invalid_argument);
 }
 
+// Each function at points where its value is known, and in a network.
+void test_activations() {
+    const auto at = [](const char *name, double parameter, double x) {
+        Activation::named(name, parameter).apply(&x, 1);
+        return x;
+    };
+    CHECK_EQUAL(at("identity", 0, -3), -3.0);
+    CHECK_EQUAL(at("relu", 0, -3), 0.0);
+    CHECK_EQUAL(at("leaky-relu", 0.5, -3), -1.5);
+    CHECK_EQUAL(at("elu", 2, -INF), -2.0);
+    CHECK_EQUAL(at("tanh", 0, INF), 1.0);
+    CHECK_EQUAL(at("sigmoid", 0, 0), 0.5);
+    CHECK_EQUAL(at("sigmoid", 0, -INF), 0.0);
+    CHECK_EQUAL(at("silu", 0, 0), 0.0);
+    CHECK_EQUAL(at("gelu", 0, 100), 100.0);
+    CHECK_EQUAL(at("gelu-tanh", 0, 100), 100.0);
+    for (const char *name : {"relu", "leaky-relu", "elu", "tanh", "sigmoid", "silu", "gelu", "gelu-tanh"})
+        CHECK(std::isnan(at(name, 0.5, std::nan(""))));
+    CHECK_THROWS(Activation::named("mish", 0), std::invalid_argument);
+    CHECK_THROWS(Activation::named("elu", INF), std::invalid_argument);
+
+    // Hidden: sigmoid(0) twice; output: 0.5 + 0.5 + 1.
+    Mlp sigmoid({1, 2, 1}, std::vector<double>{1, 2, 0, 0, 1, 1, 1}, {}, "", Activation::named("sigmoid", 0));
+    const double zero = 0;
+    double output = 0;
+    sigmoid.evaluate(&zero, 1, &output);
+    CHECK_EQUAL(output, 2.0);
+}
+
+// Two numbers become -1 and 1, then 2 * -1 + 1 and 3 * 1 + 0; before the rectifier, or behind it.
+void test_layer_norms() {
+    const std::vector<double> weights{1, 3, 0, 0, 1, 1, 0};
+    const auto sum = [&](int place, bool late) {
+        Mlp mlp({1, 2, 1}, weights, {}, "", {}, {{place, late, 0, {2, 3}, {1, 0}}});
+        const double one = 1;
+        double output = 0;
+        mlp.evaluate(&one, 1, &output);
+        return output;
+    };
+    CHECK_EQUAL(sum(1, false), 3.0);       // -1 is rectified
+    CHECK_EQUAL(sum(1, true), -1.0 + 3.0);
+    CHECK_THROWS(sum(0, false), std::invalid_argument);  // one input, two weights
+    CHECK_THROWS(sum(3, false), std::invalid_argument);
+    Mlp inputs({2, 1}, std::vector<double>{1, 10, 0}, {}, "", {}, {{0, false, 0, {1, 1}, {0, 0}}});
+    const double row[] = {5, 9};
+    double output = 0;
+    inputs.evaluate(row, 1, &output);
+    CHECK_EQUAL(output, 9.0);
+}
+
 void test_choice() {
     const double outputs[] = {1, 5, 5, INF, 2};
     const auto choose = [&](std::initializer_list<bool> allowed) {
@@ -108,6 +158,8 @@ void test_trees() {
 
 int main() {
     test_mlp();
+    test_activations();
+    test_layer_norms();
     test_choice();
     test_trees();
     return misstep::test::result();

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import json
+import pickle
+import warnings
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,8 @@ import pytest
 
 from misstep.errors import InputFileError, InputFormatError, MisstepError, UnsupportedError
 from misstep.policies.networks import load_network
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.mlp import MlpWeights
 from misstep.policies.networks.nnet import decode_nnet, encode_nnet, write_nnet
 from misstep.policies.networks.trees import encode_ensemble
@@ -23,6 +29,7 @@ from support.networks import (
     tensors_of,
 )
 
+RELU = Declaration(Activation("relu"))
 ROWS = np.random.default_rng(1).normal(size=(50, 4))
 
 SMALL = """\
@@ -124,7 +131,7 @@ def test_safetensors_written_by_others(tmp_path: Path) -> None:
     weights = random_mlp([4, 6, 2])
     path = tmp_path / "net.safetensors"
     numpy_files.save_file(tensors_of(weights, ["0", "2"]), path)
-    assert load_network(path).evaluate(ROWS).shape == (50, 2)
+    assert load_network(path, RELU).evaluate(ROWS).shape == (50, 2)
 
 
 def test_layers_without_bias_have_none(tmp_path: Path) -> None:
@@ -172,7 +179,7 @@ def test_torch_state_dicts(tmp_path: Path) -> None:
     )  # fmt: skip
     path = tmp_path / "net.pt"
     torch.save(model.state_dict(), path)
-    network = load_network(path)
+    network = load_network(path, RELU)
     rows = np.random.default_rng(2).normal(size=(10_000, 4))
     with torch.inference_mode():
         expected = model.double()(torch.from_numpy(rows)).numpy()
@@ -180,7 +187,45 @@ def test_torch_state_dicts(tmp_path: Path) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
     assert (found.argmax(axis=1) == expected.argmax(axis=1)).all()
     torch.save({"state_dict": model.float().state_dict(), "epoch": 3}, path)
+    np.testing.assert_array_equal(load_network(path, RELU).evaluate(rows[:5]), found[:5])
+    torch.save({"model_state_dict": model.state_dict(), "lr": np.float64(1e-3)}, path)
+    np.testing.assert_array_equal(load_network(path, RELU).evaluate(rows[:5]), found[:5])
+    torch.save({"activation": "relu", "state_dict": model.state_dict(), "of": Path("x")}, path)
     np.testing.assert_array_equal(load_network(path).evaluate(rows[:5]), found[:5])
+    halves = {name: tensor.to(torch.bfloat16) for name, tensor in model.state_dict().items()}
+    torch.save(halves, path)
+    rounded = {name: tensor.double() for name, tensor in halves.items()}
+    model.double().load_state_dict(rounded)
+    with torch.inference_mode():
+        expected = model(torch.from_numpy(rows[:5])).numpy()
+    np.testing.assert_allclose(load_network(path, RELU).evaluate(rows[:5]), expected, rtol=1e-12)
+
+
+def test_a_checkpoint_with_objects_beside_the_weights(tmp_path: Path) -> None:
+    """As scripts write it; PyTorch's own restricted reader refuses it."""
+    torch = pytest.importorskip("torch")
+    layers = [torch.nn.Linear(4, 8), torch.nn.Tanh(), torch.nn.Linear(8, 3)]
+    wrapped = torch.nn.ModuleDict({"module": torch.nn.ModuleList([torch.nn.Sequential(*layers)])})
+    stored = {
+        "args": argparse.Namespace(lr=1e-3, seed=np.int64(3)),
+        "state_dict": wrapped.state_dict(),
+        "returns": [np.float32(1.5), (1, 2)],
+        "history": np.arange(3.0),
+        "counts": defaultdict(list, {"a": [1]}),
+        "seen": {1, 2},
+        "device": torch.device("cpu"),
+        "type": torch.float32,
+        "shape": torch.Size([2, 3]),
+        ("a", "key"): 1,
+    }
+    path = tmp_path / "actor.pth"
+    torch.save(stored, path)
+    with pytest.raises(pickle.UnpicklingError, match="Weights only load failed"):
+        torch.load(path, weights_only=True)
+    network = load_network(path, Declaration(Activation("tanh")))
+    with torch.inference_mode():
+        expected = torch.nn.Sequential(*layers).double()(torch.from_numpy(ROWS)).numpy()
+    np.testing.assert_allclose(network.evaluate(ROWS), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_wrong_torch_files(tmp_path: Path) -> None:
@@ -189,7 +234,7 @@ def test_wrong_torch_files(tmp_path: Path) -> None:
     for stored, told in (
         ([1, 2], "no state dict"),
         ({}, "no state dict"),
-        ({"0.weight": 3}, "0.weight is not a dense array"),
+        ({"0.weight": 3}, "0.weight is no tensor"),
         ({"0.weight": torch.tensor([[float("nan")]])}, "0.weight holds infinite"),
     ):
         torch.save(stored, path)
@@ -197,8 +242,17 @@ def test_wrong_torch_files(tmp_path: Path) -> None:
             load_network(path)
         assert told in str(caught.value)
     torch.save(torch.nn.Linear(2, 2), path)  # a whole object, not its weights
-    with pytest.raises(UnsupportedError, match="nothing of it was executed"):
+    with pytest.raises(UnsupportedError, match=r"linear\.Linear\).*nothing of it was executed"):
         load_network(path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # such files exist, though newer versions discourage them
+        torch.jit.save(torch.jit.script(torch.nn.Linear(2, 2)), path)
+    with pytest.raises(UnsupportedError, match="TorchScript"):
+        load_network(path)
+    torch.save({"0.weight": torch.ones(2, 2)}, path, _use_new_zipfile_serialization=False)
+    with pytest.raises(UnsupportedError, match=r"a bare pickle.*before 1\.6"):
+        load_network(path)
+    torch.save({"0.weight": torch.ones(2, 2)}, path)
     path.write_bytes(path.read_bytes()[:200])
     with pytest.raises(InputFormatError, match="cut short"):
         load_network(path)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ from misstep.errors import (
 )
 from misstep.policies.networks import load_network, onnx_host
 from misstep.policies.networks import onnx as onnx_module
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.onnx import OnnxNetwork
-from misstep.policies.networks.onnx_files import names_other_files
+from misstep.policies.networks.onnx_files import names_other_files, random_operator
+from support import onnx_files
 from support.networks import naive_mlp, random_mlp
 from support.onnx_files import encode_onnx
 
@@ -66,6 +70,52 @@ def test_the_files_that_the_fuzzer_begins_with(tmp_path: Path) -> None:
     (tmp_path / "net.onnx").write_bytes(content)
     found = load_network(tmp_path / "net.onnx").evaluate(ROWS)
     np.testing.assert_allclose(found, naive_mlp(weights, ROWS), rtol=1e-4, atol=1e-4)
+
+
+def swapped(content: bytes, name: str) -> bytes:
+    """The same file with another operator in the place of Relu, of a name as long."""
+    assert len(name) == len("Relu")
+    return content.replace(b"Relu", name.encode())
+
+
+def test_operators_are_honoured_or_refused(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    weights = random_mlp([4, 8, 3])
+    path = tmp_path / "net.onnx"
+    for name, own in (("Tanh", Activation("tanh")), ("Relu", Activation("relu"))):
+        path.write_bytes(swapped(encode_onnx(weights), name))
+        found = load_network(path).evaluate(ROWS)
+        expected = naive_mlp(replace(weights, activation=own), ROWS)
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+    path.write_bytes(swapped(encode_onnx(weights), "Mine"))
+    with pytest.raises(InputFormatError, match="onnxruntime cannot read this"):
+        load_network(path)
+    path.write_bytes(encode_onnx(weights))
+    with pytest.raises(UnsupportedError, match="an activation is declared for a file ending in"):
+        load_network(path, Declaration(Activation("tanh")))
+
+
+def test_operators_that_draw_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = onnx_files.node
+    relu = node("Relu", ["y0"], "z0")
+    plain = encode_onnx(random_mlp([4, 8, 3]))
+    assert random_operator(plain) is None
+    for name, inputs in (
+        ("RandomNormalLike", ["y0"]),
+        ("Bernoulli", ["y0"]),
+        ("Dropout", ["y0", "rate", "training"]),
+    ):
+        content = onnx_files.model(node(name, inputs, "z0"))
+        assert random_operator(content) == name
+        path = tmp_path / "net.onnx"
+        path.write_bytes(content)
+        monkeypatch.setattr("importlib.util.find_spec", lambda _: True)
+        with pytest.raises(UnsupportedError, match=rf"an operator {name}, which draws random"):
+            load_network(path)
+    assert random_operator(onnx_files.model(node("Dropout", ["y0", "rate"], "z0"))) is None
+    assert random_operator(onnx_files.model(relu)) is None
+    with pytest.raises(ValueError, match="cut off"):
+        random_operator(plain[:-3])
 
 
 @pytest.mark.parametrize("batch", ["n", 1])

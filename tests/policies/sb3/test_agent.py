@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 from misstep.errors import InputFormatError, MisstepError, UnsupportedError
+from misstep.policies.networks.activation import Activation
+from misstep.policies.networks.declaration import Declaration, Golden
 from misstep.policies.networks.mlp import mlp_network
 from misstep.policies.sb3 import agent as agents
 from misstep.policies.sb3 import read_agent
-from support.agents import actor, archive, hostile, state_dict
+from support.agents import PLAIN, actor, archive, hostile, state_dict
 
 MASKABLE = {"policy_class": {"__module__": "sb3_contrib.common.maskable.policies"}}
 
@@ -34,7 +36,8 @@ def test_an_actor_among_critics(file: Path) -> None:
     # action_net comes before the hidden layers in the alphabet, and after the critic in the file.
     file.write_bytes(archive(state_dict({**critic, **dict(reversed(tensors.items()))})))
     agent = read_agent(file)
-    assert (agent.algorithm, agent.activation, agent.masked) == ("actor-critic", "tanh", False)
+    found = (agent.algorithm, str(agent.activation), agent.masked)
+    assert found == ("actor-critic", "tanh", False)
     x = np.array([[0.5, -1.0, 2.0]])
     y = x
     layers = list(tensors.values())
@@ -48,7 +51,7 @@ def test_a_q_network(file: Path) -> None:
     tensors = actor([3, 5, 2], dqn=True)
     file.write_bytes(archive(state_dict(tensors)))
     agent = read_agent(file)
-    assert (agent.algorithm, agent.activation) == ("dqn", "relu")
+    assert (agent.algorithm, str(agent.activation)) == ("dqn", "relu")
     hidden = np.maximum(tensors["q_net.q_net.0.weight"].sum(1) + tensors["q_net.q_net.0.bias"], 0)
     outputs = tensors["q_net.q_net.2.weight"] @ hidden + tensors["q_net.q_net.2.bias"]
     evaluated = mlp_network(agent.weights).evaluate(np.ones((1, 3)))[0]
@@ -60,12 +63,70 @@ def test_what_the_readable_part_says(file: Path) -> None:
     told = {"policy_kwargs": {"activation_fn": "<class 'torch.nn.modules.activation.ReLU'>"}}
     file.write_bytes(archive(weights, {**MASKABLE, **told}))
     agent = read_agent(file)
-    assert (agent.algorithm, agent.activation, agent.masked) == ("maskable", "relu", True)
-    assert read_agent(file, "tanh").activation == "tanh"
-    told["policy_kwargs"]["activation_fn"] = "<class 'torch.nn.modules.activation.ELU'>"
-    file.write_bytes(archive(weights, told))
-    with pytest.raises(UnsupportedError, match="the activation elu"):
+    found = (agent.algorithm, str(agent.activation), agent.masked)
+    assert found == ("maskable", "relu", True)
+    assert str(read_agent(file, Declaration(Activation("tanh"))).activation) == "tanh"
+    for name, expected in (("ELU", "elu:1"), ("GELU", "gelu"), ("Sigmoid", "sigmoid")):
+        told["policy_kwargs"]["activation_fn"] = f"<class 'torch.nn.modules.activation.{name}'>"
+        file.write_bytes(archive(weights, {**MASKABLE, **told}))
+        assert str(read_agent(file).activation) == expected
+    told["policy_kwargs"]["activation_fn"] = "<class 'torch.nn.modules.activation.Mish'>"
+    file.write_bytes(archive(weights, {**MASKABLE, **told}))
+    with pytest.raises(UnsupportedError, match=r"activation\.Mish'>, which is not known"):
         read_agent(file)
+
+
+def test_a_file_that_names_no_policy_declares_no_activation(file: Path) -> None:
+    file.write_bytes(archive(state_dict(actor([3, 5, 2])), {}))
+    with pytest.raises(UnsupportedError, match=r"sb3:--activation=tanh agent\.zip"):
+        read_agent(file)
+    assert str(read_agent(file, Declaration(Activation("gelu"))).activation) == "gelu"
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (
+            {"action_space": {":type:": "<class 'gymnasium.spaces.multi_discrete.MultiDiscrete'>"}},
+            "action space MultiDiscrete",
+        ),
+        (
+            {"observation_space": {":type:": "<class 'gymnasium.spaces.discrete.Discrete'>"}},
+            "observation space Discrete",
+        ),
+        ({"policy_class": {"__module__": "__main__"}}, "a policy of __main__, whose code"),
+        (
+            {"policy_kwargs": {"features_extractor_class": "<class '__main__.Mine'>"}},
+            "features extractor <class '__main__.Mine'>",
+        ),
+    ],
+)
+def test_agents_that_compute_something_else(file: Path, data: dict[str, Any], told: str) -> None:
+    weights = state_dict(actor([3, 5, 2]))
+    file.write_bytes(archive(weights, {**PLAIN, **data}))
+    with pytest.raises(UnsupportedError, match=told):
+        read_agent(file)
+
+
+def test_rows_vouch_for_a_policy_of_somebody(file: Path) -> None:
+    file.write_bytes(archive(state_dict(actor([3, 5, 2])), PLAIN))
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    golden = Golden(rows, mlp_network(read_agent(file).weights).evaluate(rows), "rows.json")
+    own = {"policy_class": {"__module__": "__main__"}}
+    file.write_bytes(archive(state_dict(actor([3, 5, 2])), own))
+    tanh = Declaration(Activation("tanh"), golden=golden)
+    assert str(read_agent(file, tanh).activation) == "tanh"
+    with pytest.raises(InputFormatError, match="does not answer as the rows"):
+        read_agent(file, Declaration(Activation("relu"), golden=golden))
+
+
+def test_quantiles_that_do_not_fit(file: Path) -> None:
+    name = "quantile_net.quantile_net.0"
+    tensors = {f"{name}.weight": np.ones((4, 2), "f4"), f"{name}.bias": np.ones(4, "f4")}
+    for count in (3, 0, None, "2"):
+        file.write_bytes(archive(state_dict(tensors), {**PLAIN, "n_quantiles": count}))
+        with pytest.raises(InputFormatError, match="quantiles"):
+            read_agent(file)
 
 
 def test_hostile_pickles_are_not_run(file: Path) -> None:
@@ -90,6 +151,8 @@ def one(tensors: dict[str, Any]) -> bytes:
         (archive(state_dict(actor([2, 2])), [1]), "no JSON object"),
         (archive(state_dict({})), "no state dict"),
         (one({"log_std": [1.0]}), "continuous actions"),
+        (one({"actor.mu.weight": [[1.0]]}), "continuous actions .as those of SAC"),
+        (one({"lstm_actor.weight_ih_l0": [[1.0]]}), "lstm_actor.weight_ih_l0, which is a memory"),
         (one({"features_extractor.cnn.0.weight": [[1.0]]}), "a part features_extractor.cnn"),
         (one({"q_net.q_net.0.weight": [[1.0]], "x": [1.0]}), "a part x, which is no plain"),
         (one({"mlp_extractor.policy_net.0.weight": [[1.0]]}), "no action_net"),

@@ -92,7 +92,7 @@ def test_bad_specs(task: Task, file: Path) -> None:
         with pytest.raises(UsageError, match=told):
             load_policy(f"sb3:{spec}", task)
     with pytest.raises(UsageError, match="--activation"):
-        load_policy(f"sb3:--activation=elu {file}", task)
+        load_policy(f"sb3:--activation=mish {file}", task)
     other = misstep.load_task(misstep.generate("ferry", cars=3, locations=3, seed=0))
     with pytest.raises(UnsupportedError, match="13 inputs, and the task 19 facts"):
         load_policy(f"sb3:{file}", other)

@@ -145,3 +145,126 @@ def test_rendered_as_text() -> None:
     env = make_env(task(TINY_LINE), render_mode="ansi")
     env.reset(seed=0)
     assert env.render() == "pos=0, vel=0, crash=0"
+
+
+@pytest.mark.parametrize("name", ["tiny", "one-way-line"])
+def test_safety_against_ground_truth(name: str, tmp_path: Path) -> None:
+    """What the environment says of every state and label is what an exhaustive decider says."""
+    from misstep.safety import Decider, System, jani_transitions
+
+    own = task(TINY_LINE) if name == "tiny" else generated(tmp_path, name, cells=4, packages=1)
+    reference = Decider(System(jani_transitions(own), "first"), "vi")
+    env = make_env(own)
+    space = own.space()
+    seen = set()
+    for number in range(len(space)):
+        state = space.state(number)
+        env.reset(options={"state": state})
+        assert env.is_safe() == reference.decide(state).is_safe
+        assert env.distance_to_unsafe() == own.distance(state)
+        if name == "tiny":  # other models measure a condition of their own
+            assert (env.distance_to_unsafe() == 0) == own.is_unsafe(state)
+        safe = []
+        for label in range(len(own.labels)):
+            outcomes = own.outcomes(state, label)
+            expected = bool(outcomes) and all(reference.decide(s).is_safe for s in outcomes)
+            assert env.next_state_safety(label) == expected
+            safe += [label] if expected else []
+        assert np.flatnonzero(env.safe_actions()).tolist() == safe
+        assert (env.safe_action() in safe) if safe else env.safe_action() is None
+        seen.add(len(safe))
+    assert seen >= ({0, 1} if name == "tiny" else {0, 1, 2})
+
+
+def test_a_mask_of_safe_labels_never_forbids_all() -> None:
+    own = task(TINY_LINE)
+    env = make_env(own, mask="safe")
+    plain = make_env(own)
+    for number in range(len(own.space())):
+        state = own.space().state(number)
+        env.reset(options={"state": state})
+        plain.reset(options={"state": state})
+        safe = env.safe_actions()
+        expected = safe if safe.any() else plain.action_masks()
+        assert env.action_masks().tolist() == expected.tolist()
+    # Whoever follows the mask from a safe start stays safe.
+    observation, info = env.reset(seed=1)
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        if env.is_safe():
+            label = int(random.choice(np.flatnonzero(info["action_mask"])))
+            _, _, terminated, truncated, info = env.step(label)
+            assert info["end"] != "unsafe"
+            if not (terminated or truncated):
+                continue
+        observation, info = env.reset()
+    assert len(observation) == 3
+
+
+def test_safety_in_the_info_of_each_step() -> None:
+    own = task(TINY_LINE)
+    env = make_env(own, safety=True, uniform_outcomes=True)
+    plain = make_env(own)
+    _, info = env.reset(seed=2)
+    assert "next_state_safety" not in plain.reset(seed=2)[1]
+    random = np.random.default_rng(1)
+    seen = set()
+    for _ in range(200):
+        assert info["next_state_safety"] == env.is_safe()
+        assert info["distance_to_unsafe"] == own.distance(env.values)
+        action = info["next_safe_action"]
+        assert action == -1 or env.next_state_safety(action)
+        seen.add((info["next_state_safety"], action == -1))
+        _, _, terminated, truncated, info = env.step(int(random.integers(2)))
+        if terminated or truncated:
+            _, info = env.reset()
+    assert {(True, False), (False, True)} <= seen
+
+
+def test_safety_needs_an_episode_and_a_label() -> None:
+    env = make_env(task(TINY_LINE))
+    for ask in (env.is_safe, env.safe_action, env.safe_actions, env.distance_to_unsafe):
+        with pytest.raises(UsageError, match="no episode has begun"):
+            ask()
+    env.reset(seed=0)
+    with pytest.raises(UsageError, match="there is no label 7"):
+        env.next_state_safety(7)
+    with pytest.raises(UsageError, match="mask='none'; expected 'applicable' or 'safe'"):
+        make_env(task(TINY_LINE), mask="none")
+
+
+def test_an_answer_that_a_budget_leaves_open_is_none() -> None:
+    from misstep.safety.decider import Budget
+    from misstep.safety.lookahead import Lookahead
+
+    own = task(TINY_LINE)
+    engine = own.new_engine()
+    state = engine.intern(own.parse_state("pos=0, vel=0, crash=0"))
+    asked = Lookahead(own, engine, Budget(evaluations=0))
+    assert asked.is_safe(state) is None
+    assert {asked.label_is_safe(state, label) for label in engine.applicable(state)} == {None}
+    assert asked.safe_label(state) is None
+    assert Lookahead(own, engine).is_safe(state) is True
+
+
+@pytest.mark.parametrize(
+    ("imports", "id"),
+    [
+        ("import gymnasium", "misstep.gym:misstep/Jani-v0"),
+        ("import gymnasium, misstep", "misstep/Jani-v0"),
+        ("import misstep, gymnasium", "misstep.gym:misstep/Jani-v0"),
+    ],
+)
+def test_made_without_an_import_of_the_module(tmp_path: Path, imports: str, id: str) -> None:
+    import subprocess
+    import sys
+
+    model = write(TINY_LINE, folder=tmp_path)
+    code = (
+        f"{imports}\nenv = gymnasium.make({id!r}, model={str(model)!r})\n"
+        "assert env.reset(seed=1)[0].shape == (3,)\n"
+        "import sys; assert 'misstep/Planning-v0' in gymnasium.registry\n"
+        "assert 'misstep.tasks.gym' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -13,7 +13,7 @@ from misstep.policies.identity import in_memory_name
 from misstep.policies.kinds import Kind, third_party_loader, unknown_kind
 from misstep.policies.labels.function import from_code
 from misstep.policies.labels.policy import INAPPLICABLE, LabelPolicy, Setting
-from misstep.policies.networks.load import READERS
+from misstep.policies.networks.load import ENDINGS
 from misstep.tasks.jani.task import JaniTask
 
 # The loader of shields is named by a string for a second reason: shields know the safety analyses, which come later.
@@ -47,7 +47,7 @@ BUILTIN: dict[str, Kind] = {
     ),
     "sb3": Kind(
         "sb3:FILE.zip",
-        "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN)",
+        "an agent of Stable-Baselines3 (PPO, MaskablePPO, DQN, ...); a plain FILE.zip will do",
         "policies.sb3.policy:load_label_policy",
     ),
     "zoo": Kind(
@@ -56,7 +56,8 @@ BUILTIN: dict[str, Kind] = {
         "policies.zoo.load:load_label_policy",
     ),
 }
-FILES = (".jani2nnet", *READERS)
+AGENT = ".zip"
+FILES = (".jani2nnet", *ENDINGS, AGENT)
 
 
 def load_label_policy(
@@ -89,7 +90,8 @@ def load_label_policy(
 def _of_spec(spec: str, setting: Setting) -> LabelPolicy:
     kind, colon, argument = spec.partition(":")
     if kind not in BUILTIN and Path(spec).suffix.lower() in FILES:
-        kind, argument = "network", spec
+        kind = "sb3" if spec.lower().endswith(AGENT) else "network"
+        argument = spec
     elif kind not in BUILTIN:
         return _of_third_party(kind, argument, spec, setting)
     elif bool(colon) != (":" in BUILTIN[kind].spec):

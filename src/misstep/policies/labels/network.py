@@ -1,42 +1,92 @@
 """`network:FILE`: a network or tree ensemble, with the interface that says what it reads and what its outputs mean.
 
-FILE is the interface (.jani2nnet), which names the network, or the network itself. Its interface is then the one
-that `--interface=FILE` names, or the file of the same name ending in .jani2nnet, or the one that the model names.
+FILE is the interface (.jani2nnet), which names the network, or the network itself. Its interface is then given by
+`--inputs` and `--outputs`, or it is the file that `--interface=FILE` names, or the one of the same name ending in
+.jani2nnet, or the one that the model names.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from misstep import _core
 from misstep.errors import InputFileError, InputFormatError, UnsupportedError, UsageError
 from misstep.policies.labels.policy import LabelPolicy, Setting, digest_of
 from misstep.policies.networks import Network, load_network
-from misstep.policies.options import split_options, word
+from misstep.policies.networks.options import OPTIONS, declaration_of
+from misstep.policies.options import split_options
 from misstep.policies.shipped import shipped
-from misstep.tasks.jani.interface import JaniInterface, load_interface
+from misstep.tasks.jani.interface import InterfaceInput, JaniInterface, load_interface
 from misstep.tasks.jani.task import JaniTask
 
 ENDING = ".jani2nnet"
 
 
 def load(argument: str, setting: Setting) -> LabelPolicy:
-    options, file = split_options(argument, "network", {"interface": word})
+    options, file = split_options(argument, "network", OPTIONS)
     if not file:
         raise UsageError(
             "the policy is incomplete", where=f"policy network:{argument}", expected="network:FILE"
         )
     path = Path(file)
-    given = options.get("interface")
     if path.suffix.lower() == ENDING:
-        if given is not None:
+        if options.keys() & {"interface", "inputs", "outputs"}:
             raise UsageError("two interfaces", where=f"policy network:{argument}")
-        interface = load_interface(path)
-        network = load_network(_named_network(interface, path))
-        return network_policy(network, interface, setting, where=str(path))
-    network = load_network(path)  # first: that it is missing is the better message
-    found = _find_interface(path, given, setting.task)
-    return network_policy(network, load_interface(found), setting, where=str(found))
+        interface, where = load_interface(path), str(path)
+        path = _named_network(interface, path)
+        network = load_network(path, declaration_of(options, interface, where))
+    else:
+        try:
+            interface, where = interface_of(options, path, setting.task)
+        except InputFileError:
+            load_network(
+                path, declaration_of(options)
+            )  # what is wrong with it is the better message
+            raise
+        network = load_network(path, declaration_of(options, interface, where))
+    return network_policy(network, with_mask(interface, options), setting, where=where)
+
+
+def with_mask(interface: JaniInterface, options: Mapping[str, Any]) -> JaniInterface:
+    return replace(interface, filter=options["mask"]) if "mask" in options else interface
+
+
+def interface_of(
+    options: Mapping[str, Any], path: Path, task: JaniTask
+) -> tuple[JaniInterface, str]:
+    """The interface of a network or an agent, and where it comes from."""
+    inputs, outputs = options.get("inputs"), options.get("outputs")
+    if inputs is not None or outputs is not None:
+        if "interface" in options:
+            raise UsageError(
+                "an interface file beside --inputs or --outputs",
+                where=f"policy {path}",
+                expected="one of them",
+            )
+        return plain_interface(task, inputs, outputs), str(path)
+    found = _find_interface(path, options.get("interface"), task)
+    return load_interface(found), str(found)
+
+
+def plain_interface(
+    task: JaniTask,
+    inputs: tuple[str, ...] | None = None,
+    outputs: tuple[str, ...] | None = None,
+    *,
+    mask: bool = True,
+) -> JaniInterface:
+    """All variables and all labels, as declared, but for those that are named."""
+    return JaniInterface(
+        inputs=tuple(InterfaceInput(name) for name in inputs or task.variable_names),
+        outputs=tuple(outputs or task.labels),
+        hidden=(),
+        filter=mask,
+        policy_file=None,
+        torch_file=None,
+    )
 
 
 def load_shipped(argument: str, setting: Setting) -> LabelPolicy:
@@ -60,12 +110,15 @@ def load_shipped(argument: str, setting: Setting) -> LabelPolicy:
     return network_policy(network, interface, setting, where=str(own.file))
 
 
+NAMED = "name what each input and output stands for: --inputs=NAME,NAME --outputs=LABEL,LABEL"
+
+
 def network_policy(
     network: Network, interface: JaniInterface, setting: Setting, *, where: str
 ) -> LabelPolicy:
     """The policy of a network that is loaded already."""
     task = setting.task
-    interface.check_sizes(network.inputs, network.outputs, where)
+    interface.check_sizes(network.inputs, network.outputs, where, NAMED)
     missing = [name for name in interface.outputs if name not in task.labels]
     if missing:
         raise InputFormatError(
@@ -76,14 +129,19 @@ def network_policy(
     inapplicable = setting.inapplicable or ("filter" if interface.filter else "error")
     core = network.core or _core.CallbackNetwork(network.inputs, network.outputs, network.evaluate)
     filtered = inapplicable == "filter"
+    columns = interface.columns(task, where)
+    constants = interface.constants(task)
     policy = _core.NetworkPolicy(
         setting.engine,
         core,
-        interface.columns(task, where),
+        [max(column, 0) for column in columns],
         interface.labels(task),
         filter=filtered,
+        constants=constants,
     )
     meaning = [*map(str, interface.inputs), "", *interface.outputs]
+    if constants:
+        meaning += ["", *map(str, constants.items())]
     digest = digest_of("network", network.digest, str(filtered), *meaning)
     native = network.core is not None
     return setting.bind(policy, digest, inapplicable=inapplicable, end=network.close, native=native)
@@ -112,8 +170,15 @@ def _find_interface(network: Path, given: str | None, task: JaniTask) -> Path:
         "the network has no interface",
         where=str(network),
         expected=f"{beside.name} beside it",
-        hint="or name one: network:--interface=FILE " + str(network),
+        hint=f"or name one: network:--interface=FILE {network}, or {NAMED}",
     )
 
 
-__all__ = ["load", "load_shipped", "network_policy"]
+__all__ = [
+    "interface_of",
+    "load",
+    "load_shipped",
+    "network_policy",
+    "plain_interface",
+    "with_mask",
+]

@@ -1,4 +1,4 @@
-"""Fully connected networks with rectified linear units, or hyperbolic tangents, between their layers."""
+"""Fully connected networks: linear layers, an activation behind each but the last, layer normalisations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.errors import InputFormatError
+from misstep.policies.networks.activation import RELU, Activation
 from misstep.policies.networks.network import NativeNetwork
 
 Array = NDArray[np.float64]
@@ -38,10 +39,22 @@ class Layer:
 
 
 @dataclass(frozen=True)
+class Norm:
+    """A layer normalisation of the inputs (place 0), or behind that many layers."""
+
+    place: int
+    scale: Array
+    shift: Array
+    late: bool = False  # behind the activation of the layer
+    epsilon: float = 1e-5
+
+
+@dataclass(frozen=True)
 class MlpWeights:
     layers: tuple[Layer, ...]
     normalisation: Normalisation | None = None
-    tanh: bool = False  # what stands between the layers; otherwise rectified linear units
+    activation: Activation = RELU  # what stands between the layers
+    norms: tuple[Norm, ...] = ()
 
     @property
     def sizes(self) -> list[int]:
@@ -74,52 +87,114 @@ def mlp_network(weights: MlpWeights, *, digest: str = "", kernels: str = "") -> 
         output_mean=normalisation.output_mean,
         output_range=normalisation.output_range,
         kernels=kernels,
-        tanh=weights.tanh,
+        activation=weights.activation.name,
+        parameter=weights.activation.parameter,
+        norms=[
+            _core.LayerNorm(
+                place=norm.place,
+                late=norm.late,
+                epsilon=norm.epsilon,
+                scale=np.ascontiguousarray(norm.scale, dtype=np.float64),
+                shift=np.ascontiguousarray(norm.shift, dtype=np.float64),
+            )
+            for norm in weights.norms
+        ],
     )
     return NativeNetwork(core, "mlp", digest)
 
 
-def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> MlpWeights:
+@dataclass(frozen=True)
+class Stack:
+    """What a state dict holds: linear layers, and rows of weights that may be normalisations, each with its name."""
+
+    layers: tuple[Layer, ...]
+    norms: tuple[tuple[str, Norm], ...] = ()
+
+
+def from_tensors(tensors: Mapping[str, Array], where: str, kind: str) -> Stack:
     """The layers of a state dict: `NAME.weight` and `NAME.bias`, in the natural order of their names.
 
-    A state dict does not say which functions stand between the layers; rectified linear units are taken
-    for granted. Everything that is not a linear layer is refused: it would be a different network.
+    What is neither a linear layer nor a row of weights is refused: it would be a different network.
     """
     prefixes = {name.rpartition(".")[0] for name in tensors}
-    layers: list[Layer] = []
+    layers: dict[str, Layer] = {}
+    rows: dict[str, tuple[Array, Array]] = {}
     for prefix in sorted(prefixes, key=_natural):
-        own = {
-            n.rpartition(".")[2]: t for n, t in tensors.items() if n.rpartition(".")[0] == prefix
-        }
-        matrix = own.pop("weight", None)
-        bias = own.pop("bias", None)
-        place = prefix or "the file"
-        if own:
-            raise _malformed(f"{place} has {min(own)}, which no linear layer has", where, kind)
-        if matrix is None or matrix.ndim != 2:
-            raise _malformed(f"{place} is no linear layer", where, kind)
-        if bias is None:
-            bias = np.zeros(len(matrix))
-        if bias.shape != (len(matrix),):
-            raise _malformed(
-                f"{prefix}.bias has the shape {list(bias.shape)}, and {prefix}.weight "
-                f"{list(matrix.shape)}",
-                where,
-                kind,
+        matrix, bias = _own(tensors, prefix, where, kind)
+        if matrix.ndim == 1:
+            rows[prefix] = (matrix, bias)
+            continue
+        before = next(reversed(layers.values()), None)
+        if before is not None and matrix.shape[1] != len(before.bias):
+            raise InputFormatError(
+                f"{prefix} takes {matrix.shape[1]} numbers, and the layer before gives {len(before.bias)}",
+                where=where,
+                expected=kind,
+                hint="if the file holds several networks, name one by what its tensors begin with: "
+                "network:--part=actor. FILE",
             )
-        if layers and matrix.shape[1] != len(layers[-1].bias):
-            raise _malformed(
-                f"{prefix} takes {matrix.shape[1]} numbers, and the layer before gives "
-                f"{len(layers[-1].bias)}",
-                where,
-                kind,
-            )
-        layers.append(Layer(matrix.astype(np.float64), bias.astype(np.float64)))
+        layers[prefix] = Layer(matrix.astype(np.float64), bias.astype(np.float64))
     if not layers:
         raise _malformed("there is no layer in it", where, kind)
-    weights = MlpWeights(tuple(layers))
-    check_sizes(weights.sizes, where, kind)
-    return weights
+    stack = Stack(tuple(layers.values()), _placed(list(layers.items()), rows, where, kind))
+    check_sizes(MlpWeights(stack.layers).sizes, where, kind)
+    return stack
+
+
+def _own(tensors: Mapping[str, Array], prefix: str, where: str, kind: str) -> tuple[Array, Array]:
+    """The weights and the bias of a layer; zeros if it has no bias."""
+    own = {n.rpartition(".")[2]: t for n, t in tensors.items() if n.rpartition(".")[0] == prefix}
+    matrix = own.pop("weight", None)
+    bias = own.pop("bias", None)
+    place = prefix or "the file"
+    if own:
+        raise _malformed(f"{place} has {min(own)}, which no linear layer has", where, kind)
+    if matrix is None or matrix.ndim not in (1, 2) or (matrix.ndim == 1 and bias is None):
+        raise _malformed(f"{place} is no linear layer", where, kind)
+    if bias is None:
+        bias = np.zeros(len(matrix))
+    if bias.shape != (len(matrix),):
+        raise _malformed(
+            f"{prefix}.bias has the shape {list(bias.shape)}, and {prefix}.weight {list(matrix.shape)}",
+            where,
+            kind,
+        )
+    return matrix, bias
+
+
+def _placed(
+    layers: list[tuple[str, Layer]], rows: dict[str, tuple[Array, Array]], where: str, kind: str
+) -> tuple[tuple[str, Norm], ...]:
+    """Behind how many layers each row of weights stands.
+
+    In one sequence (`net.0`, `net.1`) the order of the names tells. Otherwise `ln1` belongs to `fc1`.
+    """
+    placed = []
+    for name, (scale, shift) in rows.items():
+        if any(_stem(name) == _stem(own) for own, _ in layers):
+            place = sum(_natural(own) < _natural(name) for own, _ in layers)
+        else:
+            same = [i for i, (own, _) in enumerate(layers) if _digits(own) == _digits(name)]
+            if len(same) != 1 or not _digits(name):
+                raise _malformed(f"it cannot be told behind which layer {name} stands", where, kind)
+            place = same[0] + 1
+        width = layers[place - 1][1].bias.size if place else layers[0][1].matrix.shape[1]
+        if scale.size != width:
+            raise _malformed(
+                f"{name} has {scale.size} weights, and the layer before gives {width} numbers",
+                where,
+                kind,
+            )
+        placed.append((name, Norm(place, scale.astype(np.float64), shift.astype(np.float64))))
+    return tuple(placed)
+
+
+def _stem(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _digits(name: str) -> list[str]:
+    return re.findall(r"\d+", name)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -135,4 +210,13 @@ def _malformed(what: str, where: str, kind: str) -> InputFormatError:
     return InputFormatError(what, where=where, expected=kind)
 
 
-__all__ = ["Layer", "MlpWeights", "Normalisation", "check_sizes", "from_tensors", "mlp_network"]
+__all__ = [
+    "Layer",
+    "MlpWeights",
+    "Norm",
+    "Normalisation",
+    "Stack",
+    "check_sizes",
+    "from_tensors",
+    "mlp_network",
+]

@@ -28,7 +28,7 @@ from misstep.errors import (
 )
 from misstep.policies.networks import onnx_host
 from misstep.policies.networks.network import Network, Rows
-from misstep.policies.networks.onnx_files import names_other_files
+from misstep.policies.networks.onnx_files import names_other_files, random_operator
 from misstep.policies.process.channel import Channel, ProgramError
 from misstep.policies.process.patience import Patience
 
@@ -186,6 +186,7 @@ def _check_file(content: bytes, where: str) -> None:
         raise _missing(where)
     try:
         elsewhere = names_other_files(content)
+        random = random_operator(content)
     except ValueError as error:
         raise InputFormatError(
             f"this is no ONNX file: {error}", where=where, expected=KIND
@@ -196,6 +197,14 @@ def _check_file(content: bytes, where: str) -> None:
             where=where,
             expected="one file with all weights",
             hint="onnx.save(onnx.load('net.onnx'), 'all.onnx') puts them into one",
+        )
+
+    if random is not None:
+        raise UnsupportedError(
+            f"the network has an operator {random}, which draws random numbers",
+            where=where,
+            expected="a function of its inputs",
+            hint="export the network for inference: network.eval() before torch.onnx.export",
         )
 
 

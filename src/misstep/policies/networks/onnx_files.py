@@ -1,8 +1,10 @@
-"""Which ONNX files name other files: their tensors may lie elsewhere on the disk ("external data").
+"""What can be told about an ONNX file without onnxruntime: whether it names other files, and its operators.
 
-Such a file would make onnxruntime read whatever path stands in it, and the digest of the policy would not cover what
-was read. So it is refused. An ONNX file is a message of protocol buffers: fields with a number and a wire type, of
-which some are messages themselves. `MESSAGES` has the fields that can lead to a tensor; all others are skipped.
+Tensors may lie elsewhere on the disk ("external data"). Such a file would make onnxruntime read whatever path stands
+in it, and the digest of the policy would not cover what was read. Operators that draw random numbers make a policy
+that is no function of the state. Both are refused. An ONNX file is a message of protocol buffers: fields with a number
+and a wire type, of which some are messages themselves. `MESSAGES` has the fields that can lead to a tensor; all others
+are skipped.
 """
 
 from __future__ import annotations
@@ -14,6 +16,14 @@ MAX_DEPTH = 100  # of messages in messages, as in the readers of protocol buffer
 MODEL = "ModelProto"
 _TENSOR = "TensorProto"
 _EXTERNAL_DATA, _DATA_LOCATION = 13, 14  # fields of a tensor
+_NODE, _NODE_INPUT, _NODE_OPERATOR = "NodeProto", 1, 4
+RANDOM = frozenset(
+    (
+        *("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"),
+        *("Multinomial", "Bernoulli"),
+    )
+)
+_DROPOUT, _DROPOUT_INPUTS = "Dropout", 3  # with a third input it may draw numbers as in training
 MESSAGES: Mapping[str, Mapping[int, str]] = MappingProxyType(
     {
         MODEL: {7: "GraphProto", 20: "TrainingInfoProto", 25: "FunctionProto"},
@@ -37,20 +47,43 @@ MESSAGES: Mapping[str, Mapping[int, str]] = MappingProxyType(
 
 def names_other_files(content: bytes) -> bool:
     """Whether a tensor of this model lies in another file; ValueError if this is no message at all."""
+    for kind, fields in _messages(content):
+        for field, value in fields:
+            if kind == _TENSOR and (
+                field == _EXTERNAL_DATA or (field == _DATA_LOCATION and value != 0)
+            ):
+                return True
+    return False
+
+
+def random_operator(content: bytes) -> str | None:
+    """An operator of the model that may draw random numbers, if there is one; ValueError as above."""
+    for kind, fields in _messages(content):
+        if kind != _NODE:
+            continue
+        names = [bytes(v) for f, v in fields if f == _NODE_OPERATOR and isinstance(v, memoryview)]
+        inputs = sum(field == _NODE_INPUT for field, _ in fields)
+        for name in (own.decode("ascii", "replace") for own in names):
+            if name in RANDOM or (name == _DROPOUT and inputs >= _DROPOUT_INPUTS):
+                return name
+    return None
+
+
+def _messages(content: bytes) -> Iterator[tuple[str, list[tuple[int, int | memoryview]]]]:
+    """The messages that can lead to a tensor or a node, each with its kind and its fields."""
     waiting: list[tuple[str, memoryview, int]] = [(MODEL, memoryview(content), 0)]
     while waiting:
         kind, message, depth = waiting.pop()
         if depth > MAX_DEPTH:
             raise ValueError(f"more than {MAX_DEPTH} messages in each other")
+        fields = list(_fields(message))
         inner = MESSAGES[kind]
-        for field, value in _fields(message):
-            if kind == _TENSOR and (
-                field == _EXTERNAL_DATA or (field == _DATA_LOCATION and value != 0)
-            ):
-                return True
-            if field in inner and isinstance(value, memoryview):
-                waiting.append((inner[field], value, depth + 1))
-    return False
+        waiting += [
+            (inner[field], value, depth + 1)
+            for field, value in fields
+            if field in inner and isinstance(value, memoryview)
+        ]
+        yield kind, fields
 
 
 def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
@@ -89,4 +122,4 @@ def _varint(message: memoryview, position: int) -> tuple[int, int]:
     raise ValueError("no message of protocol buffers")
 
 
-__all__ = ["names_other_files"]
+__all__ = ["names_other_files", "random_operator"]

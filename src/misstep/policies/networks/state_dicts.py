@@ -1,70 +1,80 @@
-"""Fully connected networks as state dicts: safetensors, or files written by PyTorch."""
+"""Fully connected networks as state dicts: safetensors, or files written by PyTorch. Neither package is needed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import numpy as np
+from dataclasses import replace
 
 from misstep.errors import InputFormatError
+from misstep.policies.networks.activation import Activation, parse_activation
+from misstep.policies.networks.declaration import Declaration
 from misstep.policies.networks.mlp import MAX_LAYERS, Array, MlpWeights, from_tensors
+from misstep.policies.networks.parts import chosen, unwrapped
+from misstep.policies.networks.readings import resolve
 from misstep.policies.safetensors import METADATA, check_sizes, read_tensor, split_file
+from misstep.policies.torch_archive import read_checkpoint, tensors_of
 
 SAFETENSORS = "the linear layers of a network (.safetensors)"
 TORCH = "the state dict of a network of linear layers, written by PyTorch"
 MAX_BYTES = 512 * 2**20
+MAX_TENSORS = 16 * MAX_LAYERS  # of all networks in a file
 
 
-def decode_safetensors(content: bytes, where: str) -> MlpWeights:
+def decode_safetensors(content: bytes, where: str, declared: Declaration) -> MlpWeights:
     header, data = split_file(content, where, SAFETENSORS)
-    check_sizes(header, data, 2 * MAX_LAYERS, where, SAFETENSORS)
+    check_sizes(header, data, MAX_TENSORS, where, SAFETENSORS)
     types = ("F32", "F64", "F16")
     tensors: dict[str, Array] = {
         name: read_tensor(header, name, data, where, SAFETENSORS, types=types)
         for name in header
         if name != METADATA
     }
-    return from_tensors(tensors, where, SAFETENSORS)
+    metadata = header.get(METADATA)
+    named = metadata.get("activation") if isinstance(metadata, dict) else None
+    return _network(tensors, where, SAFETENSORS, with_named(declared, named, where))
 
 
-def decode_torch(content: bytes, where: str) -> MlpWeights:
-    from misstep.policies.torch_files import load_weights
+def decode_torch(content: bytes, where: str, declared: Declaration) -> MlpWeights:
+    stored = read_checkpoint(content, where, TORCH, MAX_BYTES)
+    named = stored.get("activation") if isinstance(stored, dict) else None
+    weights = stored if declared.part is not None else unwrapped(stored)
+    tensors = tensors_of(weights, where, TORCH, MAX_BYTES)
+    return _network(tensors, where, TORCH, with_named(declared, named, where))
 
-    stored = load_weights(content, where, TORCH, MAX_BYTES)
-    if isinstance(stored, Mapping) and isinstance(stored.get("state_dict"), Mapping):
-        stored = stored["state_dict"]
-    if not isinstance(stored, Mapping) or not stored:
-        raise InputFormatError("this is no state dict", where=where, expected=TORCH)
-    if len(stored) > 2 * MAX_LAYERS:
+
+def with_named(declared: Declaration, named: object, where: str) -> Declaration:
+    """With the activation that the file names; an error if the user declares another one."""
+    if not isinstance(named, str):
+        return declared
+    try:
+        own = parse_activation(named)
+    except ValueError as error:
         raise InputFormatError(
-            f"a state dict of {len(stored):,} parts", where=where, expected=TORCH
-        )
-    return from_tensors({str(n): _array(n, t, where) for n, t in stored.items()}, where, TORCH)
+            f"the file names the activation {named!r:.60}", where=where, expected=str(error)
+        ) from None
+    return agreed(declared, own, where)
 
 
-def _array(name: Any, tensor: Any, where: str) -> Array:
-    from misstep.policies.torch_extra import torch
-
-    if (
-        not isinstance(tensor, torch.Tensor)
-        or tensor.layout != torch.strided
-        or not tensor.is_floating_point()
-    ):
+def agreed(declared: Declaration, own: Activation, where: str) -> Declaration:
+    if declared.activation not in (None, own):
         raise InputFormatError(
-            f"{str(name)[:60]} is not a dense array of floating-point numbers",
+            f"the activation is declared as {declared.activation}, and the file says {own}",
             where=where,
-            expected=TORCH,
+            expected="one of them",
+            hint="leave the declaration out",
         )
-    array: Array = tensor.detach().to(torch.float64).cpu().numpy()
-    if not np.isfinite(array).all():
+    return replace(declared, activation=own)
+
+
+def _network(
+    tensors: Mapping[str, Array], where: str, kind: str, declared: Declaration
+) -> MlpWeights:
+    if len(tensors) > MAX_TENSORS:
         raise InputFormatError(
-            f"{str(name)[:60]} holds infinite or undefined numbers",
-            where=where,
-            expected="finite numbers",
-            hint="the training diverged; take an earlier checkpoint",
+            f"a state dict of {len(tensors):,} parts", where=where, expected=kind
         )
-    return array
+    own = chosen(tensors, declared.part, where)
+    return resolve(from_tensors(own, where, kind), declared, where)
 
 
-__all__ = ["decode_safetensors", "decode_torch"]
+__all__ = ["agreed", "decode_safetensors", "decode_torch", "with_named"]

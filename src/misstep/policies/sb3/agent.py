@@ -1,13 +1,13 @@
 """The archive of an agent: its network, and what the readable part of `data` says about it.
 
 `data` is JSON. Parts of it are pickled, which are never opened; beside each stands a readable description, from which
-the class of the policy and the activation function can be told. `policy.pth` holds the weights.
+the class of the policy, the spaces and the activation function can be told. `policy.pth` holds the weights.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -15,24 +15,25 @@ from misstep.decoding import parse_json
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
 from misstep.policies.archives import archive_of
+from misstep.policies.networks.activation import Activation, of_class
+from misstep.policies.networks.declaration import NOTHING, Declaration
 from misstep.policies.networks.mlp import MlpWeights, from_tensors
-from misstep.policies.torch_archive import Tensors, read_state_dict
+from misstep.policies.networks.readings import resolve
+from misstep.policies.sb3.families import Family, family_of, layers_of
+from misstep.policies.torch_archive import read_state_dict
 
 KIND = "an agent saved by Stable-Baselines3 (.zip)"
 MAX_BYTES = 512 * 2**20
-ACTIVATIONS = ("tanh", "relu")
-# Of the tensors that belong to the actor, in the order of evaluation.
-ACTOR = ("mlp_extractor.shared_net.", "mlp_extractor.policy_net.", "action_net.")
-CRITIC = ("mlp_extractor.value_net.", "value_net.")
-Q_NET, Q_TARGET = "q_net.q_net.", "q_net_target."
+FLATTEN = "FlattenExtractor"  # the only features extractor that leaves a vector as it is
+About = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Agent:
     algorithm: str
-    """`dqn`, `maskable` or `actor-critic` (PPO, A2C)."""
+    """`dqn`, `qrdqn`, `ars`, `maskable` or `actor-critic` (PPO, A2C, TRPO)."""
     weights: MlpWeights
-    activation: str
+    activation: Activation
     digest: str
 
     @property
@@ -41,23 +42,24 @@ class Agent:
         return self.algorithm == "maskable"
 
 
-def read_agent(path: Path, activation: str | None = None) -> Agent:
-    """Reads an agent. The activation is the given one, or what the file says, or the default of the algorithm."""
+def read_agent(path: Path, declared: Declaration = NOTHING) -> Agent:
+    """Reads an agent. The activation is the declared one, or what the file says, or the default of the algorithm."""
     where = str(path)
     content = read_bytes(path, MAX_BYTES, KIND)
     data, stored = _members(content, where)
     tensors = read_state_dict(stored, f"{where}, policy.pth", KIND, MAX_BYTES)
     about = _about(data, where)
-    if any(name.startswith(Q_NET) for name in tensors):
-        algorithm, default = "dqn", "relu"
-        layers = _q_net(tensors, where)
-    else:
-        algorithm, default = ("maskable" if _is_maskable(about) else "actor-critic"), "tanh"
-        layers = _actor(tensors, where)
-    chosen = activation or _activation(about, where) or default
-    weights = from_tensors(layers, where, KIND)
-    weights = MlpWeights(weights.layers, tanh=chosen == "tanh")
-    return Agent(algorithm, weights, chosen, hashlib.sha256(content).hexdigest())
+    module = _module(about)
+    family = family_of(tensors, module, where)
+    _check_spaces(about, where)
+    _check_policy(about, module, declared, where)
+    layers = layers_of(tensors, family, about, where)
+    activation = declared.activation or _activation(about, family, module, where)
+    weights = resolve(
+        from_tensors(layers, where, KIND), replace(declared, activation=activation), where
+    )
+    digest = hashlib.sha256(content).hexdigest()
+    return Agent(family.name, weights, weights.activation, digest)
 
 
 def _members(content: bytes, where: str) -> tuple[bytes, bytes]:
@@ -68,70 +70,78 @@ def _members(content: bytes, where: str) -> tuple[bytes, bytes]:
         return archive.read("data"), archive.read("policy.pth")
 
 
-def _about(data: bytes, where: str) -> dict[str, Any]:
+def _about(data: bytes, where: str) -> About:
     try:
         about = parse_json(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
         _refuse("the file data in the archive is no JSON object", where)
     return about
 
 
-def _is_maskable(about: dict[str, Any]) -> bool:
+def _module(about: About) -> str:
+    """The module of the policy's class; empty if the file does not say."""
     described = about.get("policy_class")
     module = described.get("__module__") if isinstance(described, dict) else None
-    return isinstance(module, str) and "maskable" in module
+    return module if isinstance(module, str) else ""
 
 
-def _activation(about: dict[str, Any], where: str) -> str | None:
-    """From the readable description beside the pickled part, such as `<class '...activation.ReLU'>`."""
+def _check_spaces(about: About, where: str) -> None:
+    """Refuse spaces in which the numbers of a state, or those of the outputs, mean something else."""
+    for key, known in (("observation_space", "Box"), ("action_space", "Discrete")):
+        described = about.get(key)
+        text = described.get(":type:") if isinstance(described, dict) else None
+        if not isinstance(text, str):
+            continue
+        name = text.strip("<>' ").rpartition(".")[2]
+        if name != known:
+            raise UnsupportedError(
+                f"the agent has the {key.replace('_', ' ')} {name[:40]}",
+                where=where,
+                expected=f"{known}: a vector of numbers in, the number of an action out",
+                hint="train it in the environments of misstep (docs/policies/sb3.md)",
+            )
+
+
+def _check_policy(about: About, module: str, declared: Declaration, where: str) -> None:
+    """Refuse policies whose computation is somebody's own code, unless rows show that we compute the same."""
+    own = module and not module.startswith(("stable_baselines3.", "sb3_contrib."))
+    kwargs = about.get("policy_kwargs")
+    extractor = kwargs.get("features_extractor_class") if isinstance(kwargs, dict) else None
+    foreign = isinstance(extractor, str) and FLATTEN not in extractor
+    if (own or foreign) and declared.golden is None:
+        what = f"the features extractor {extractor!s:.80}" if foreign else f"of {module[:60]}"
+        raise UnsupportedError(
+            f"the agent has a policy {what}, whose code is not in the file",
+            where=where,
+            expected="an MlpPolicy of Stable-Baselines3 or sb3-contrib",
+            hint="if it computes the same, show it by rows: sb3:--check=ROWS.json FILE (docs/networks.md)",
+        )
+
+
+def _activation(about: About, family: Family, module: str, where: str) -> Activation | None:
+    """From the readable description beside the pickled part, such as `<class '...activation.ReLU'>`.
+
+    None if the file does not say: a default is that of a policy that the file names.
+    """
     described = about.get("policy_kwargs")
     text = described.get("activation_fn") if isinstance(described, dict) else None
-    if not isinstance(text, str):
-        return None
-    name = text.strip("<>' ").rpartition(".")[2].lower()
-    if name not in ACTIVATIONS:
+    if text is None:
+        return family.activation if module else None
+    found = of_class(text) if isinstance(text, str) else None
+    if found is None:
         raise UnsupportedError(
-            f"the network uses the activation {name[:40]}", where=where, expected="tanh or relu"
+            f"the network uses the activation {text!s:.80}, which is not known",
+            where=where,
+            expected="ReLU, Tanh, Sigmoid, ELU, GELU, LeakyReLU, SiLU or Identity of PyTorch",
+            hint="if it is one of them in disguise: sb3:--activation=NAME FILE",
         )
-    return name
-
-
-def _q_net(tensors: Tensors, where: str) -> Tensors:
-    for name in tensors:
-        if not name.startswith((Q_NET, Q_TARGET)):
-            _other(name, where)
-    return {name: tensor for name, tensor in tensors.items() if name.startswith(Q_NET)}
-
-
-def _actor(tensors: Tensors, where: str) -> Tensors:
-    layers: Tensors = {}
-    for name, tensor in tensors.items():
-        part = next((i for i, prefix in enumerate(ACTOR) if name.startswith(prefix)), None)
-        if part is not None:
-            layers[f"{part}.{name}"] = tensor  # in natural order, this is the order of evaluation
-        elif name == "log_std":
-            raise UnsupportedError(
-                "the agent has continuous actions", where=where, expected="discrete actions"
-            )
-        elif not name.startswith(CRITIC):
-            _other(name, where)
-    if not any(ACTOR[-1] in name for name in layers):
-        _refuse("the weights have no action_net", where)
-    return layers
-
-
-def _other(name: str, where: str) -> NoReturn:
-    raise UnsupportedError(
-        f"the agent has a part {name[:60]}, which is no plain network",
-        where=where,
-        expected="an MlpPolicy of PPO, MaskablePPO or DQN",
-    )
+    return found
 
 
 def _refuse(what: str, where: str) -> NoReturn:
     raise InputFormatError(what, where=where, expected=KIND)
 
 
-__all__ = ["ACTIVATIONS", "Agent", "read_agent"]
+__all__ = ["Agent", "read_agent"]

@@ -1,23 +1,32 @@
-"""`sb3:[--activation=tanh|relu] [--mask=on|off] FILE.zip`: agents of Stable-Baselines3, on tasks and on models.
+"""`sb3:[OPTIONS] FILE.zip`: agents of Stable-Baselines3 and sb3-contrib, on tasks and on models.
 
 Inputs and actions are those of the environments that Misstep makes: on a planning task a number for each fact and an
-action for each operator (`misstep.tasks.gym`), on a model the variables and the labels (`misstep.tasks.jani.gym`).
+action for each operator (`misstep.tasks.gym`), on a model the variables and the labels (`misstep.tasks.jani.gym`), or
+what the interface of the agent names.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from misstep.errors import UnsupportedError, UsageError
-from misstep.policies.labels.network import network_policy
+from misstep.policies.labels.network import (
+    interface_of,
+    network_policy,
+    plain_interface,
+    with_mask,
+)
 from misstep.policies.labels.policy import LabelPolicy, Setting
 from misstep.policies.networks.mlp import mlp_network
 from misstep.policies.networks.network import Network, choose
-from misstep.policies.options import split_options
+from misstep.policies.networks.options import OPTIONS, declaration_of
+from misstep.policies.options import Parser, split_options
 from misstep.policies.policy import (
     FAILED,
     Answers,
@@ -26,8 +35,7 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
-from misstep.policies.sb3.agent import ACTIVATIONS, Agent, read_agent
-from misstep.tasks.jani.interface import InterfaceInput, JaniInterface
+from misstep.policies.sb3.agent import Agent, read_agent
 from misstep.tasks.observations import FlatFacts
 from misstep.tasks.task import Task
 
@@ -74,20 +82,12 @@ class Sb3Policy(Policy):
         return Answers(chosen, dict.fromkeys(failed, message), evaluations=len(states))
 
 
-def _activation(text: str) -> str:
-    if text not in ACTIVATIONS:
-        raise ValueError(" or ".join(ACTIVATIONS))
-    return text
+ON_TASKS = {name: OPTIONS[name] for name in ("activation", "mask", "check")}
+ON_MODELS = {name: OPTIONS[name] for name in (*ON_TASKS, "interface", "inputs", "outputs")}
 
 
-def _switch(text: str) -> bool:
-    if text not in ("on", "off"):
-        raise ValueError("on or off")
-    return text == "on"
-
-
-def _parse(argument: str) -> tuple[dict[str, Any], Path]:
-    options, file = split_options(argument, "sb3", {"activation": _activation, "mask": _switch})
+def _parse(argument: str, parsers: Mapping[str, Parser]) -> tuple[dict[str, Any], Path]:
+    options, file = split_options(argument, "sb3", parsers)
     if not file:
         raise UsageError("an sb3 policy without a file", expected="sb3:FILE.zip")
     return options, Path(file)
@@ -95,26 +95,31 @@ def _parse(argument: str) -> tuple[dict[str, Any], Path]:
 
 def load(argument: str, task: Task) -> Sb3Policy:
     """The policy on a planning task."""
-    options, path = _parse(argument)
-    agent = read_agent(path, options.get("activation"))
+    options, path = _parse(argument, ON_TASKS)
+    agent = read_agent(path, declaration_of(options))
     return Sb3Policy(task, agent, masked=options.get("mask"), where=str(path))
 
 
 def load_label_policy(argument: str, setting: Setting) -> LabelPolicy:
     """The policy on a model. Without a mask, a label that does not apply is an error."""
-    options, path = _parse(argument)
-    agent = read_agent(path, options.get("activation"))
-    interface = JaniInterface(
-        inputs=tuple(InterfaceInput(name) for name in setting.task.variable_names),
-        outputs=tuple(setting.task.labels),
-        hidden=(),
-        filter=options.get("mask", agent.masked),
-        policy_file=None,
-        torch_file=None,
-    )
+    options, path = _parse(argument, ON_MODELS)
+    named = options.keys() & {"interface", "inputs", "outputs"} or beside(path).exists()
+    if named:
+        interface, where = interface_of(options, path, setting.task)
+        agent = read_agent(path, declaration_of(options, interface, where))
+        if "interface" not in options and not beside(path).exists():
+            interface = replace(interface, filter=agent.masked)
+    else:
+        agent, where = read_agent(path, declaration_of(options)), str(path)
+        interface = plain_interface(setting.task, mask=agent.masked)
     described = hashlib.sha256(f"{agent.digest} {agent.activation}".encode()).hexdigest()
     network = mlp_network(agent.weights, digest=described)
-    return network_policy(network, interface, setting, where=str(path))
+    return network_policy(network, with_mask(interface, options), setting, where=where)
+
+
+def beside(path: Path) -> Path:
+    """Where the interface of an agent is looked for."""
+    return path.with_suffix(".jani2nnet")
 
 
 __all__ = ["Sb3Policy", "load", "load_label_policy"]

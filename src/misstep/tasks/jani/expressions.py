@@ -77,6 +77,7 @@ class Compiler:
     def __init__(self, features: frozenset[str] = frozenset()) -> None:
         self.builder = JaniBuilder()
         self.features = features
+        self.constants: dict[str, Python] = {}  # of the model, with their values
         self._open_calls: list[str] = []
         self._calls = 0
 

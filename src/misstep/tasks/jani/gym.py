@@ -1,13 +1,21 @@
 """JANI models as Gymnasium environments (extra `gym`), for learners of other packages.
 
 Observations are the values of a state, actions are the labels by number; `info["action_mask"]` says which ones apply in
-the state just reached. Importing this module registers `misstep/Jani-v0`. Outcomes are drawn as in `episodes`.
+the state just reached. Outcomes are drawn as in `episodes`. `gymnasium.make("misstep.gym:misstep/Jani-v0", model=FILE)`
+makes one without any import of ours; importing this module registers the plain id as well.
+
+Learners that want to be safe ask `next_state_safety`, `safe_action`, `safe_actions` and `distance_to_unsafe`. With
+`mask="safe"` the mask leaves only labels that are known to be safe, where there is one. With `safety=True` each `info`
+says of the state just reached whether it is safe (`next_state_safety`: True, False, or None if unknown), a safe action
+in it (`next_safe_action`, -1 if none is known) and `distance_to_unsafe`.
 """
 
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, TypeAlias
+from functools import cached_property
+from importlib import import_module
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +39,16 @@ HORIZON = 1100
 Observation: TypeAlias = NDArray[np.float64]
 Info: TypeAlias = dict[str, Any]
 Inapplicable = Literal["stay", "error"]
+Masks = Literal["applicable", "safe"]
+
+
+class Lookahead(Protocol):
+    """What decides safety, by ids of the engine: `misstep.safety.lookahead`."""
+
+    def is_safe(self, state: int) -> bool | None: ...
+    def label_is_safe(self, state: int, label: int) -> bool | None: ...
+    def safe_labels(self, state: int) -> list[int]: ...
+    def safe_label(self, state: int) -> int | None: ...
 
 
 class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is Any
@@ -53,8 +71,12 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         inapplicable: Inapplicable = "stay",
         inapplicable_reward: float = -1.0,
         uniform_outcomes: bool = False,
+        mask: Masks = "applicable",
+        safety: bool = False,
         render_mode: str | None = None,
     ) -> None:
+        if mask not in ("applicable", "safe"):
+            raise UsageError(f"mask={mask!r}", expected="'applicable' or 'safe'")
         if inapplicable not in ("stay", "error"):
             raise UsageError(f"inapplicable={inapplicable!r}", expected="'stay' or 'error'")
         if horizon < 1:
@@ -69,6 +91,8 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         self.horizon = horizon
         self.inapplicable = inapplicable
         self.inapplicable_reward = inapplicable_reward
+        self.mask = mask
+        self.safety = safety
         self.render_mode = render_mode
         self.observation_space = observation_space(self.task)
         self.action_space = gymnasium.spaces.Discrete(len(self.task.labels))
@@ -93,15 +117,12 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return self._observation(), self._info()
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
-        if self.random is None:
-            raise UsageError("no episode has begun", where=self.task.name, hint="call reset first")
-        label = int(action)
-        if not 0 <= label < len(self.task.labels):
-            raise UsageError(f"there is no label {label}", expected=str(self.action_space))
+        random = self._random()
+        label = self._label(action)
         self.steps += 1
-        applies = self.action_masks()[label]
+        applies = self.episodes.mask(self.state)[label]
         if applies or self.inapplicable == "error":
-            after, reward, end = self.episodes.step(self.state, label, self.random)
+            after, reward, end = self.episodes.step(self.state, label, random)
             self.state = after
         else:
             reward, end = self.inapplicable_reward, self.episodes.end_of(self.state)
@@ -110,8 +131,63 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return self._observation(), float(reward), bool(end), truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """By the name under which learners with masks look for it."""
-        return self.episodes.mask(self.state)
+        """By the name under which learners with masks look for it.
+
+        With `mask="safe"`, the labels that are known to be safe; where there is none, those that apply, because a
+        mask that forbids everything has no meaning to a learner.
+        """
+        applicable = self.episodes.mask(self.state)
+        if self.mask == "applicable" or not applicable.any():
+            return applicable
+        safe = self.safe_actions()
+        return safe if safe.any() else applicable
+
+    # -- safety -----------------------------------------------------------------------------------
+
+    @cached_property
+    def lookahead(self) -> Lookahead:
+        """Made when it is first asked. It lies to the right of tasks in the order of imports: hence the name."""
+        module = import_module("misstep.safety.lookahead")
+        found: Lookahead = module.Lookahead(self.task, self.episodes.engine)
+        return found
+
+    def is_safe(self) -> bool | None:
+        """Whether some strategy avoids unsafe states from the present state on; None if that is not known."""
+        return self.lookahead.is_safe(self._begun())
+
+    def next_state_safety(self, action: Any) -> bool | None:
+        """Whether every state that the action may lead to is safe; False also if it does not apply, None if unknown."""
+        return self.lookahead.label_is_safe(self._begun(), self._label(action))
+
+    def safe_actions(self) -> NDArray[np.bool_]:
+        """The actions that are known to be safe, as a mask."""
+        mask = np.zeros(len(self.task.labels), dtype=np.bool_)
+        mask[self.lookahead.safe_labels(self._begun())] = True
+        return mask
+
+    def safe_action(self) -> int | None:
+        """The safe action that keeps farthest from unsafe states; None where no action is known to be safe."""
+        return self.lookahead.safe_label(self._begun())
+
+    def distance_to_unsafe(self) -> float:
+        """How far the state looks from being unsafe; 0 exactly where the measured condition holds."""
+        return self.episodes.engine.distance(self._begun())
+
+    def _begun(self) -> int:
+        """The present state."""
+        self._random()
+        return self.state
+
+    def _random(self) -> CounterRandom:
+        if self.random is None:
+            raise UsageError("no episode has begun", where=self.task.name, hint="call reset first")
+        return self.random
+
+    def _label(self, action: Any) -> int:
+        label = int(action)
+        if not 0 <= label < len(self.task.labels):
+            raise UsageError(f"there is no label {label}", expected=str(self.action_space))
+        return label
 
     @property
     def values(self) -> State:
@@ -126,7 +202,13 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
         return row
 
     def _info(self) -> Info:
-        return {"action_mask": self.action_masks().astype(np.int8)}
+        info: Info = {"action_mask": self.action_masks().astype(np.int8)}
+        if self.safety:
+            action = self.safe_action()
+            info["next_state_safety"] = self.is_safe()
+            info["next_safe_action"] = -1 if action is None else action
+            info["distance_to_unsafe"] = self.distance_to_unsafe()
+        return info
 
 
 def observation_space(task: JaniTask) -> gymnasium.spaces.Box:

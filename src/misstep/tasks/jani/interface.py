@@ -1,7 +1,9 @@
 """Interface files (.jani2nnet): which variables a policy sees, and which label each of its outputs stands for.
 
-JSON: `file` is the network, relative to the interface; `input` lists variables, cells of arrays and locations; `output`
-lists labels. Not every variable need be an input: a policy may be blind to a part of the state.
+JSON: `file` is the network, relative to the interface; `input` lists variables, cells of arrays, locations and
+constants of the model; `output` lists labels. Not every variable need be an input: a policy may be blind to a part of
+the state. What the file of the network does not say about it may stand here: `activation`, `layer-norm`, `part` and
+`check`, a file of golden rows (docs/networks.md).
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class InterfaceInput:
-    """A variable, a cell of an array, or the location of an automaton (`location`)."""
+    """A variable or constant, a cell of an array, or the location of an automaton (`location`)."""
 
     name: str
     automaton: str | None = None
@@ -47,39 +49,60 @@ class JaniInterface:
     filter: bool  # choose among applicable labels only
     policy_file: Path | None
     torch_file: Path | None
+    activation: str | None = None
+    layer_norm: str | None = None
+    part: str | None = None
+    check: Path | None = None
 
     def columns(self, task: JaniTask, where: str | None = None) -> list[int]:
-        """The position of each input in a state."""
+        """The position of each input in a state; -1 for one that is a constant."""
         positions = {name: i for i, name in enumerate(task.variable_names)}
         columns = []
         for item in self.inputs:
             # A local variable goes by its bare name where that is unique.
             bare = item.name if item.index is None else f"{item.name}[{item.index}]"
             found = positions.get(str(item), None if item.location else positions.get(bare))
-            if found is None:
+            if found is None and bare not in task.constants:
+                constants = f"; constants: {', '.join(list(task.constants)[:20])}"
                 raise InputFormatError(
                     f"the interface reads {item}, which the model does not have",
                     where=where or task.name,
-                    hint="variables: " + ", ".join(task.variable_names[:20]),
+                    expected="variables or constants of the model",
+                    hint="variables: "
+                    + ", ".join(task.variable_names[:20])
+                    + (constants if task.constants else ""),
                 )
-            columns.append(found)
+            columns.append(-1 if found is None else found)
         return columns
+
+    def constants(self, task: JaniTask) -> dict[int, float]:
+        """The values of those inputs that are constants of the model, by the position of the input."""
+        known = zip(self.inputs, self.columns(task), strict=True)
+        return {
+            i: float(
+                task.constants[item.name if item.index is None else f"{item.name}[{item.index}]"]
+            )
+            for i, (item, column) in enumerate(known)
+            if column < 0
+        }
 
     def labels(self, task: JaniTask) -> list[int]:
         """The label of each output."""
         return [task.label_id(name) for name in self.outputs]
 
-    def check_sizes(self, inputs: int, outputs: int, where: str) -> None:
+    def check_sizes(self, inputs: int, outputs: int, where: str, hint: str | None = None) -> None:
         """Refuse a network that does not have the inputs and outputs of its interface."""
         for what, here, there in (
-            ("inputs", len(self.inputs), inputs),
-            ("outputs", len(self.outputs), outputs),
+            ("inputs", list(map(str, self.inputs)), inputs),
+            ("outputs", list(self.outputs), outputs),
         ):
-            if here != there:
+            if len(here) != there:
+                shown = ", ".join(here[:12]) + (", ..." if len(here) > 12 else "")
                 raise InputFormatError(
-                    f"the network has {there} {what} and its interface {here}",
+                    f"the network has {there} {what} and its interface {len(here)}",
                     where=where,
-                    expected="as many",
+                    expected=f"a network with {len(here)} {what}: {shown}",
+                    hint=hint,
                 )
 
 
@@ -105,7 +128,16 @@ def load_interface(path: str | os.PathLike[str]) -> JaniInterface:
         filter=node["filter"].boolean() if "filter" in node else True,
         policy_file=_file(node, "file", folder),
         torch_file=_file(node, "torch-file", folder),
+        activation=_text(node, "activation"),
+        layer_norm=_text(node, "layer-norm"),
+        part=_text(node, "part"),
+        check=_file(node, "check", folder),
     )
+
+
+def _text(node: Cursor, key: str) -> str | None:
+    entry = node.get(key)
+    return None if entry is None or entry.value is None else entry.text("a text")
 
 
 def _file(node: Cursor, key: str, folder: Path) -> Path | None:

@@ -20,6 +20,7 @@ from misstep.tasks.jani.model import read_model
 from misstep.tasks.jani.prism import is_prism, translate_prism
 from misstep.tasks.jani.property import as_safety, find_property, read_property
 from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
+from misstep.tasks.jani.variables import named_cells
 from misstep.tasks.models.model import ModelInstance
 
 GIVEN = "(given)"  # the name of the document of a property that the user gave beside the model
@@ -155,6 +156,7 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
         property_name=prop.name,
         locations={f"{a.name}.location": a.locations for a in model.automata if a.slot is not None},
         interface=prop.interface,
+        constants=dict(named_cells(model.compiler.constants)),
         source={**source, "files": documents.contents},
         chances=model.chances,
     )

@@ -46,11 +46,13 @@ class JaniTask:
         interface: Path | None,
         source: Mapping[str, Any],
         chances: Chances | None = None,
+        constants: Mapping[str, Value] | None = None,
     ) -> None:
         self.core = core
         self.name = name
         self.property_name = property_name
         self.interface_file = interface  # named by the property
+        self.constants: Mapping[str, Value] = dict(constants or {})  # arrays cell by cell
         self.engine = JaniEngine(core)
         self.labels: tuple[str, ...] = tuple(core.labels)
         self.variables = core.variables  # name, type, lower and upper bound

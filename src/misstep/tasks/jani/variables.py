@@ -79,15 +79,28 @@ def read_constants(
                     where=node.where,
                     expected="parameters for constants without a value",
                 )
-            scope.names[name] = compiler.literal(compiler.constant(node["value"], scope, kind))
+            found = compiler.constant(node["value"], scope, kind)
         else:
             unused.discard(name)
             value = Cursor(node.documents, node.trail, node.path, parameters[name])
-            scope.names[name] = compiler.literal(compiler.constant(value, scope, kind))
+            found = compiler.constant(value, scope, kind)
+        compiler.constants[name] = found
+        scope.names[name] = compiler.literal(found)
     if unused:
         raise UsageError(
             "the model has no such parameters: " + ", ".join(sorted(unused)), where=model.where
         )
+
+
+def named_cells(
+    values: Mapping[str, Python],
+) -> Iterator[tuple[str, bool | int | float]]:
+    """Values by name, those of arrays cell by cell: `cost[2]`."""
+    for name, value in values.items():
+        if isinstance(value, tuple):
+            yield from named_cells({f"{name}[{i}]": cell for i, cell in enumerate(value)})
+        else:
+            yield name, value
 
 
 def read_functions(owner: Cursor, compiler: Compiler, scope: Scope) -> None:
@@ -165,6 +178,7 @@ __all__ = [
     "declare",
     "flat",
     "is_transient",
+    "named_cells",
     "read_constants",
     "read_functions",
 ]

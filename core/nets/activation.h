@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+namespace misstep {
+
+// What stands between the layers of a network, applied to each number on its own.
+//
+// The definitions are those of PyTorch. Functions that are no polynomials come from the C library of the machine.
+// Undefined numbers stay undefined.
+struct Activation {
+    enum class Kind { identity, relu, leaky_relu, elu, tanh, sigmoid, silu, gelu, gelu_tanh };
+
+    Kind kind = Kind::relu;
+    double parameter = 0;  // leaky_relu: the slope below zero; elu: the limit far below zero, positive
+
+    // Throws std::invalid_argument for an unknown name or a parameter that is not finite.
+    static Activation named(const std::string &name, double parameter);
+
+    void apply(double *values, int count) const;
+};
+
+}  // namespace misstep
