@@ -22,6 +22,7 @@ class JaniTransitions : public Transitions {
     bool is_partial() const override { return true; }
     void labels(StateId id, std::vector<LabelId> &result) override;
     void outcomes(StateId id, LabelId label, std::vector<StateId> &result) override;
+    std::size_t bytes() const override { return engine_->bytes(); }
     std::string describe(StateId id) const override { return engine_->text(id); }
     std::string label_name(LabelId label) const override;
 

@@ -58,6 +58,9 @@ class Transitions {
     virtual void labels(StateId id, std::vector<LabelId> &result);
     virtual void outcomes(StateId id, LabelId label, std::vector<StateId> &result);
 
+    // What the states take; 0 where that is small or not known.
+    virtual std::size_t bytes() const { return 0; }
+
     // For messages.
     virtual std::string describe(StateId id) const { return "state " + std::to_string(id); }
     virtual std::string label_name(LabelId label) const { return "label " + std::to_string(label); }
