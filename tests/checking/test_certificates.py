@@ -1,0 +1,464 @@
+"""Certificates that were damaged are refused, each with the reason."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.checking.__main__ import main
+from misstep.checking.certificates import (
+    CertificateReport,
+    check_model,
+    check_planning,
+    read_certificate,
+)
+from misstep.checking.certificates.container import MAGIC
+from misstep.checking.certificates.starts import TooManyStartsError, start_states
+from misstep.checking.errors import CheckError
+from misstep.checking.jani import SafetyTask
+from misstep.faults.prove import prove
+from misstep.safety.prove import ProveSettings
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.task import Task
+from support import jani
+from support.prove import put_together, taken_apart
+from support.small import task_of
+
+Header = dict[str, Any]
+Columns = list[list[int]]
+
+
+# A car on a road of four cells, with brakes that may fail: s is the place, v the speed, w a real number.
+@cache
+def road() -> JaniTask:
+    step = jani.op("+", "s", "v")
+    prop = jani.pa(
+        jani.op("=", "s", 4),
+        jani.op("∧", jani.op("=", "s", 3), jani.op("=", "v", 0)),
+        {
+            "op": "state-condition",
+            "exp": jani.op(
+                "∧",
+                jani.op("≤", "s", 1),
+                jani.op("=", "v", 0),
+                jani.op("=", "w", 0.5),
+                jani.op("≤", jani.op("+", "s", "v"), 1),
+            ),
+        },
+    )
+    return jani.task(
+        jani.model(
+            [
+                jani.variable("s", jani.bounded(0, 4)),
+                jani.variable("v", jani.bounded(0, 1)),
+                jani.variable("w", jani.bounded(0.0, 1.0, "real")),
+            ],
+            [
+                jani.edge("go", jani.op("<", "s", 4), jani.destination({"s": step, "v": 1})),
+                jani.edge(
+                    "slow",
+                    jani.op("<", "s", 3),
+                    jani.destination({"v": 0}, 0.5),
+                    jani.destination({"s": jani.op("+", "s", 1), "v": 0}, 0.5),
+                ),
+            ],
+            actions="go slow",
+            prop=prop,
+        )
+    )
+
+
+def drive(state: Any) -> str:
+    return "go" if state["s"] == 0 and state["v"] == 0 else "slow"
+
+
+@cache
+def safe_road() -> bytes:
+    proof = prove(road(), drive, ProveSettings(ask="all"))
+    assert proof.verdict == "PROVEN", proof
+    assert proof.certificate is not None
+    return proof.certificate
+
+
+def check(content: bytes, task: JaniTask | None = None) -> CertificateReport:
+    task = task or road()
+    return check_model(
+        read_certificate(content), list(task.source["files"].values()), digest=task.digest
+    )
+
+
+def row_of(columns: Columns, *values: int) -> int:
+    rows = list(zip(*columns[: len(values)], strict=True))
+    return rows.index(values)
+
+
+def test_the_certificate_is_valid() -> None:
+    report = check(safe_road())
+    assert report.valid, report
+    assert (report.starts, report.states) == (2, len(taken_apart(safe_road())[1][0]))
+
+
+def without_row(columns: Columns, row: int) -> Columns:
+    return [column[:row] + column[row + 1 :] for column in columns]
+
+
+def with_row(columns: Columns, *values: int) -> Columns:
+    return [[*column, value] for column, value in zip(columns, values, strict=True)]
+
+
+Change = Callable[[Header, Columns], tuple[Header, Columns]]
+
+
+def changed_header(path: str, value: Any) -> Change:
+    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
+        part: Any = header
+        *keys, last = path.split(".")
+        for key in keys:
+            part = part[int(key) if key.isdigit() else key]
+        if value is None:
+            del part[last]
+        else:
+            part[int(last) if last.isdigit() else last] = value
+        return header, columns
+
+    return change
+
+
+def changed_label(row: int, code: int) -> Change:
+    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
+        columns[-1][row] = code
+        return header, columns
+
+    return change
+
+
+HALF = 4602678819172646912  # the bits of 0.5
+DAMAGE: dict[str, tuple[Change, str]] = {
+    "a start is missing": (
+        lambda h, c: (h, without_row(d := without_row(c, row_of(c, 0, 0)), row_of(d, 0, 1))),
+        "a start is missing: s=0, v=0",
+    ),
+    "a reachable state is missing": (
+        lambda h, c: (h, without_row(c, row_of(c, 0, 1))),
+        "the label 'go' leads out of the set",
+    ),
+    "an outcome that is unlikely is missing": (
+        lambda h, c: (h, without_row(c, row_of(c, 2, 0))),
+        "the label 'slow' leads out of the set",
+    ),
+    "an unsafe state is added": (
+        lambda h, c: (h, with_row(c, 4, 0, HALF, 0)),
+        "a state is unsafe: s=4",
+    ),
+    "a state beyond the bounds is added": (
+        lambda h, c: (h, with_row(c, 5, 0, HALF, 0)),
+        "the variable 's'",
+    ),
+    "a state that leads out is added": (
+        lambda h, c: (h, with_row(c, 3, 1, HALF, 2)),
+        "the label 'go' leads out of the set",
+    ),
+    "a state stands twice": (
+        lambda h, c: (h, with_row(c, *(column[0] for column in c))),
+        "a state stands twice",
+    ),
+    "a label is another one": (
+        lambda h, c: changed_label(row_of(c, 1, 0), 2)(h, c),
+        "the label 'go' leads out of the set",
+    ),
+    "a label is none": (
+        lambda h, c: changed_label(row_of(c, 1, 0), 0)(h, c),
+        "no label is given for s=1",
+    ),
+    "a label that does not exist": (changed_label(0, 9), "the model has no label number 7"),
+    "any label where one leads out": (
+        lambda h, c: changed_label(row_of(c, 1, 0), 1)(h, c),
+        "leads out of the set",
+    ),
+    "a label that does not apply": (
+        lambda h, c: (h, with_row(c, 3, 1, HALF, 3)),
+        "the label 'slow' does not apply in s=3, v=1",
+    ),
+    "a real number is another one": (
+        lambda h, c: (h, [*c[:2], [n + 1 for n in c[2]], c[3]]),
+        "a start is missing",
+    ),
+    "no state": (lambda h, c: (h, [[] for _ in c]), "the certificate has no state"),
+    "the digest of the task": (
+        changed_header("task.digest", "0" * 64),
+        "the digest of the task differs",
+    ),
+    "the digest of a file": (
+        changed_header("task.files.0.sha256", "0" * 64),
+        "the model is another one",
+    ),
+    "the digest of the property": (
+        changed_header("property", "0" * 64),
+        "the digest of the property",
+    ),
+    "an option": (
+        changed_header("task.options.silent", "as_action"),
+        "the digest of the task differs",
+    ),
+    "the labels swapped": (changed_header("labels", ["slow", "go"]), "the labels are not those"),
+    "the name of a variable": (
+        changed_header("columns.0.name", "x"),
+        "the variables are not those of the model",
+    ),
+    "the kind of a variable": (
+        changed_header("columns.1.kind", "bool"),
+        "the variables are not those of the model",
+    ),
+    "the lowest value": (changed_header("columns.0.low", 1), "a state is unsafe: s=4"),
+    "the lowest value, out of bounds": (changed_header("columns.0.low", 9), "the variable 's'"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_is_refused(name: str) -> None:
+    change, reason = DAMAGE[name]
+    header, columns = taken_apart(safe_road())
+    report = check(put_together(*change(copy.deepcopy(header), copy.deepcopy(columns))))
+    assert not report.valid
+    assert not report.undecided
+    assert reason in report.reason, report.reason
+
+
+def cut(content: bytes) -> bytes:
+    return content[:-3]
+
+
+UNREADABLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "empty": (lambda _: b"", "this is no certificate"),
+    "another file": (lambda _: b"begin_version\n3\n", "this is no certificate"),
+    "cut in the header": (lambda c: c[: len(MAGIC) + 20], "ends within its header"),
+    "cut in a column": (cut, "ends within the column"),
+    "something behind": (lambda c: c + b"x", "something follows the last column"),
+    "no JSON": (lambda c: c.replace(b'{"claim"', b'{"claim', 1), "is no JSON"),
+    "a column of noise": (
+        lambda c: (
+            c[: c.index(b"\n", len(MAGIC)) + 1] + bytes(len(c) - c.index(b"\n", len(MAGIC)) - 1)
+        ),
+        "is damaged",
+    ),
+    "more states than rows": (
+        lambda c: c.replace(b'"states": ', b'"states": 1', 1),
+        "has not one number for each",
+    ),
+    "as large as a bomb": (
+        lambda c: c.replace(b'"states": ', b'"states": 99999999', 1).replace(
+            b'"width": 1', b'"width": 8'
+        ),
+        "unpacks to more than",
+    ),
+    "a width of three bytes": (
+        lambda c: c.replace(b'"width": 1', b'"width": 3', 1),
+        "numbers of 3 bytes",
+    ),
+    "no labels": (
+        lambda c: c.replace(b'"=label"', b'"=lab"', 1),
+        "does not say what the policy does",
+    ),
+    "no policy": (
+        lambda c: c.replace(b'"policy": {', b'"nobody": {', 1),
+        "does not say which policy",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_what_cannot_be_read(name: str) -> None:
+    change, reason = UNREADABLE[name]
+    with pytest.raises(CheckError, match=reason):
+        check(change(safe_road()))
+
+
+def test_another_model() -> None:
+    other = jani.task(jani.model([jani.variable("s", jani.bounded(0, 4), 0)], []))
+    assert "the model is another one" in check(safe_road(), other).reason
+
+
+def test_the_caller_knows_another_task() -> None:
+    files = list(road().source["files"].values())
+    report = check_model(read_certificate(safe_road()), files, digest="1" * 64)
+    assert "the digest of the task differs" in report.reason
+
+
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = road().source
+    (content,) = source["files"].values()
+    model, proof = tmp_path / "model.jani", tmp_path / "safe.proof"
+    model.write_bytes(content)
+    proof.write_bytes(safe_road())
+    assert main([str(proof), str(model)]) == 0
+    assert capsys.readouterr().out.startswith("VALID no run of the policy")
+    assert main([str(proof), str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["starts"] == 2
+    model.write_bytes(content + b"\n")
+    assert main([str(proof), str(model)]) == 1
+    assert "the digest of a file differs" in capsys.readouterr().out
+
+
+# -- starts -----------------------------------------------------------------------------------------
+
+
+def plain(document: Any) -> SafetyTask:
+    return SafetyTask.from_source(jani.task(document).source)
+
+
+def test_starts_that_cannot_be_listed() -> None:
+    real = jani.model(
+        [jani.variable("w", jani.bounded(0.0, 1.0, "real"))],
+        [],
+        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("<", "w", 0.5)}),
+    )
+    with pytest.raises(TooManyStartsError, match="leaves the real variable 'w' open"):
+        list(start_states(plain(real)))
+    many = jani.model(
+        [jani.variable(name, jani.bounded(0, 99)) for name in "xyz"],
+        [],
+        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("≤", "x", 98)}),
+    )
+    with pytest.raises(TooManyStartsError, match="takes too long"):
+        list(start_states(plain(many), 1000))
+
+
+def test_an_integer_may_equal_a_real_number() -> None:
+    document = jani.model(
+        [jani.variable("x", jani.bounded(0, 9))],
+        [],
+        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("=", "x", 5.0)}),
+    )
+    assert list(start_states(plain(document))) == [(5,)]
+
+
+def test_sums_are_given_up_early() -> None:
+    total = jani.op("+", *(f"x{i}" for i in range(12)))
+    document = jani.model(
+        [jani.variable(f"x{i}", jani.bounded(0, 9)) for i in range(12)],
+        [],
+        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("=", total, 2)}),
+    )
+    assert len(list(start_states(plain(document), 10_000))) == 12 * 13 // 2
+
+
+# -- planning ---------------------------------------------------------------------------------------
+
+
+@cache
+def spanner() -> tuple[Task, bytes]:
+    """A task with dead ends, and a policy that is optimal."""
+    task = task_of("spanner", spanners=2, nuts=1, locations=2)
+    proof = prove(task, "optimal")
+    assert proof.verdict == "PROVEN", proof.reason
+    assert proof.hopeless > 0
+    assert proof.certificate is not None
+    return task, proof.certificate
+
+
+def check_task(content: bytes) -> CertificateReport:
+    return check_planning(read_certificate(content), spanner()[0].sas)
+
+
+def of_code(columns: Columns, test: Callable[[int], bool]) -> int:
+    return next(row for row, code in enumerate(columns[-2]) if test(code))
+
+
+def put(column: int, row: int, number: int) -> Change:
+    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
+        columns[column][row] = number
+        return header, columns
+
+    return change
+
+
+PLANNING_DAMAGE: dict[str, tuple[Change, str]] = {
+    "the initial state is missing": (
+        lambda h, c: (h, without_row(c, 0)),
+        "the initial state is missing",
+    ),
+    "a reachable state is missing": (
+        lambda h, c: (h, without_row(c, len(c[0]) - 1)),
+        "missing|none that",
+    ),
+    "ranks permuted": (
+        lambda h, c: (h, [*c[:-1], list(reversed(c[-1]))]),
+        "the rank does not get smaller|a goal and has a rank",
+    ),
+    "a rank is too small": (
+        lambda h, c: put(-1, of_code(c, lambda code: code >= 2), 0)(h, c),
+        "the rank does not get smaller",
+    ),
+    "a goal has a rank": (
+        lambda h, c: put(-1, of_code(c, lambda code: code == 0), 1)(h, c),
+        "is a goal and has a rank|the rank does not get smaller",
+    ),
+    "a goal is said to be none": (
+        lambda h, c: put(-2, of_code(c, lambda code: code == 0), 2)(h, c),
+        "is said to be none",
+    ),
+    "a state is said to be a goal": (
+        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 0)(h, c),
+        "is said to be a goal",
+    ),
+    "a solvable state is said to be a dead end": (
+        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 1)(h, c),
+        "is no dead end",
+    ),
+    "a dead end is said to be solved": (
+        lambda h, c: put(-2, of_code(c, lambda code: code == 1), 2)(h, c),
+        "does not apply|to none that reaches the goal",
+    ),
+    "an operator that does not exist": (
+        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 250)(h, c),
+        "the task has no operator number 248",
+    ),
+    "an operator that does not apply": (
+        lambda h, c: put(-2, 0, max(c[-2]) - 1)(h, c),
+        "does not apply",
+    ),
+    "a value that is none": (put(0, 0, 200), "has a value that is none of its own"),
+    "a state stands twice": (
+        lambda h, c: (h, with_row(c, *(column[0] for column in c))),
+        "a state stands twice",
+    ),
+    "the digest of the task": (changed_header("task.digest", "0" * 64), "it is about another task"),
+    "the name of a variable": (
+        changed_header("columns.0.name", "x"),
+        "the variables are not those of the task",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PLANNING_DAMAGE)
+def test_damage_of_ranks_is_refused(name: str) -> None:
+    change, reason = PLANNING_DAMAGE[name]
+    header, columns = taken_apart(spanner()[1])
+    report = check_task(put_together(*change(copy.deepcopy(header), copy.deepcopy(columns))))
+    assert not report.valid
+    assert any(part in report.reason for part in reason.split("|")), report.reason
+
+
+def test_the_whole_task_is_valid() -> None:
+    assert check_task(spanner()[1]).valid
+
+
+def test_no_scope() -> None:
+    header, columns = taken_apart(spanner()[1])
+    header["from"] = "somewhere"
+    with pytest.raises(CheckError, match="which states it is about"):
+        check_task(put_together(header, columns))
+
+
+def test_a_task_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    task, content = spanner()
+    (tmp_path / "task.sas").write_bytes(task.sas)
+    (tmp_path / "reaches.proof").write_bytes(content)
+    assert main([str(tmp_path / "reaches.proof"), str(tmp_path / "task.sas")]) == 0
+    assert "VALID the policy reaches the goal" in capsys.readouterr().out

@@ -1,0 +1,134 @@
+"""Proofs against exhaustive truth: the nine built-in models, random models, random planning tasks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from misstep import _core
+from misstep.checking.certificates import check_file
+from misstep.faults.prove import prove
+from misstep.oracles.prove import ReachSettings
+from misstep.policies.load import load_policy
+from misstep.safety import jani_transitions
+from misstep.safety.prove import ProveSettings
+from misstep.safety.prove.models import CHECKED_STATES
+from misstep.safety.system import System
+from misstep.tasks.census import state_space
+from misstep.tasks.jani.load import load_jani
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.models import generate_model, write_model
+from support.models import VARIANTS, Choices, described
+from support.prove import (
+    TableOperators,
+    model_of,
+    random_model,
+    random_task,
+    reachable,
+    reaches,
+    solvable_states,
+    table_policy,
+    true_answer,
+)
+
+CONTROL = ("bouncing-ball", "inverted-pendulum", "cartpole", "follow-car")
+
+
+def answer_of_census(task: JaniTask, spec: str) -> str:
+    """From everything that can be reached by all labels: what the policy does from each start."""
+    space = task.space()
+    transitions = jani_transitions(task)
+    system = System(transitions, load_policy(spec, task).policy)
+    truth = _core.jani_ground_truth(space, transitions, system.native, 2)
+    bad = truth.deviations[: space.root_count] > 0
+    if not bad.any():
+        return "PROVEN"
+    return "BUG" if truth.bugs[: space.root_count].any() else "NOT A BUG"
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
+def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) -> None:
+    write_model(generate_model(name, **choices), path := tmp_path / "model.jani")
+    # The starts of control models are infinitely many; their second property lists some.
+    prop = "sampled" if name in CONTROL else None
+    task = load_jani(path, prop)
+    for spec in ("first", *(f"random:{seed}" for seed in range(5))):
+        expected = answer_of_census(task, spec)
+        for ask in ("all", "needed"):
+            proof = prove(load_jani(path, prop), spec, ProveSettings(ask=ask))
+            assert proof.verdict == expected, (spec, ask, proof.reason)
+            if expected == "PROVEN":
+                assert proof.certificate is not None
+                if proof.checked is None:  # the checker is slow
+                    assert proof.states > CHECKED_STATES
+                    continue
+                assert proof.checked.valid
+                (tmp_path / "proof").write_bytes(proof.certificate)
+                assert check_file(tmp_path / "proof", path).valid
+
+
+@pytest.mark.soundness
+def test_random_models() -> None:
+    random = Random("random models")
+    answers: Counter[str] = Counter()
+    asked: Counter[str] = Counter()
+    for _ in range(400):
+        world, starts = random_model(random)
+        expected = true_answer(world, starts)
+        answers[expected] += 1
+        task = model_of(world, starts, random.random() < 0.5)
+        for ask in ("all", "needed"):
+            proof = prove(task, table_policy(world), ProveSettings(ask=ask))
+            assert proof.verdict == expected, (ask, world, starts, proof.reason)
+            asked[ask] += proof.asked if expected == "PROVEN" else 0
+            if expected == "PROVEN":
+                assert proof.checked is not None
+                assert proof.checked.valid, proof.checked
+    assert min(answers[name] for name in ("PROVEN", "BUG", "NOT A BUG")) > 10, answers
+    assert asked["needed"] < asked["all"]
+
+
+@pytest.mark.soundness
+def test_random_tasks() -> None:
+    random = Random("random tasks")
+    answers: Counter[str] = Counter()
+    for number in range(400):
+        task = random_task(random)
+        states = reachable(task)
+        solvable = solvable_states(task, states)
+        table = TableOperators(task, number, random.choice([0.3, 1.0, 1.0]))
+        space = state_space(task)
+        best = {
+            tuple(row): int(op)
+            for row, op in zip(space.states().tolist(), space.best_operator, strict=True)
+        }
+        table.best = {key: op for key, op in best.items() if op >= 0}
+        failing = [s for s in states if s in solvable and not reaches(task, table.decision, s)]
+
+        def act(state: object, own: TableOperators = table) -> int | None:
+            return own.decision(state.state)  # type: ignore[attr-defined]
+
+        proof = prove(task, act)
+        assert proof.verdict == ("BUG" if failing else "PROVEN"), proof.reason
+        assert proof.hopeless == len(states) - len(solvable)
+        answers[proof.verdict] += 1
+        if failing:
+            assert proof.failing == len(failing)
+            assert proof.finding is not None
+            assert proof.finding.state in failing
+            assert proof.finding.avoidable
+        else:
+            assert proof.checked is not None
+            assert proof.checked.valid, proof.checked
+        own = prove(task, act, ReachSettings(scope="runs"))
+        start = task.initial_state
+        if reaches(task, table.decision, start):
+            assert own.verdict == "PROVEN"
+        else:
+            assert own.verdict == ("BUG" if start in solvable else "NOT A BUG")
+        answers["runs " + own.verdict] += 1
+    assert min(answers.values()) > 10, answers
