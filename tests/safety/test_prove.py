@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from misstep import _core
+from misstep.checking.certificates import check_file
 from misstep.errors import UsageError
 from misstep.faults.prove import check_certificate, prove
 from misstep.oracles.prove import ReachSettings
 from misstep.safety.prove import ProveSettings
+from misstep.tasks.jani.load import load_jani
+from support import jani
 from support.prove import model_of, random_model, table_policy, true_answer
 from support.safety import UNSAFE, Explicit, policy_graph, random_world, unit
 from support.unsteady import MODEL as UNSTEADY
@@ -218,3 +221,72 @@ def test_bad_arguments() -> None:
         ProveSettings(ask="never")
     with pytest.raises(UsageError, match="for planning tasks"):
         prove(task, "first", ReachSettings())
+
+
+def wide_model() -> Any:
+    """Two automata with locations, an array, a Boolean and a transient variable: all that a state can hold."""
+    flip = jani.op("¬", "flag")
+    edges = [
+        jani.edge(
+            "a",
+            jani.op("<", {"op": "aa", "exp": "cells", "index": 0}, 3),
+            jani.destination(
+                [
+                    {
+                        "ref": {"op": "aa", "exp": "cells", "index": 0},
+                        "value": jani.op("+", {"op": "aa", "exp": "cells", "index": 0}, 1),
+                    },
+                    {"ref": "flag", "value": flip},
+                ],
+                location="there",
+            ),
+            location="here",
+        ),
+        jani.edge("b", True, jani.destination({"flag": flip}, location="here"), location="there"),
+    ]
+    return jani.model(
+        [
+            jani.variable("flag", "bool"),
+            jani.variable("seen", "bool", False, transient=True),
+        ],
+        [
+            jani.automaton(
+                "one",
+                edges,
+                ("here", "there"),
+                variables=[
+                    jani.variable(
+                        "cells",
+                        {"kind": "array", "base": jani.bounded(-2, 5)},
+                        {"op": "av", "elements": [-1, 2]},
+                    )
+                ],
+            )
+        ],
+        prop=jani.pa(jani.op("=", {"op": "aa", "exp": "cells", "index": 1}, 5)),
+        features=["arrays"],
+    )
+
+
+@pytest.mark.parametrize("ask", ["all", "needed"])
+def test_everything_that_a_state_can_hold(ask: str) -> None:
+    proof = prove(jani.task(wide_model()), "first", ProveSettings(ask=ask))
+    assert proof.verdict == "PROVEN", proof.reason
+    assert proof.starts == 2
+    assert proof.checked is not None
+    assert proof.checked.valid, proof.checked.reason
+
+
+def test_a_property_in_the_user_s_words(tmp_path: Path) -> None:
+    path = jani.write(wide_model(), folder=tmp_path)
+    words = {"unsafe": "flag and not flag", "start": "flag"}
+    proof = prove(load_jani(path, **words), "first")
+    assert proof.verdict == "PROVEN"
+    assert proof.checked is not None
+    assert proof.checked.valid, proof.checked.reason
+    assert proof.certificate is not None
+    (tmp_path / "safe.proof").write_bytes(proof.certificate)
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    path.rename(moved / "other.jani")
+    assert check_file(tmp_path / "safe.proof", moved / "other.jani").valid

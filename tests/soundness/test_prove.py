@@ -71,6 +71,22 @@ def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) 
                 assert check_file(tmp_path / "proof", path).valid
 
 
+SHIPPED: list[tuple[str, str, Choices]] = [
+    ("beluga", "beluga", {"racks": 2, "lines": "0,3/2,1", "swaps": 6}),
+    ("one-way-line", "one-way-line", {"cells": 8, "packages": 3, "drop": True}),
+]
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize(("policy", "name", "choices"), SHIPPED, ids=described)
+def test_shipped_policies_against_the_census(policy: str, name: str, choices: Choices) -> None:
+    instance = generate_model(name, **choices)
+    spec = f"shipped:{policy}"
+    expected = answer_of_census(load_jani(instance), spec)
+    for ask in ("all", "needed"):
+        assert prove(load_jani(instance), spec, ProveSettings(ask=ask)).verdict == expected
+
+
 @pytest.mark.soundness
 def test_random_models() -> None:
     random = Random("random models")

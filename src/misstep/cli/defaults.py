@@ -20,7 +20,6 @@ DOMINANCE_STEPS = 2_000_000_000
 # Proofs
 PROVE_ASK = ("auto", "all", "needed")
 PROVE_FROM = ("all", "runs")
-PROVE_STATES = 100_000_000
 
 # Explanations
 EXPLAIN_SECONDS = 60.0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from misstep.cli.arguments import AsJson, TaskPaths, check_limits, read_task
-from misstep.cli.defaults import PROVE_ASK, PROVE_FROM, PROVE_STATES
+from misstep.cli.defaults import PROVE_ASK, PROVE_FROM
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
     MODEL_OPTIONS,
@@ -96,9 +96,12 @@ class ProveLimits(Group, heading="Limits"):
         ),
     ] = None
     max_states: Annotated[
-        int,
-        typer.Option(metavar="N", help="Give up at so many states."),
-    ] = PROVE_STATES
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Give up at so many states. Default: 50 million of a model, 10 million of a planning task.",
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -198,12 +201,13 @@ def _proof(
     from misstep.safety.prove import ProveSettings
 
     shared: dict[str, Any] = {
-        "max_states": limits.max_states,
         "time_limit": limits.time,
         "memory_limit_mb": limits.memory,
         "check": what.verify,
         "seed": what.seed,
     }
+    if limits.max_states is not None:
+        shared["max_states"] = limits.max_states
     if loaded.world == "model":
         if models.ask not in PROVE_ASK:
             raise UsageError(f"--ask {models.ask}", expected=", ".join(PROVE_ASK))
@@ -274,7 +278,7 @@ def _print_finding(proof: Proof, task: Task | JaniTask) -> None:
     assert finding is not None
 
     def shown(state: Any) -> str:
-        text = task.text(state) if task.world == "model" else ", ".join(task.facts(state))  # type: ignore[union-attr]
+        text = task.text(state) if task.world == "model" else ", ".join(task.facts(state))
         return text if len(text) <= 300 else text[:297] + "..."
 
     print(f"\nfrom {shown(finding.state)}")

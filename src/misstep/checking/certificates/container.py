@@ -156,7 +156,7 @@ def _column(described: object, states: int, content: bytes, place: int) -> tuple
 
 
 def _width(described: object) -> int:
-    width = _member(described, "width", int)
+    width: int = _member(described, "width", int)
     if width not in TYPES:
         raise CheckError(f"a column with numbers of {width} bytes")
     return width

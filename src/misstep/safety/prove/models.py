@@ -20,6 +20,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,17 +48,17 @@ from misstep.tasks.jani.task import JaniTask, State
 
 ASK = ("auto", "all", "needed")
 NEEDED_STATES = 1_000_000  # of the model, up to which `auto` asks only where it is needed
+MAX_STATES = 50_000_000  # about 6 GB
 START_STEPS = 2**26
 CHECKED_STATES = (
     100_000  # certificates up to this size are checked at once, unless the caller says otherwise
 )
-ANY = -2
 
 
 @dataclass(frozen=True)
 class ProveSettings:
     ask: str = "auto"
-    max_states: int | None = None
+    max_states: int | None = MAX_STATES
     time_limit: float | None = None
     memory_limit_mb: int | None = None
     check: bool | None = None  # the certificate, independently; None: if it is small
@@ -157,7 +158,7 @@ class _Search:
         self.proof.starts = len(starts)
         return starts
 
-    def _limits(self, max_states: int | None) -> dict[str, object]:
+    def _limits(self, max_states: int | None) -> dict[str, Any]:
         settings = self.settings
         given = [own for own in (settings.max_states, max_states) if own is not None]
         seconds = settings.time_limit
