@@ -49,7 +49,8 @@ from misstep.tasks.jani.task import JaniTask, State
 ASK = ("auto", "all", "needed")
 NEEDED_STATES = 1_000_000  # of the model, up to which `auto` asks only where it is needed
 MAX_STATES = 50_000_000  # about 6 GB
-START_STEPS = 2**26
+START_STEPS = (2**20, 2**22, 2**24, 2**26)
+DECIDER_SECONDS = 60.0  # for one start
 CHECKED_STATES = (
     100_000  # certificates up to this size are checked at once, unless the caller says otherwise
 )
@@ -138,16 +139,19 @@ class _Search:
         proof.verdict, proof.end, proof.reason = UNKNOWN, end, reason
 
     def _starts(self) -> list[int] | None:
+        starts: list[int] | None = None
         try:
-            starts = self.policy.engine.all_initial(START_STEPS)
+            for steps in START_STEPS:  # more and more, with a look at the clock in between
+                starts = self.policy.engine.all_initial(steps)
+                if starts is not None or self._late():
+                    break
         except InputFormatError as error:
-            # Infinitely many, or none.
             self.ended("gave up", f"the start states cannot be listed: {error}")
             return None
         if starts is None:
-            self.ended(
-                "gave up", f"the start states were not listed in {START_STEPS:,} steps: too many"
-            )
+            if not self._late():
+                reason = f"the start states were not listed in {START_STEPS[-1]:,} steps: too many"
+                self.ended("gave up", reason)
             return None
         if not starts:
             raise InputFormatError(
@@ -157,6 +161,14 @@ class _Search:
             )
         self.proof.starts = len(starts)
         return starts
+
+    def _late(self) -> bool:
+        """Whether the time is over, which ends the work."""
+        limit = self.settings.time_limit
+        if limit is None or self.seconds < limit:
+            return False
+        self.ended("time", "the limit of time ended the work")
+        return True
 
     def _limits(self, max_states: int | None) -> dict[str, Any]:
         settings = self.settings
@@ -266,7 +278,10 @@ class _Search:
         return False
 
     def _decider(self) -> Decider[State, str]:
-        return Decider(self.system, budget=Budget(seconds=60.0))
+        limits = self._limits(None)
+        left = limits["seconds"]
+        seconds = DECIDER_SECONDS if left is None else min(DECIDER_SECONDS, left)
+        return Decider(self.system, budget=Budget(seconds=seconds, bytes=limits["bytes"]))
 
     def _other_starts(self, closure: _core.SafetyClosure) -> None:
         """The first unsafe run is not the policy's fault: whether one from another start is."""
@@ -279,6 +294,8 @@ class _Search:
         decider = self._decider()
         hopeless, open_starts = 0, 0
         for id in bad:
+            if self._late():
+                return
             decision = decider.decide_id(id, math.inf)
             if decision.answer == "safe":
                 found = envelope(self.system, [self.system.state(id)], Budget(None, None, None))
