@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -261,6 +263,22 @@ UNREADABLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
         lambda c: c.replace(b'"width": 1', b'"width": 3', 1),
         "numbers of 3 bytes",
     ),
+    "a real number counted from 1": (
+        lambda c: c.replace(b'"real", "low": 0', b'"real", "low": 1', 1),
+        "does not hold values of the kind 'real'",
+    ),
+    "a Boolean counted from -1": (
+        lambda c: c.replace(b'"int", "low": 0', b'"bool", "low": -1', 1),
+        "does not hold values of the kind 'bool'",
+    ),
+    "a Boolean that is 2": (
+        lambda c: c.replace(b'"int", "low": 0', b'"bool", "low": 0', 1),
+        "does not hold values of the kind 'bool'",
+    ),
+    "a kind that does not exist": (
+        lambda c: c.replace(b'"kind": "int"', b'"kind": "odd"', 1),
+        "holds values of the kind 'odd'",
+    ),
     "no labels": (
         lambda c: c.replace(b'"=label"', b'"=lab"', 1),
         "does not say what the policy does",
@@ -277,6 +295,46 @@ def test_what_cannot_be_read(name: str) -> None:
     change, reason = UNREADABLE[name]
     with pytest.raises(CheckError, match=reason):
         check(change(safe_road()))
+
+
+@pytest.mark.parametrize("start", range(4))
+def test_random_damage_is_told_and_nothing_else(start: int) -> None:
+    """Bytes and numbers that were changed at random: refused, or still the proof of the claim; never another error."""
+    random = Random(start)
+    content = safe_road()
+    header, columns = taken_apart(content)
+    rows = set(zip(*columns, strict=True))
+    for _ in range(150):
+        damaged = bytearray(content)
+        for _ in range(random.randint(1, 3)):
+            damaged[random.randrange(len(damaged))] = random.randrange(256)
+        with suppress(CheckError):
+            check(bytes(damaged))
+        changed = copy.deepcopy(columns)
+        column = random.choice([0, 1, 3])
+        changed[column][random.randrange(len(changed[0]))] = random.randrange(6)
+        if set(zip(*changed, strict=True)) != rows:
+            with suppress(CheckError):
+                report = check(put_together(header, changed))
+                assert not report.valid or _is_inductive(changed)
+
+
+def _is_inductive(columns: Columns) -> bool:
+    """The definition once more, with the engine: what the checker must not accept, this does not accept either."""
+    task = road()
+    label_of = {(s, v): code for s, v, _, code in zip(*columns, strict=True)}
+    if not {(0, 0), (1, 0)} <= label_of.keys():
+        return False
+    for (s, v), code in label_of.items():
+        state = (s, v, 0.5)
+        if task.is_unsafe(state):
+            return False
+        if task.is_goal(state):
+            continue
+        labels = ("go", "slow") if code == 1 else (task.labels[code - 2],)
+        if any((t[0], t[1]) not in label_of for one in labels for t in task.outcomes(state, one)):
+            return False
+    return True
 
 
 def test_another_model() -> None:

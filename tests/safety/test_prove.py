@@ -279,8 +279,7 @@ def test_everything_that_a_state_can_hold(ask: str) -> None:
 
 def test_a_property_in_the_user_s_words(tmp_path: Path) -> None:
     path = jani.write(wide_model(), folder=tmp_path)
-    words = {"unsafe": "flag and not flag", "start": "flag"}
-    proof = prove(load_jani(path, **words), "first")
+    proof = prove(load_jani(path, unsafe="flag and not flag", start="flag"), "first")
     assert proof.verdict == "PROVEN"
     assert proof.checked is not None
     assert proof.checked.valid, proof.checked.reason

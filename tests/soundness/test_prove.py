@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.checking.certificates import check_file
@@ -69,6 +73,45 @@ def test_models_against_the_census(name: str, choices: Choices, tmp_path: Path) 
                 assert proof.checked.valid
                 (tmp_path / "proof").write_bytes(proof.certificate)
                 assert check_file(tmp_path / "proof", path).valid
+
+
+def lost_states(task: JaniTask, space: _core.JaniSpace) -> NDArray[np.uint8]:
+    """Of every state, whether no strategy keeps it safe."""
+    transitions = jani_transitions(task)
+    system = System(transitions, load_policy("first", task).policy)
+    return _core.jani_ground_truth(space, transitions, system.native, 0).lost
+
+
+def careful_policy(
+    task: JaniTask, space: _core.JaniSpace, lost: NDArray[np.uint8]
+) -> Callable[[Any], str]:
+    """Takes the first label that keeps everybody safe, where there is one: from the truth about the whole model."""
+    slots, ends, outcomes = space.label_offsets, space.outcome_offsets, space.outcomes
+    labels = space.labels
+    table: dict[tuple[Any, ...], str] = {}
+    for s in range(len(space)):
+        own = range(int(slots[s]), int(slots[s + 1]))
+        worst = [int(lost[outcomes[int(ends[i]) : int(ends[i + 1])]].max()) for i in own]
+        if worst:
+            table[space.state(s)] = task.labels[int(labels[own[worst.index(min(worst))]])]
+    return lambda state: table[tuple(state.values())]
+
+
+@pytest.mark.soundness
+@pytest.mark.parametrize(("name", "choices"), VARIANTS, ids=described)
+def test_careful_policies_are_proven(name: str, choices: Choices) -> None:
+    """Where every start can be kept safe, a policy that does so is proven, by both methods and the checker."""
+    instance = generate_model(name, **choices)
+    task = load_jani(instance, "sampled" if name in CONTROL else None)
+    space = task.space()
+    lost = lost_states(task, space)
+    policy = careful_policy(task, space, lost)
+    expected = "NOT A BUG" if lost[: space.root_count].any() else "PROVEN"
+    for ask in ("all", "needed"):
+        proof = prove(task, policy, ProveSettings(ask=ask))
+        assert proof.verdict == expected, (ask, proof.reason)
+        assert expected != "PROVEN" or proof.checked is None or proof.checked.valid
+        assert proof.hopeless == np.count_nonzero(lost[: space.root_count])
 
 
 SHIPPED: list[tuple[str, str, Choices]] = [

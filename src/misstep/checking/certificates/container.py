@@ -27,6 +27,7 @@ MAGIC = b"misstep certificate 1\n"
 MAX_HEADER = 2**24  # bytes
 MAX_BODY = 2**33  # bytes, of all columns when they are unpacked
 KINDS = ("bool", "int", "real")
+WIDTHS = {"bool": (1,), "real": (8,)}
 TYPES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # of `array`
 
 
@@ -137,8 +138,11 @@ def _column(described: object, states: int, content: bytes, place: int) -> tuple
     name, kind = _member(described, "name", str), _member(described, "kind", str)
     low, size = _member(described, "low", int), _member(described, "bytes", int)
     width = _width(described)
-    if kind not in KINDS or (kind == "real") != (width == 8 and kind == "real" and low == 0):
-        raise CheckError(f"the column {name!r} holds numbers of the kind {kind!r}")
+    # One value, one number: else an outcome could be taken for another state.
+    if WIDTHS.get(kind, ()) and (low != 0 or width not in WIDTHS[kind]):
+        raise CheckError(f"the column {name!r} does not hold values of the kind {kind!r}")
+    if kind not in KINDS:
+        raise CheckError(f"the column {name!r} holds values of the kind {kind[:40]!r}")
     if not 0 <= size <= len(content) - place:
         raise CheckError(f"the certificate ends within the column {name!r}")
     stream = zlib.decompressobj()
@@ -152,6 +156,8 @@ def _column(described: object, states: int, content: bytes, place: int) -> tuple
     numbers.frombytes(data)
     if sys.byteorder == "big":
         numbers.byteswap()
+    if kind == "bool" and max(numbers, default=0) > 1:
+        raise CheckError(f"the column {name!r} does not hold values of the kind 'bool'")
     return Column(name, kind, low, numbers, 8 * width), place + size
 
 

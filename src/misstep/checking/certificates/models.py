@@ -24,6 +24,7 @@ from misstep.checking.jani import ModelError, SafetyTask, State
 from misstep.checking.jani.errors import UnsupportedModelError
 
 CLAIM = "no run of the policy from a start is ever unsafe"
+STOPS = "; where the policy names no label that applies, its run ends"
 # What stands for a state in the place of a label; labels follow.
 NONE, ANY, FIRST = 0, 1, 2
 EVERY = 1000  # states between two reports of progress
@@ -52,7 +53,8 @@ def check_model(
     except (TooManyStartsError, UnsupportedModelError, RecursionError) as why:
         reason = "nested too deeply" if isinstance(why, RecursionError) else str(why)
         return CertificateReport(False, CLAIM, reason, True, certificate.states, starts, about)
-    return CertificateReport(True, CLAIM, "", False, certificate.states, starts, about)
+    claim = CLAIM + STOPS if checker.stops else CLAIM
+    return CertificateReport(True, claim, "", False, certificate.states, starts, about)
 
 
 def _about(certificate: Certificate) -> dict[str, Any]:
