@@ -17,23 +17,24 @@ from misstep.checking.__main__ import main
 from misstep.checking.certificates import (
     CertificateReport,
     check_model,
-    check_planning,
     read_certificate,
 )
 from misstep.checking.certificates.container import MAGIC
-from misstep.checking.certificates.starts import TooManyStartsError, start_states
 from misstep.checking.errors import CheckError
-from misstep.checking.jani import SafetyTask
 from misstep.faults.prove import prove
 from misstep.safety.prove import ProveSettings
 from misstep.tasks.jani.task import JaniTask
-from misstep.tasks.task import Task
 from support import jani
-from support.prove import put_together, taken_apart
-from support.small import task_of
-
-Header = dict[str, Any]
-Columns = list[list[int]]
+from support.prove import (
+    Change,
+    Columns,
+    Header,
+    changed_header,
+    put_together,
+    taken_apart,
+    with_row,
+    without_row,
+)
 
 
 # A car on a road of four cells, with brakes that may fail: s is the place, v the speed, w a real number.
@@ -104,32 +105,6 @@ def test_the_certificate_is_valid() -> None:
     report = check(safe_road())
     assert report.valid, report
     assert (report.starts, report.states) == (2, len(taken_apart(safe_road())[1][0]))
-
-
-def without_row(columns: Columns, row: int) -> Columns:
-    return [column[:row] + column[row + 1 :] for column in columns]
-
-
-def with_row(columns: Columns, *values: int) -> Columns:
-    return [[*column, value] for column, value in zip(columns, values, strict=True)]
-
-
-Change = Callable[[Header, Columns], tuple[Header, Columns]]
-
-
-def changed_header(path: str, value: Any) -> Change:
-    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
-        part: Any = header
-        *keys, last = path.split(".")
-        for key in keys:
-            part = part[int(key) if key.isdigit() else key]
-        if value is None:
-            del part[last]
-        else:
-            part[int(last) if last.isdigit() else last] = value
-        return header, columns
-
-    return change
 
 
 def changed_label(row: int, code: int) -> Change:
@@ -361,162 +336,3 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     model.write_bytes(content + b"\n")
     assert main([str(proof), str(model)]) == 1
     assert "the digest of a file differs" in capsys.readouterr().out
-
-
-# -- starts -----------------------------------------------------------------------------------------
-
-
-def plain(document: Any) -> SafetyTask:
-    return SafetyTask.from_source(jani.task(document).source)
-
-
-def test_starts_that_cannot_be_listed() -> None:
-    real = jani.model(
-        [jani.variable("w", jani.bounded(0.0, 1.0, "real"))],
-        [],
-        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("<", "w", 0.5)}),
-    )
-    with pytest.raises(TooManyStartsError, match="leaves the real variable 'w' open"):
-        list(start_states(plain(real)))
-    many = jani.model(
-        [jani.variable(name, jani.bounded(0, 99)) for name in "xyz"],
-        [],
-        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("≤", "x", 98)}),
-    )
-    with pytest.raises(TooManyStartsError, match="takes too long"):
-        list(start_states(plain(many), 1000))
-
-
-def test_an_integer_may_equal_a_real_number() -> None:
-    document = jani.model(
-        [jani.variable("x", jani.bounded(0, 9))],
-        [],
-        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("=", "x", 5.0)}),
-    )
-    assert list(start_states(plain(document))) == [(5,)]
-
-
-def test_sums_are_given_up_early() -> None:
-    total = jani.op("+", *(f"x{i}" for i in range(12)))
-    document = jani.model(
-        [jani.variable(f"x{i}", jani.bounded(0, 9)) for i in range(12)],
-        [],
-        prop=jani.pa(start={"op": "state-condition", "exp": jani.op("=", total, 2)}),
-    )
-    assert len(list(start_states(plain(document), 10_000))) == 12 * 13 // 2
-
-
-# -- planning ---------------------------------------------------------------------------------------
-
-
-@cache
-def spanner() -> tuple[Task, bytes]:
-    """A task with dead ends, and a policy that is optimal."""
-    task = task_of("spanner", spanners=2, nuts=1, locations=2)
-    proof = prove(task, "optimal")
-    assert proof.verdict == "PROVEN", proof.reason
-    assert proof.hopeless > 0
-    assert proof.certificate is not None
-    return task, proof.certificate
-
-
-def check_task(content: bytes) -> CertificateReport:
-    return check_planning(read_certificate(content), spanner()[0].sas)
-
-
-def of_code(columns: Columns, test: Callable[[int], bool]) -> int:
-    return next(row for row, code in enumerate(columns[-2]) if test(code))
-
-
-def put(column: int, row: int, number: int) -> Change:
-    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
-        columns[column][row] = number
-        return header, columns
-
-    return change
-
-
-PLANNING_DAMAGE: dict[str, tuple[Change, str]] = {
-    "the initial state is missing": (
-        lambda h, c: (h, without_row(c, 0)),
-        "the initial state is missing",
-    ),
-    "a reachable state is missing": (
-        lambda h, c: (h, without_row(c, len(c[0]) - 1)),
-        "missing|none that",
-    ),
-    "ranks permuted": (
-        lambda h, c: (h, [*c[:-1], list(reversed(c[-1]))]),
-        "the rank does not get smaller|a goal and has a rank",
-    ),
-    "a rank is too small": (
-        lambda h, c: put(-1, of_code(c, lambda code: code >= 2), 0)(h, c),
-        "the rank does not get smaller",
-    ),
-    "a goal has a rank": (
-        lambda h, c: put(-1, of_code(c, lambda code: code == 0), 1)(h, c),
-        "is a goal and has a rank|the rank does not get smaller",
-    ),
-    "a goal is said to be none": (
-        lambda h, c: put(-2, of_code(c, lambda code: code == 0), 2)(h, c),
-        "is said to be none",
-    ),
-    "a state is said to be a goal": (
-        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 0)(h, c),
-        "is said to be a goal",
-    ),
-    "a solvable state is said to be a dead end": (
-        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 1)(h, c),
-        "is no dead end",
-    ),
-    "a dead end is said to be solved": (
-        lambda h, c: put(-2, of_code(c, lambda code: code == 1), 2)(h, c),
-        "does not apply|to none that reaches the goal",
-    ),
-    "an operator that does not exist": (
-        lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 250)(h, c),
-        "the task has no operator number 248",
-    ),
-    "an operator that does not apply": (
-        lambda h, c: put(-2, 0, max(c[-2]) - 1)(h, c),
-        "does not apply",
-    ),
-    "a value that is none": (put(0, 0, 200), "has a value that is none of its own"),
-    "a state stands twice": (
-        lambda h, c: (h, with_row(c, *(column[0] for column in c))),
-        "a state stands twice",
-    ),
-    "the digest of the task": (changed_header("task.digest", "0" * 64), "it is about another task"),
-    "the name of a variable": (
-        changed_header("columns.0.name", "x"),
-        "the variables are not those of the task",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", PLANNING_DAMAGE)
-def test_damage_of_ranks_is_refused(name: str) -> None:
-    change, reason = PLANNING_DAMAGE[name]
-    header, columns = taken_apart(spanner()[1])
-    report = check_task(put_together(*change(copy.deepcopy(header), copy.deepcopy(columns))))
-    assert not report.valid
-    assert any(part in report.reason for part in reason.split("|")), report.reason
-
-
-def test_the_whole_task_is_valid() -> None:
-    assert check_task(spanner()[1]).valid
-
-
-def test_no_scope() -> None:
-    header, columns = taken_apart(spanner()[1])
-    header["from"] = "somewhere"
-    with pytest.raises(CheckError, match="which states it is about"):
-        check_task(put_together(header, columns))
-
-
-def test_a_task_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    task, content = spanner()
-    (tmp_path / "task.sas").write_bytes(task.sas)
-    (tmp_path / "reaches.proof").write_bytes(content)
-    assert main([str(tmp_path / "reaches.proof"), str(tmp_path / "task.sas")]) == 0
-    assert "VALID the policy reaches the goal" in capsys.readouterr().out

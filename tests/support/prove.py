@@ -16,6 +16,9 @@ from support.safety import GOAL, UNSAFE, Explicit, is_safe, policy_graph, random
 from support.tasks import sas
 
 LABELS = "a b c d e f"
+Header = dict[str, Any]  # of a certificate
+Columns = list[list[int]]
+Change = Callable[[Header, Columns], tuple[Header, Columns]]
 
 
 def model_of(world: Explicit, starts: list[int], listed: bool) -> JaniTask:
@@ -188,3 +191,26 @@ def put_together(header: dict[str, Any], columns: list[list[int]]) -> bytes:
         parts.append(zlib.compress(data))
         one["bytes"] = len(parts[-1])
     return b"".join((MAGIC, json.dumps(header).encode(), b"\n", *parts))
+
+
+def without_row(columns: Columns, row: int) -> Columns:
+    return [column[:row] + column[row + 1 :] for column in columns]
+
+
+def with_row(columns: Columns, *values: int) -> Columns:
+    return [[*column, value] for column, value in zip(columns, values, strict=True)]
+
+
+def changed_header(path: str, value: Any) -> Change:
+    def change(header: Header, columns: Columns) -> tuple[Header, Columns]:
+        part: Any = header
+        *keys, last = path.split(".")
+        for key in keys:
+            part = part[int(key) if key.isdigit() else key]
+        if value is None:
+            del part[last]
+        else:
+            part[int(last) if last.isdigit() else last] = value
+        return header, columns
+
+    return change
