@@ -74,6 +74,20 @@ void define_sparing(nb::module_ &module) {
                 return name(self.run(make_limits(seconds, bytes, expansions, evaluations, progress)));
             },
             MISSTEP_LIMIT_ARGUMENTS, "Once; returns the limit that ended it, or none.")
+        .def(
+            "explore",
+            [](SparingProof &self, std::optional<double> seconds, std::optional<std::size_t> bytes,
+               std::optional<std::uint64_t> expansions, std::optional<std::uint64_t> evaluations, nb::object progress) {
+                return name(self.explore(make_limits(seconds, bytes, expansions, evaluations, progress)));
+            },
+            MISSTEP_LIMIT_ARGUMENTS, "In the place of `run`, for `lost_certificate`.")
+        .def("lost_certificate",
+             [](SparingProof &self) {
+                 std::vector<StateId> states;
+                 std::vector<std::uint32_t> ranks;
+                 self.lost_certificate(states, ranks);
+                 return nb::make_tuple(to_numpy(std::move(states)), to_numpy(std::move(ranks)));
+             })
         .def("__len__", &SparingProof::size)
         .def_prop_ro("end", [](const SparingProof &self) { return ENDS[static_cast<int>(self.end())]; })
         .def_prop_ro("starts", &SparingProof::starts)

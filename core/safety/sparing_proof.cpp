@@ -61,7 +61,7 @@ bool SparingProof::is_permitted(std::uint64_t slot) const {
     return asked_[s] == NO || (asked_[s] == TAKES && slots_[s] + choice_[s] == slot);
 }
 
-void SparingProof::solve() {
+void SparingProof::solve(bool may_stop) {
     worst_.assign(states_.size(), 0);
     lost_.assign(states_.size(), NONE);
     std::vector<Number> work;
@@ -78,7 +78,6 @@ void SparingProof::solve() {
             found.push_back(before);
         }
     // At best: who has no label left that keeps it out. A policy that may stop can always do that.
-    const bool may_stop = system_.rules().inapplicable == Inapplicable::stop_safe;
     std::vector<std::uint8_t> bad(owners_.size(), 0);
     std::vector<std::uint32_t> left(states_.size(), 0);
     for (Number s = 0; s < states_.size(); ++s)
@@ -176,6 +175,39 @@ Limit SparingProof::run(const Limits &limits) {
             solve();
             for (Number s : reached_)  // an old state may be known to be lost now
                 if (lost_[s] != NONE) next = 0;
+        }
+    }
+}
+
+Limit SparingProof::explore(const Limits &limits) {
+    LimitWatch watch(limits);
+    Progress progress;
+    if (const Limit limit = expand(watch, progress); limit != Limit::none) return limit;
+    connect();
+    solve(false);  // a strategy has to act
+    return Limit::none;
+}
+
+void SparingProof::lost_certificate(std::vector<StateId> &states, std::vector<std::uint32_t> &ranks) {
+    std::vector<Number> members;
+    const auto add = [&](Number s) {
+        if (is_reached_[s] != 0) return;
+        is_reached_[s] = 1;
+        members.push_back(s);
+    };
+    for (Number s = 0; s < starts_; ++s)
+        if (lost_[s] != NONE) add(s);
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        const Number s = members[i];
+        states.push_back(states_[s]);
+        ranks.push_back(lost_[s]);
+        if (system_.is_unsafe(states_[s])) continue;
+        const Actions actions = system_.actions(states_[s]);
+        for (std::uint32_t k = 0; k < actions.count(); ++k) {
+            Number best = s;
+            for (StateId outcome : actions.outcomes(k))
+                if (lost_[numbers_[outcome]] < lost_[best]) best = numbers_[outcome];
+            add(best);
         }
     }
 }

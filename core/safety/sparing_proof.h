@@ -27,8 +27,10 @@ class SparingProof {
     SparingProof(const SparingProof &) = delete;
     SparingProof &operator=(const SparingProof &) = delete;
 
-    // Expansions are states of the model; evaluations are questions to the policy.
+    // Expansions are states of the model; evaluations are questions to the policy. One of the two is called, once.
     Limit run(const Limits &limits);
+    // Asks nothing: only finds out which starts no strategy keeps safe, see `lost_certificate`.
+    Limit explore(const Limits &limits);
 
     End end() const { return end_; }
     std::size_t size() const { return states_.size(); }  // states of the model, as far as it was explored
@@ -37,6 +39,9 @@ class SparingProof {
     std::vector<StateId> unsafe_run() const;  // if `end` is unsafe
     // The inductive set, if `end` is safe: states, and of each the label, NO_LABEL where none is taken, or ANY.
     void certificate(std::vector<StateId> &states, std::vector<LabelId> &labels);
+    // After `explore`: starts that are lost, and the states that prove it. Each is unsafe, or every label of it has an outcome
+    // in the list that has a smaller rank.
+    void lost_certificate(std::vector<StateId> &states, std::vector<std::uint32_t> &ranks);
     std::size_t bytes() const;
 
    private:
@@ -47,7 +52,8 @@ class SparingProof {
 
     Limit expand(LimitWatch &watch, Progress &progress);
     void connect();
-    void solve();
+    void solve(bool may_stop);
+    void solve() { solve(system_.rules().inapplicable == Inapplicable::stop_safe); }
     bool is_permitted(std::uint64_t slot) const;  // a label of a state is a slot
     void reach(Number state, Number parent);
     void answered(Number state);

@@ -1167,6 +1167,16 @@ class SparingProof:
         evaluations: int | None = None,
         progress: _Progress | None = None,
     ) -> str: ...
+    def explore(
+        self,
+        *,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        expansions: int | None = None,
+        evaluations: int | None = None,
+        progress: _Progress | None = None,
+    ) -> str: ...
+    def lost_certificate(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]: ...
     @property
     def end(self) -> str: ...
     @property

@@ -30,11 +30,14 @@ from support.prove import (
     Columns,
     Header,
     changed_header,
+    model_of,
     put_together,
+    table_policy,
     taken_apart,
     with_row,
     without_row,
 )
+from support.safety import GOAL, UNSAFE, Explicit
 
 
 # A car on a road of four cells, with brakes that may fail: s is the place, v the speed, w a real number.
@@ -336,3 +339,63 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
     model.write_bytes(content + b"\n")
     assert main([str(proof), str(model)]) == 1
     assert "the digest of a file differs" in capsys.readouterr().out
+
+
+# -- starts that are left out -----------------------------------------------------------------------
+
+
+@cache
+def half_road() -> tuple[JaniTask, bytes]:
+    """0 can stay. 1 and 2 can only go on, or go round, until 3, which is unsafe. 4 is a goal."""
+    world = Explicit(
+        [0, 0, 0, UNSAFE, GOAL],
+        [[(0, [0])], [(0, [2]), (1, [2, 4])], [(0, [3]), (1, [1, 3])], [], []],
+        [0, 0, 0, -1, -1],
+    )
+    task = model_of(world, [0, 1], True)
+    settings = ProveSettings(ask="all", leave_out=True)
+    proof = prove(task, table_policy(world), settings)
+    assert (proof.verdict, proof.hopeless) == ("PROVEN", 1), proof.reason
+    assert proof.certificate is not None
+    return task, proof.certificate
+
+
+def test_starts_that_are_left_out() -> None:
+    task, content = half_road()
+    report = check(content, task)
+    assert report.valid, report
+    assert report.claim.endswith("from a start that can be kept safe")
+    assert report.about["hopeless"] == 1
+    _, (states, _, ranks) = taken_apart(content)
+    assert dict(zip(states, ranks, strict=True)) == {0: 0, 1: 3, 2: 2, 3: 1}
+
+
+# State, label and rank of a row that is put in the place of another one, or added.
+LEFT_OUT: dict[str, tuple[dict[int, tuple[int, int] | None], str]] = {
+    "a rank is as large as the next one": ({1: (0, 2)}, "may keep a state safe"),
+    "the proof has a gap": ({2: None}, "may keep a state safe"),
+    "the unsafe state is missing": ({3: None}, "may keep a state safe"),
+    "a state that can stay is left out": ({0: (0, 4)}, "may keep a state safe"),
+    "a goal is left out": ({4: (0, 9)}, "a run ends well in a state that is left out"),
+    "an unsafe state is not left out": ({3: (0, 0)}, "may keep a state safe"),
+    "a lost state is not left out": ({1: (2, 0)}, "leads out of the set"),
+    "the start is missing": ({0: None}, "a start is missing"),
+    "no start is left": ({0: (0, 4), 1: None}, "may keep a state safe"),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OUT)
+def test_damage_of_what_is_left_out(name: str) -> None:
+    task, content = half_road()
+    header, columns = taken_apart(content)
+    rows = {s: (code, rank) for s, code, rank in zip(*columns, strict=True)}
+    changes, reason = LEFT_OUT[name]
+    for s, change in changes.items():
+        if change is None:
+            del rows[s]
+        else:
+            rows[s] = change
+    damaged = [list(column) for column in zip(*((s, *row) for s, row in rows.items()), strict=True)]
+    report = check(put_together(header, damaged), task)
+    assert not report.valid
+    assert reason in report.reason, report.reason

@@ -91,6 +91,16 @@ def test_a_planning_task(tmp_path: Path, capsys: Captured) -> None:
     assert told(capsys, tmp_path, "--policy", "optimal", "--from", "runs")["method"] == "runs"
 
 
+def test_starts_that_nobody_can_save(tmp_path: Path, capsys: Captured) -> None:
+    path = tmp_path / "line.jani"
+    model = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True, ice="3")
+    write_model(model, path)
+    found = told(capsys, path, "--policy", "first", code=1)
+    assert (found["verdict"], found["hopeless"]) == ("NOT A BUG", 21)
+    found = told(capsys, path, "--policy", "first", "--leave-out-hopeless", code=1)
+    assert "nothing to prove" in found["reason"]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

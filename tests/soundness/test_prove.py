@@ -111,7 +111,14 @@ def test_careful_policies_are_proven(name: str, choices: Choices) -> None:
         proof = prove(task, policy, ProveSettings(ask=ask))
         assert proof.verdict == expected, (ask, proof.reason)
         assert expected != "PROVEN" or proof.checked is None or proof.checked.valid
-        assert proof.hopeless == np.count_nonzero(lost[: space.root_count])
+        hopeless = np.count_nonzero(lost[: space.root_count])
+        assert proof.hopeless == hopeless
+        if 0 < hopeless < space.root_count:
+            left = prove(task, policy, ProveSettings(ask=ask, leave_out=True))
+            assert left.verdict == "PROVEN", left.reason
+            assert left.checked is not None
+            assert left.checked.valid, left.checked
+            assert left.checked.about["hopeless"] == hopeless
 
 
 SHIPPED: list[tuple[str, str, Choices]] = [
@@ -144,10 +151,16 @@ def test_random_models() -> None:
             proof = prove(task, table_policy(world), ProveSettings(ask=ask))
             assert proof.verdict == expected, (ask, world, starts, proof.reason)
             asked[ask] += proof.asked if expected == "PROVEN" else 0
+            if expected == "NOT A BUG":
+                left = prove(task, table_policy(world), ProveSettings(ask=ask, leave_out=True))
+                some = proof.hopeless < len(starts)
+                assert left.verdict == ("PROVEN" if some else "NOT A BUG"), left.reason
+                answers["left out"] += some
+                assert not some or (left.checked is not None and left.checked.valid), left.checked
             if expected == "PROVEN":
                 assert proof.checked is not None
                 assert proof.checked.valid, proof.checked
-    assert min(answers[name] for name in ("PROVEN", "BUG", "NOT A BUG")) > 10, answers
+    assert min(answers[name] for name in ("PROVEN", "BUG", "NOT A BUG", "left out")) > 10, answers
     assert asked["needed"] < asked["all"]
 
 

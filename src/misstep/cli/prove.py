@@ -114,6 +114,13 @@ class OfModels(Group, heading="Models (JANI)"):
             "policies, else needed where the model has at most a million states.",
         ),
     ] = PROVE_ASK[0]
+    leave_out_hopeless: Annotated[
+        bool,
+        typer.Option(
+            "--leave-out-hopeless",
+            help="Leave out starts that no strategy keeps safe; the certificate proves each of them.",
+        ),
+    ] = False
     property: Property = None
     constant: Constants = None
     silent: Silent = SILENT[0]
@@ -174,7 +181,8 @@ def prove_command(
             ),
         )
     else:
-        refuse_options(context, [*MODEL_OPTIONS, "ask"], "MODEL.jani as the task")
+        own = [*MODEL_OPTIONS, "ask", "leave_out_hopeless"]
+        refuse_options(context, own, "MODEL.jani as the task")
         loaded = read_task(what.task, tasks.keep_unimportant)
     if what.check is not None:
         return _check(context, what, loaded)
@@ -211,7 +219,9 @@ def _proof(
     if loaded.world == "model":
         if models.ask not in PROVE_ASK:
             raise UsageError(f"--ask {models.ask}", expected=", ".join(PROVE_ASK))
-        settings: ProveSettings | ReachSettings = ProveSettings(ask=models.ask, **shared)
+        settings: ProveSettings | ReachSettings = ProveSettings(
+            ask=models.ask, leave_out=models.leave_out_hopeless, **shared
+        )
     else:
         if tasks.scope not in PROVE_FROM:
             raise UsageError(f"--from {tasks.scope}", expected=" or ".join(PROVE_FROM))
@@ -223,7 +233,8 @@ def _proof(
 
 
 def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
-    refuse_options(context, ["certificate", "verify", "ask"], "a proof, not --check")
+    own = ["certificate", "verify", "ask", "leave_out_hopeless"]
+    refuse_options(context, own, "a proof, not --check")
     assert what.check is not None
     from misstep.faults.prove import check_certificate
     from misstep.files import read_bytes

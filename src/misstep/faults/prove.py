@@ -15,7 +15,7 @@ from misstep.checking.certificates import (
     check_planning,
     read_certificate,
 )
-from misstep.checking.certificates.models import FIRST
+from misstep.checking.certificates.models import ANY, FIRST
 from misstep.checking.certificates.planning import FIRST as FIRST_OPERATOR
 from misstep.errors import UsageError
 from misstep.oracles.prove import ReachSettings, prove_reaches
@@ -133,8 +133,11 @@ def _operators_again(certificate: Certificate, policy: Policy) -> str:
 def _labels_again(certificate: Certificate, task: JaniTask, policy: LabelPolicy) -> str:
     system = system_of(task, policy, policy.engine)
     codes = certificate.extra["label"].whole()
-    for number, (state, code) in enumerate(zip(certificate.rows(), codes, strict=True)):
-        if code == 1:  # any: the policy was not asked
+    lost = certificate.extra.get("lost")
+    ranks = [0] * len(codes) if lost is None else lost.whole()
+    rows = zip(certificate.rows(), codes, ranks, strict=True)
+    for number, (state, code, rank) in enumerate(rows):
+        if code == ANY or rank > 0:  # the policy was not asked
             continue
         label = system.native.decision(system.id(state))
         if (0 if label is None else label + FIRST) != code:

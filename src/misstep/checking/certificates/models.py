@@ -3,7 +3,10 @@
 The certificate lists states and what the policy does in each: a label, or that it does not matter. It proves the claim
 if the set contains every start, if no state of it is unsafe, and if whatever the model can do after the policy's label
 leads back into the set. Then no run of the policy can leave the set, by induction over its steps, and so none is ever
-unsafe. That the labels are those of the policy is what the file says; asking the policy again is up to the caller.
+unsafe. A certificate may leave out starts that no strategy keeps safe. It proves each of them by ranks: a state is lost
+if it is unsafe, or if every label that applies has an outcome that is lost and has a smaller rank.
+
+That the labels are those of the policy is what the file says; asking the policy again is up to the caller.
 
 Nothing of the engine is used. The files of the model are those that the caller gives, compared with the digests in the
 certificate, and the starts are listed here once more.
@@ -24,6 +27,7 @@ from misstep.checking.jani import ModelError, SafetyTask, State
 from misstep.checking.jani.errors import UnsupportedModelError
 
 CLAIM = "no run of the policy from a start is ever unsafe"
+KEPT = "no run of the policy is ever unsafe from a start that can be kept safe"
 STOPS = "; where the policy names no label that applies, its run ends"
 # What stands for a state in the place of a label; labels follow.
 NONE, ANY, FIRST = 0, 1, 2
@@ -53,7 +57,9 @@ def check_model(
     except (TooManyStartsError, UnsupportedModelError, RecursionError) as why:
         reason = "nested too deeply" if isinstance(why, RecursionError) else str(why)
         return CertificateReport(False, CLAIM, reason, True, certificate.states, starts, about)
-    claim = CLAIM + STOPS if checker.stops else CLAIM
+    claim = KEPT if checker.hopeless else CLAIM
+    claim += STOPS if checker.stops else ""
+    about["hopeless"] = checker.hopeless
     return CertificateReport(True, claim, "", False, certificate.states, starts, about)
 
 
@@ -116,6 +122,8 @@ class _Checker:
         self.certificate = certificate
         self.task = task
         self.members: set[int] = set()
+        self.lost: dict[int, int] = {}  # states that are left out, with their ranks
+        self.hopeless = 0  # starts among them
         self.stops = False
 
     def check_header(self) -> None:
@@ -125,7 +133,7 @@ class _Checker:
         named = [(column.name, column.kind) for column in certificate.columns]
         if named != [(slot.name, slot.type.base) for slot in slots]:
             raise RefusedError("the variables are not those of the model")
-        if list(certificate.extra) != ["label"]:
+        if list(certificate.extra) not in (["label"], ["label", "lost"]):
             raise CheckError("the certificate does not say what the policy does")
         if certificate.header.get("labels") != task.labels:
             raise RefusedError("the labels are not those of the model")
@@ -141,17 +149,33 @@ class _Checker:
                     slot.type.read(value)
                 except ModelError as error:
                     raise RefusedError(f"the variable {slot.name!r}: {error}") from None
-        self.members = set(certificate.keys())
-        if len(self.members) != certificate.states:
+        keys, ranks = certificate.keys(), self._ranks()
+        self.members = {key for key, rank in zip(keys, ranks, strict=True) if rank == 0}
+        self.lost = {key: rank for key, rank in zip(keys, ranks, strict=True) if rank > 0}
+        if (
+            len(self.members) + len(self.lost) != certificate.states
+            or self.members & self.lost.keys()
+        ):
             raise RefusedError("a state stands twice")
 
+    def _ranks(self) -> list[int]:
+        """0: the state is not left out."""
+        column = self.certificate.extra.get("lost")
+        ranks = [0] * self.certificate.states if column is None else column.whole()
+        if min(ranks) < 0:
+            raise RefusedError("a rank is negative")
+        return ranks
+
     def check_states(self, progress: Progress | None) -> None:
-        codes = self.certificate.extra["label"].whole()
-        for number, (state, code) in enumerate(zip(self.certificate.rows(), codes, strict=True)):
+        codes, rows = self.certificate.extra["label"].whole(), self.certificate.rows()
+        for number, (state, code, rank) in enumerate(zip(rows, codes, self._ranks(), strict=True)):
             if progress is not None and number % EVERY == 0:
                 progress(number, self.certificate.states)
             try:
-                self._check_state(state, code)
+                if rank > 0:
+                    self._check_lost(state, rank)
+                else:
+                    self._check_state(state, code)
             except UnsupportedModelError:
                 raise
             except ModelError as error:
@@ -184,16 +208,36 @@ class _Checker:
                         f"to {self._shown(outcome)}"
                     )
 
+    def _check_lost(self, state: State, rank: int) -> None:
+        task = self.task
+        if task.is_unsafe(state):
+            return
+        reached = [task.model.outcomes_of(state, label) for label in range(len(task.labels))]
+        if task.is_goal(state) or not any(reached):
+            raise RefusedError(f"a run ends well in a state that is left out: {self._shown(state)}")
+        for label, outcomes in zip(task.labels, reached, strict=True):
+            keys = (self.certificate.key(outcome) for outcome in outcomes)
+            if outcomes and not any(
+                self.lost.get(-1 if key is None else key, rank) < rank for key in keys
+            ):
+                raise RefusedError(
+                    f"the label {label!r} may keep a state safe that is left out: {self._shown(state)}"
+                )
+
     def check_starts(self, max_steps: int) -> int:
-        found = set()
+        found, hopeless = set(), set()
         for start in start_states(self.task, max_steps):
             key = self.certificate.key(start)
-            if key not in self.members:
+            if key is not None and key in self.members:
+                found.add(key)
+            elif key is not None and key in self.lost:
+                hopeless.add(key)
+            else:
                 raise RefusedError(f"a start is missing: {self._shown(start)}")
-            found.add(key)
         if not found:
-            raise RefusedError("the model has no start")
-        return len(found)
+            raise RefusedError("no start is left" if hopeless else "the model has no start")
+        self.hopeless = len(hopeless)
+        return len(found) + len(hopeless)
 
     def _shown(self, state: State) -> str:
         """The first few variables, for a message."""

@@ -85,16 +85,32 @@ def model_certificate(
     ids: NDArray[np.uint32],
     labels: NDArray[np.int32],
     about: dict[str, Any],
+    lost: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None,
 ) -> bytes:
-    """The certificate of an inductive set: states of the policy's engine, and the label of each."""
+    """The certificate of an inductive set: states of the policy's engine, and the label of each.
+
+    `lost` are states that are left out because no strategy keeps them safe, with the ranks that prove it.
+    """
     kinds = [ColumnKind(name, kind) for name, kind, *_ in task.variables]
+    extra = [ColumnKind("=label")]
+    ranks = np.zeros((len(ids), 0), np.int64)
+    if lost is not None:
+        extra.append(ColumnKind("=lost"))
+        ranks = np.concatenate([np.zeros(len(ids), np.int64), lost[1].astype(np.int64) + 1])[
+            :, None
+        ]
+        ids, labels = (
+            np.concatenate([ids, lost[0]]),
+            np.pad(labels, (0, len(lost[0])), constant_values=-1),
+        )
     # -2 (any) and -1 (none) come to stand before the labels, which count from 2.
     codes = np.where(labels >= 0, labels + FIRST, np.where(labels == -1, 0, 1)).astype(np.int64)
 
     def rows() -> Iterator[NDArray[np.int64]]:
         for first in range(0, len(ids), CHUNK):
             chunk = _core.jani_rows(policy.engine, ids[first : first + CHUNK])
-            yield np.column_stack([chunk, codes[first : first + CHUNK]])
+            part = slice(first, first + CHUNK)
+            yield np.column_stack([chunk, codes[part], ranks[part]])
 
     header = {
         "claim": "safe",
@@ -109,7 +125,7 @@ def model_certificate(
         "labels": list(task.labels),
         **about,
     }
-    return packed(header, len(ids), [*kinds, ColumnKind("=label")], rows)
+    return packed(header, len(ids), [*kinds, *extra], rows)
 
 
 def property_digest(task: JaniTask) -> str:

@@ -11,7 +11,8 @@ model has more states than `NEEDED_STATES` or has an error in what the policy ma
 
 If an unsafe run is found, a decider says whether its start could have been kept safe: then it is a BUG. If not, the
 starts that are left are looked at, until one is a bug. If there is none, the policy is not proven to be safe, and not
-to blame either: NOT A BUG, in the words of the records.
+to blame either: NOT A BUG, in the words of the records. With `leave_out` these starts are left out of the claim, and
+the certificate proves that each of them is lost.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from misstep import _core
 from misstep.checking.certificates import check_model, read_certificate
-from misstep.checking.certificates.models import CLAIM
+from misstep.checking.certificates.models import CLAIM, KEPT
 from misstep.errors import (
     InputFormatError,
     PolicyCrashError,
@@ -62,6 +63,9 @@ class ProveSettings:
     max_states: int | None = MAX_STATES
     time_limit: float | None = None
     memory_limit_mb: int | None = None
+    leave_out: bool = (
+        False  # starts that no strategy keeps safe; the certificate proves each of them
+    )
     check: bool | None = None  # the certificate, independently; None: if it is small
     seed: int = 0  # of the sample that is asked again
 
@@ -110,6 +114,7 @@ class _Search:
         self.system: System[State, str] = system_of(task, policy, policy.engine)
         self.began = time.monotonic()
         self.proof = Proof(UNKNOWN, CLAIM, task.name, policy.spec)
+        self._listed: list[int] = []
         self._closure: _core.SafetyClosure | None = None
         self._sparing: _core.SparingProof | None = None
 
@@ -160,6 +165,7 @@ class _Search:
                 expected="at least one start state",
             )
         self.proof.starts = len(starts)
+        self._listed = starts
         return starts
 
     def _late(self) -> bool:
@@ -311,10 +317,35 @@ class _Search:
         if open_starts and proof.verdict == NOT_A_BUG:
             proof.verdict, proof.end = UNKNOWN, "gave up"
             proof.reason = f"of {len(bad):,} starts from which the policy gets unsafe, {open_starts:,} were not decided"
+        elif self.settings.leave_out and proof.verdict == NOT_A_BUG:
+            self._without(bad)
+
+    def _without(self, hopeless: list[int]) -> None:
+        """Prove the policy on the other starts, and that these are lost whatever anybody does."""
+        out = set(hopeless)
+        kept = [id for id in self._listed if id not in out]
+        if not kept:
+            self.proof.reason = "no start can be kept safe, so there is nothing to prove"
+            return
+        lost = _core.SparingProof(self.system.native, hopeless)
+        closure = _core.SafetyClosure(self.system.native)
+        closure.add_starts(kept)
+        if self._limited(lost.explore(**self._limits(None))):
+            return
+        if self._limited(closure.explore(True, **self._limits(None))):
+            return
+        assert closure.unsafe == 0
+        self.proof.claim, self.proof.reason, self.proof.finding = KEPT, "", None
+        self._proven(*closure.certificate(), lost.lost_certificate())
 
     # -- the proof --------------------------------------------------------------------------------
 
-    def _proven(self, ids: NDArray[np.uint32], labels: NDArray[np.int32]) -> None:
+    def _proven(
+        self,
+        ids: NDArray[np.uint32],
+        labels: NDArray[np.int32],
+        lost: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None,
+    ) -> None:
         proof, system = self.proof, self.system
         if not self.policy.native:
             asked = np.flatnonzero(labels >= 0)
@@ -329,7 +360,7 @@ class _Search:
                 self._flaky(len(found), found[0].state)
                 return
         about = {"starts": proof.starts, "asked_again": proof.asked_again, "method": proof.method}
-        content = model_certificate(self.task, self.policy, ids, labels, about)
+        content = model_certificate(self.task, self.policy, ids, labels, about, lost)
         check = self.settings.check
         if check or (check is None and len(ids) <= CHECKED_STATES):
             files = list(self.task.source["files"].values())
