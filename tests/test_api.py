@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,8 @@ COUNTERPARTS = {
     "select": "select",
     "generate": "generate",
 }
+# The same where it has no public name: module and function.
+INSIDE = {"prove": "misstep.faults.prove:prove"}
 # These are about the installation, or are services for other programs.
 WITHOUT = {"list", "doctor", "serve-policy"}
 
@@ -89,13 +92,17 @@ def test_each_is_documented(name: str) -> None:
 
 
 def test_each_command_has_its_function() -> None:
-    missing = [verb for verb in VERBS if verb not in COUNTERPARTS and verb not in WITHOUT]
+    known = {*COUNTERPARTS, *INSIDE, *WITHOUT}
+    missing = [verb for verb in VERBS if verb not in known]
     assert not missing, f"no function does what these commands do: {missing}"
     for path in COUNTERPARTS.values():
         found: Any = misstep
         for part in path.split("."):
             assert hasattr(found, part), path
             found = getattr(found, part)
+    for path in INSIDE.values():
+        module, _, name = path.partition(":")
+        assert callable(getattr(import_module(module), name))
 
 
 def test_names_load_what_they_need() -> None:

@@ -23,6 +23,7 @@ class JaniTransitions : public Transitions {
     void labels(StateId id, std::vector<LabelId> &result) override;
     void outcomes(StateId id, LabelId label, std::vector<StateId> &result) override;
     LabelId environment_label() const override { return engine_->environment_label(); }
+    std::size_t bytes() const override { return engine_->bytes(); }
     std::string describe(StateId id) const override { return engine_->text(id); }
     std::string label_name(LabelId label) const override;
 

@@ -60,6 +60,8 @@ class Transitions {
 
     // The label of states where the environment alone can move: no policy is asked there. NO_LABEL: there are none.
     virtual LabelId environment_label() const { return NO_LABEL; }
+    // What the states take; 0 where that is small or not known.
+    virtual std::size_t bytes() const { return 0; }
 
     // For messages.
     virtual std::string describe(StateId id) const { return "state " + std::to_string(id); }

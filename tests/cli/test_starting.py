@@ -136,6 +136,8 @@ OWNERS = {
     "DOMINANCE_STATES": "misstep.oracles.dominance:DominanceSettings.limit_states",
     "DOMINANCE_TRANSITIONS": "misstep.oracles.dominance:DominanceSettings.limit_transitions",
     "DOMINANCE_STEPS": "misstep.oracles.dominance:DominanceSettings.steps",
+    "PROVE_ASK": "misstep.safety.prove.models:ASK",
+    "PROVE_FROM": "misstep.oracles.prove:SCOPES",
     "EXPLAIN_SECONDS": "misstep.campaigns.deeper:DEFAULT_SECONDS",
     "MEASURE_STATES": "misstep.comparison.families.measure:DEFAULT_STATES",
     "FAULT_BUDGET": "misstep.campaigns.settings:DEFAULT_FAULT_BUDGET",

@@ -39,6 +39,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "exports.md": "",
     "compare.md": "",
     "gates.md": "",
+    "prove.md": "",
     "retest.md": "",
 }
 

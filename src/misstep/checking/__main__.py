@@ -2,8 +2,10 @@
 
     python -m misstep.checking DIR              all records of the campaign in a folder
     python -m misstep.checking TASK.sas PLAN    one plan
+    python -m misstep.checking FILE TASK        a certificate of `misstep prove`, with MODEL.jani or TASK.sas
 
-For a plan it prints one line, `VALID cost N` or `INVALID why`. For a campaign it prints what is wrong with which
+For a plan it prints one line, `VALID cost N` or `INVALID why`; for a certificate `VALID claim`, `INVALID why` or
+`UNDECIDED why`. For a campaign it prints what is wrong with which
 record, how much was checked, and how much has no proof in the files. It exits with 0 if everything that was checked
 is right, and with 1 otherwise. Anything that keeps it from answering goes to standard error with the exit code of
 that error (2, 30 to 39).
@@ -21,10 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from misstep.checking.campaign import check_campaign
+from misstep.checking.certificates import CertificateReport, check_file, is_certificate
 from misstep.checking.plan import PlanReport, read_plan, validate_plan
 from misstep.checking.report import CampaignReport
 from misstep.checking.sas import read_sas
 from misstep.errors import MisstepError, UsageError
+
+Report = CampaignReport | PlanReport | CertificateReport
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -36,10 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "task",
-        metavar="DIR|TASK.sas",
-        help="folder of a campaign, or output of the Fast Downward translator",
+        metavar="DIR|TASK.sas|FILE",
+        help="folder of a campaign, output of the Fast Downward translator, or a certificate",
     )
-    parser.add_argument("plan", metavar="PLAN", nargs="?", help="one (operator arguments) a line")
+    parser.add_argument(
+        "plan",
+        metavar="PLAN|TASK",
+        nargs="?",
+        help="one (operator arguments) a line; of a certificate, what it is about",
+    )
     parser.add_argument("--state", metavar="VALUES", help='start here, such as "0 2 1"')
     parser.add_argument("--cost", metavar="N", type=int, help="the cost the plan should have")
     parser.add_argument(
@@ -58,13 +68,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0 if report.valid else 1
 
 
-def _plan(options: argparse.Namespace) -> CampaignReport | PlanReport:
+def _plan(options: argparse.Namespace) -> Report:
+    if is_certificate(Path(options.task)):
+        return check_file(Path(options.task), Path(options.plan))
     task = read_sas(options.task)
     state = None if options.state is None else _state(options.state)
     return validate_plan(task, read_plan(options.plan), state, options.cost)
 
 
-def _campaign(options: argparse.Namespace) -> CampaignReport | PlanReport:
+def _campaign(options: argparse.Namespace) -> Report:
     folder = Path(options.task)
     if not folder.is_dir():
         raise UsageError(
@@ -75,8 +87,8 @@ def _campaign(options: argparse.Namespace) -> CampaignReport | PlanReport:
     return check_campaign(folder, full=options.full)
 
 
-def _plain(report: CampaignReport | PlanReport) -> dict[str, Any]:
-    if isinstance(report, CampaignReport):
+def _plain(report: Report) -> dict[str, Any]:
+    if isinstance(report, (CampaignReport, CertificateReport)):
         return report.as_dict()
     values = dataclasses.asdict(report)
     return {**values, "failure": None if report.failure is None else report.failure.value}

@@ -40,6 +40,10 @@ VERBS = {
         "Enumerate the reachable states of a small task and count them, with exact distances to the goal.",
         "misstep.cli.census:census_command",
     ),
+    "prove": Verb(
+        "Prove that a policy is clean: never unsafe on a model, or always at the goal of a planning task.",
+        "misstep.cli.prove:prove_command",
+    ),
     "dominance": Verb(
         "Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).",
         "misstep.cli.dominance:dominance_command",

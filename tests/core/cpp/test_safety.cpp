@@ -3,9 +3,11 @@
 
 #include "check.h"
 #include "safety/arena.h"
+#include "safety/closure.h"
 #include "safety/explicit_transitions.h"
 #include "safety/make_decider.h"
 #include "safety/policies.h"
+#include "safety/sparing_proof.h"
 #include "safety/stamps.h"
 #include "safety/tarjan_safe.h"
 
@@ -219,6 +221,57 @@ void test_containers() {
     CHECK(first[0] == 2 && first[1] == 0 && first[2] == 1 && first[3] == 3);
 }
 
+// 0 to 4 lead on to each other by label 0 and stay by label 1; 5 is unsafe. 6 can go to 5 only.
+void test_proofs() {
+    Edges edges;
+    for (StateId s = 0; s < 5; ++s) edges.push_back({{s + 1}, {s}});
+    edges.push_back({});
+    edges.push_back({{5}});
+    const auto transitions = make_transitions(edges, {5});
+    const std::vector<StateId> starts{0, 2, 0};
+
+    System careful(transitions, std::make_shared<LabelTable>(std::vector<LabelId>{0, 0, 0, 0, 1, -1, 0}));
+    Closure safe(careful);
+    safe.add_starts(starts);
+    CHECK_EQUAL(safe.starts(), 2U);
+    Limits few;
+    few.expansions = 1;
+    CHECK(safe.explore(few, true) == Limit::expansions);
+    CHECK(!safe.complete());
+    CHECK(safe.explore({}, true) == Limit::none);
+    CHECK(safe.complete());
+    CHECK_EQUAL(safe.states().size(), 5U);
+    CHECK_EQUAL(safe.unsafe(), 0U);
+    CHECK(safe.unsafe_starts().empty());
+    SparingProof sparing(careful, starts);
+    CHECK(sparing.run({}) == Limit::none);
+    CHECK(sparing.end() == SparingProof::End::safe);
+    std::vector<StateId> states;
+    std::vector<LabelId> labels;
+    sparing.certificate(states, labels);
+    CHECK_EQUAL(states.size(), 5U);
+
+    System reckless(transitions, std::make_shared<FirstLabel>());
+    Closure bad(reckless);
+    bad.add_starts(starts);
+    CHECK(bad.explore({}, true) == Limit::none);
+    CHECK(bad.unsafe_run() == std::vector<StateId>({2, 3, 4, 5}));
+    CHECK(bad.explore({}, false) == Limit::none);
+    CHECK_EQUAL(bad.unsafe_starts().size(), 2U);
+    SparingProof found(reckless, starts);
+    CHECK(found.run({}) == Limit::none);
+    CHECK(found.end() == SparingProof::End::unsafe);
+    CHECK_EQUAL(found.unsafe_run().back(), 5U);
+
+    SparingProof lost(reckless, std::vector<StateId>{0, 6});
+    CHECK(lost.explore({}) == Limit::none);
+    std::vector<std::uint32_t> ranks;
+    states.clear();
+    lost.lost_certificate(states, ranks);
+    CHECK(states == std::vector<StateId>({6, 5}));
+    CHECK(ranks.size() == 2 && ranks[1] < ranks[0]);
+}
+
 }  // namespace
 
 int main() {
@@ -228,5 +281,6 @@ int main() {
     test_random_graphs();
     test_tables_that_do_not_fit();
     test_containers();
+    test_proofs();
     return misstep::test::result();
 }

@@ -1,0 +1,68 @@
+"""Certificates of `misstep prove`, checked from the files alone.
+
+`container` reads the file, `models` checks that an inductive set keeps a policy safe (`starts` lists what it has to
+contain), and `planning` that ranks lead a policy to the goal. `check_file` does it for files on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path, PurePath
+
+from misstep.checking.certificates.container import MAGIC, Certificate, read_certificate
+from misstep.checking.certificates.models import check_model, listed_files
+from misstep.checking.certificates.planning import check_planning
+from misstep.checking.certificates.report import CertificateReport
+from misstep.errors import InputFileError
+
+
+def is_certificate(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except (OSError, ValueError):
+        return False
+
+
+def check_file(
+    path: Path, task: Path, progress: Callable[[int, int], None] | None = None
+) -> CertificateReport:
+    """`task` is MODEL.jani, with the files that it includes where they were, or TASK.sas."""
+    certificate = read_certificate(_content(path))
+    if certificate.text("world") == "planning":
+        return check_planning(certificate, _content(task), progress=progress)
+    return check_model(certificate, _files(certificate, task), progress=progress)
+
+
+def _files(certificate: Certificate, model: Path) -> list[bytes]:
+    """The model and what was read with it, which lies where it did, seen from there. Words of the user are kept."""
+    own = certificate.text("task", "path")
+    found = []
+    for one in listed_files(certificate):
+        kept = one.get("content")
+        if isinstance(kept, str):
+            found.append(kept.encode())
+            continue
+        there = os.path.relpath(one["name"], PurePath(own).parent)
+        found.append(_content(model if one["name"] == own else model.parent / there))
+    return found
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise InputFileError(f"cannot read the file: {why}", where=str(path)) from error
+
+
+__all__ = [
+    "Certificate",
+    "CertificateReport",
+    "check_file",
+    "check_model",
+    "check_planning",
+    "is_certificate",
+    "read_certificate",
+]

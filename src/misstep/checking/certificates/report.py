@@ -1,0 +1,45 @@
+"""What the checker says about a certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class CertificateReport:
+    """`valid`: the claim is proven. Otherwise `reason` says why not; `undecided` if that is no fault of the file."""
+
+    valid: bool
+    claim: str = ""
+    reason: str = ""
+    undecided: bool = False
+    states: int = 0
+    starts: int = 0
+    about: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the task and the policy, as the file names them
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "valid": self.valid,
+            "undecided": self.undecided,
+            "claim": self.claim,
+            "reason": self.reason or None,
+            "states": self.states,
+            "starts": self.starts,
+            **self.about,
+        }
+
+    def __str__(self) -> str:
+        if self.valid:
+            return f"VALID {self.claim} ({self.states:,} states, {self.starts:,} starts)"
+        return f"{'UNDECIDED' if self.undecided else 'INVALID'} {self.reason}"
+
+
+class RefusedError(Exception):
+    """The certificate does not prove its claim; the text says why."""
+
+
+__all__ = ["CertificateReport", "RefusedError"]

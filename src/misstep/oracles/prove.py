@@ -1,0 +1,294 @@
+"""Proof that a policy reaches the goal of a planning task, or a state from which it does not.
+
+Which states the claim is about is the caller's choice (`scope`):
+
+    all   every state that can be reached in the task, by whatever operators, and from which the goal can be reached
+    runs  the states that the policy itself gets to from the initial state, which are those of one run
+
+States from which nobody can reach the goal are dead ends: the claim leaves them out, the certificate proves each of
+them, and their number is told. Of `all`, the whole task is enumerated, so that whether a failing state is solvable is
+exact.
+
+The certificate has the decision of every state and its rank, the number of steps that the policy takes from there to
+the goal: each decision leads to a state of smaller rank.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep._core import StateSpace
+from misstep.checking.certificates import check_planning, read_certificate
+from misstep.checking.certificates.planning import CLAIMS, FIRST
+from misstep.checking.certificates.planning import DEAD_END as DEAD
+from misstep.errors import BudgetLimitError, MemoryLimitError, TimeLimitError, UsageError
+from misstep.policies.elsewhere import decide_elsewhere
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import Policy, States
+from misstep.runs.outcomes import OUTCOMES
+from misstep.runs.runner import PolicyRunner, Trace
+from misstep.safety.prove.again import SAMPLE, sampled
+from misstep.safety.prove.certificate import CHUNK, ColumnKind, packed
+from misstep.safety.prove.result import BUG, FLAKY, NOT_A_BUG, PROVEN, UNKNOWN, Finding, Proof
+from misstep.tasks.census import DEFAULT_MAX_STATES, state_space
+from misstep.tasks.task import State, Task
+
+SCOPES = ("all", "runs")
+CHECKED_STATES = 100_000
+STARTS = 10_000  # runs between two looks at the clock
+GOAL, ERROR, TIMEOUT = (OUTCOMES.index(name) for name in ("goal", "error", "timeout"))
+
+
+@dataclass(frozen=True)
+class ReachSettings:
+    scope: str = "all"
+    max_states: int | None = DEFAULT_MAX_STATES
+    time_limit: float | None = None
+    memory_limit_mb: int | None = None
+    check: bool | None = None  # the certificate, independently; None: if it is small
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.scope not in SCOPES:
+            raise UsageError(f"scope is {self.scope!r}", expected=" or ".join(SCOPES))
+
+
+def prove_reaches(
+    task: Task,
+    policy: Policy,
+    settings: ReachSettings | None = None,
+    progress: Callable[..., None] | None = None,
+) -> Proof:
+    """The policy was loaded for the task."""
+    search = _Search(task, policy, settings or ReachSettings(), progress)
+    proof = search.proof
+    if not policy.deterministic:
+        proof.verdict, proof.reason = FLAKY, "the policy says that it is not deterministic"
+        return proof
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        search.ended("interrupted", "stopped by the user")
+    except (TimeLimitError, MemoryLimitError, BudgetLimitError) as error:
+        ends = {TimeLimitError: "time", MemoryLimitError: "memory", BudgetLimitError: "states"}
+        search.ended(ends[type(error)], str(error))
+    proof.asked = search.runner.policy_calls
+    proof.seconds = time.monotonic() - search.began
+    return proof
+
+
+class _Search:
+    def __init__(
+        self,
+        task: Task,
+        policy: Policy,
+        settings: ReachSettings,
+        progress: Callable[..., None] | None,
+    ) -> None:
+        self.task, self.policy, self.settings, self.progress = task, policy, settings, progress
+        self.began = time.monotonic()
+        self.runner = PolicyRunner(policy)
+        self.proof = Proof(
+            UNKNOWN, CLAIMS[settings.scope], task.name, policy.spec, starts=1, method=settings.scope
+        )
+
+    def ended(self, end: str, reason: str) -> None:
+        self.proof.verdict, self.proof.end, self.proof.reason = UNKNOWN, end, reason
+
+    def run(self) -> None:
+        if self.settings.scope == "runs":
+            self._own_run()
+        else:
+            self._everywhere()
+
+    def _space(self) -> StateSpace:
+        settings = self.settings
+        left = settings.time_limit
+        space = state_space(
+            self.task,
+            max_states=settings.max_states,
+            time_limit=None if left is None else max(0.0, left - time.monotonic() + self.began),
+            memory_limit_mb=settings.memory_limit_mb,
+            progress=self.progress,
+        )
+        self.proof.states = len(space)
+        return space
+
+    # -- the policy's own run ---------------------------------------------------------------------
+
+    def _own_run(self) -> None:
+        trace = self.runner.trace(self.task.initial_state, None)
+        self.proof.states = len(trace.states)
+        if self._unanswered(trace) or self._contradicted(_rows(trace.states), trace.operators):
+            return
+        if trace.outcome != "goal":
+            self._failed(trace, self._space())
+            return
+        # A loop is no way to a goal, so each state stands once.
+        ranks = np.arange(len(trace.states) - 1, -1, -1, dtype=np.int64)
+        codes = np.array([*(operator + FIRST for operator in trace.operators), 0], dtype=np.int64)
+        self._proven(_rows(trace.states), codes, ranks)
+
+    # -- every state ------------------------------------------------------------------------------
+
+    def _everywhere(self) -> None:
+        space = self._space()
+        states, h_star = space.states(), space.h_star
+        solvable = np.isfinite(h_star)
+        tested = np.flatnonzero(solvable & (space.is_goal == 0))
+        outcomes = np.full(len(space), GOAL, dtype=np.uint8)
+        steps = np.zeros(len(space), dtype=np.int64)
+        self.proof.hopeless = int(np.count_nonzero(~solvable))
+        for first in range(0, len(tested), STARTS):
+            rows = tested[first : first + STARTS]
+            ends = self.runner.run(states[rows], None, self.progress)
+            outcomes[rows], steps[rows] = ends.outcomes, ends.steps
+            self._look_at_the_clock()
+        failing = np.flatnonzero(outcomes != GOAL)
+        if len(failing):
+            self._report(space, states, failing, outcomes)
+            return
+        decisions = np.full(len(space), -1, dtype=np.int64)
+        if len(tested):
+            decisions[tested] = self.runner.graph.decisions(self.runner.graph.add(states[tested]))
+        chosen = tested[sampled(len(tested), SAMPLE, self.settings.seed)]
+        if self._contradicted(states[chosen], decisions[chosen].tolist()):
+            return
+        codes = np.where(solvable, np.where(space.is_goal != 0, 0, decisions + FIRST), DEAD)
+        self._proven(states, codes.astype(np.int64), steps)
+
+    def _look_at_the_clock(self) -> None:
+        limit = self.settings.time_limit
+        if limit is not None and time.monotonic() - self.began > limit:
+            raise TimeLimitError(
+                "the policy was not run from all states",
+                where=self.task.name,
+                hint=f"the limit was {limit} seconds",
+            )
+
+    def _report(
+        self,
+        space: StateSpace,
+        states: States,
+        failing: NDArray[np.intp],
+        outcomes: NDArray[np.uint8],
+    ) -> None:
+        """The failing state that is nearest to the initial one; a crash or a time-out only if there is no other."""
+        proof = self.proof
+        answered = failing[(outcomes[failing] != ERROR) & (outcomes[failing] != TIMEOUT)]
+        proof.failing = len(failing)
+        place = int(answered[0] if len(answered) else failing[0])
+        trace = self.runner.trace(State(states[place].tolist()), None)
+        if self._unanswered(trace) or self._contradicted(_rows(trace.states), trace.operators):
+            return
+        self._failed(trace, space)
+        proof.failing = len(failing)
+
+    # -- endings ----------------------------------------------------------------------------------
+
+    def _unanswered(self, trace: Trace) -> bool:
+        if trace.outcome not in ("error", "timeout"):
+            return False
+        end = "crash" if trace.outcome == "error" else "timeout"
+        self.ended(end, f"the policy gave no answer: {trace.message}")
+        return True
+
+    def _failed(self, trace: Trace, space: StateSpace) -> None:
+        proof, start = self.proof, trace.states[0]
+        place = space.find(start)
+        solvable = place >= 0 and bool(np.isfinite(space.h_star[place]))
+        plan = _plan(self.task, space, start) if solvable else []
+        names = [self.task.operator_name(operator) for operator in trace.operators]
+        proof.finding = Finding(
+            start, trace.states, names, trace.outcome, solvable, len(plan), plan
+        )
+        proof.failing = 1
+        proof.verdict = BUG if solvable else NOT_A_BUG
+        why = (
+            "from which the goal can be reached"
+            if solvable
+            else "from which nobody reaches the goal"
+        )
+        proof.reason = f"the policy fails ({trace.outcome}) from a state {why}"
+        if not solvable:
+            proof.hopeless = max(proof.hopeless, 1)
+
+    def _contradicted(self, states: States, decisions: list[int]) -> bool:
+        """Ask the policy again about these decisions: alone, shuffled, and in another process."""
+        states = states[: len(decisions)]
+        if isinstance(self.policy, NativePolicy) or not len(states):
+            return False
+        self.proof.asked_again += len(states)
+        order = list(range(len(states)))
+        random.Random(f"{self.settings.seed} asked again").shuffle(order)
+        said = np.array(decisions, dtype=np.int64)
+        again = np.array(
+            [self.policy.ask_again(states[[row]]).operators[0] for row in order], dtype=np.int64
+        )
+        wrong = {
+            row for row, answer in zip(order, again.tolist(), strict=True) if answer != said[row]
+        }
+        if not self.policy.in_memory:
+            elsewhere = decide_elsewhere(self.policy.spec, self.task, states[order])
+            wrong |= {
+                row
+                for row, answer in zip(order, elsewhere.tolist(), strict=True)
+                if answer != said[row]
+            }
+        if wrong:
+            proof = self.proof
+            proof.verdict, proof.contradictions = FLAKY, len(wrong)
+            shown = State(states[min(wrong)].tolist())
+            proof.reason = f"asked again, the policy answers differently in {len(wrong)} states, first in {shown}"
+        return bool(wrong)
+
+    def _proven(self, states: States, codes: NDArray[np.int64], ranks: NDArray[np.int64]) -> None:
+        proof, task = self.proof, self.task
+        header: dict[str, Any] = {
+            "claim": "reaches the goal",
+            "world": "planning",
+            "from": self.settings.scope,
+            "dead_ends": proof.hopeless,
+            "task": {"name": task.name, "digest": task.digest},
+            "policy": {"spec": self.policy.spec, "digest": self.policy.digest},
+            "asked_again": proof.asked_again,
+        }
+        kinds = [ColumnKind(f"var{i}") for i in range(task.variable_count)]
+        kinds += [ColumnKind("=operator"), ColumnKind("=rank")]
+
+        def rows() -> Iterator[NDArray[np.int64]]:
+            for first in range(0, len(states), CHUNK):
+                part = slice(first, first + CHUNK)
+                yield np.column_stack([states[part], codes[part], ranks[part]]).astype(np.int64)
+
+        content = packed(header, len(states), kinds, rows)
+        check = self.settings.check
+        if check or (check is None and len(states) <= CHECKED_STATES):
+            proof.checked = check_planning(read_certificate(content), task.sas)
+            if not (proof.checked.valid or proof.checked.undecided):
+                self.ended("gave up", f"the independent checker refuses: {proof.checked.reason}")
+                return
+        proof.verdict, proof.certificate = PROVEN, content
+
+
+def _plan(task: Task, space: StateSpace, start: State) -> list[str]:
+    best = space.best_operator
+    plan, state = [], start
+    while (operator := int(best[space.find(state)])) >= 0:
+        plan.append(task.operator_name(operator))
+        state = task.apply(state, operator)
+    return plan
+
+
+def _rows(states: list[State]) -> States:
+    return np.array([state.values for state in states], dtype=np.int32)
+
+
+__all__ = ["SCOPES", "ReachSettings", "prove_reaches"]

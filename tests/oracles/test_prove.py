@@ -1,0 +1,104 @@
+"""Proofs on planning tasks: every reachable state, the policy's own run, dead ends, limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from misstep.errors import UsageError
+from misstep.faults.prove import check_certificate, prove
+from misstep.oracles.prove import ReachSettings
+from misstep.safety.prove import ProveSettings
+from misstep.tasks.task import Task
+from support.small import task_of
+from support.tasks import sas
+from support.unsteady import PLANNING as UNSTEADY
+
+
+def test_an_optimal_policy_is_proven() -> None:
+    task = task_of("gripper", balls=2)
+    proof = prove(task, "optimal")
+    assert (proof.verdict, proof.exit_code, proof.hopeless) == ("PROVEN", 0, 0)
+    assert proof.checked is not None
+    assert proof.checked.valid
+    assert proof.certificate is not None
+    assert check_certificate(proof.certificate, task, "optimal").valid
+    report = check_certificate(proof.certificate, task, "first")
+    assert "its digest differs" in report.reason
+
+
+def test_a_failing_state_is_reported() -> None:
+    task = task_of("gripper", balls=2)
+    proof = prove(task, "first")
+    assert (proof.verdict, proof.exit_code) == ("BUG", 1)
+    finding = proof.finding
+    assert finding is not None
+    assert finding.outcome in ("loop", "stuck")
+    assert finding.avoidable
+    state = finding.state
+    for name in finding.plan:
+        state = task.apply(state, task.resolve(name, state))
+    assert task.is_goal(state)
+
+
+def test_the_own_run() -> None:
+    task = task_of("gripper", balls=2)
+    proof = prove(task, "optimal", ReachSettings(scope="runs"))
+    assert proof.verdict == "PROVEN"
+    assert proof.checked is not None
+    assert proof.checked.states == proof.states == proof.asked + 1
+    assert prove(task, "first", ReachSettings(scope="runs")).verdict == "BUG"
+
+
+def test_nobody_reaches_the_goal() -> None:
+    task = Task(sas([2, 2], [0, 0], [(1, 1)], ["0\n1\n0 0 0 1\n1"]).encode())
+    proof = prove(task, "first")
+    assert (proof.verdict, proof.hopeless) == ("PROVEN", 2)
+    assert proof.checked is not None
+    assert proof.checked.valid
+    proof = prove(task, "first", ReachSettings(scope="runs"))
+    assert (proof.verdict, proof.exit_code) == ("NOT A BUG", 1)
+    assert proof.finding is not None
+    assert proof.finding.avoidable is False
+
+
+def test_limits_are_no_answer() -> None:
+    task = task_of("gripper", balls=3)
+    proof = prove(task, "optimal", ReachSettings(max_states=10))
+    assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "states", 22)
+    proof = prove(task, "first", ReachSettings(time_limit=1e-9))
+    assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "time", 20)
+
+
+def test_a_crash_and_ctrl_c() -> None:
+    task = task_of("gripper", balls=1)
+
+    def crash(_: Any) -> None:
+        raise ValueError("no idea")
+
+    def stop(_: Any) -> None:
+        raise KeyboardInterrupt
+
+    proof = prove(task, crash)
+    assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "crash", 11)
+    assert "no idea" in proof.reason
+    proof = prove(task, stop)
+    assert (proof.verdict, proof.end, proof.exit_code) == ("UNKNOWN", "interrupted", 23)
+
+
+def test_an_unsteady_policy_proves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "agents.py").write_text(UNSTEADY)
+    task = task_of("gripper", balls=1)
+    for name in ("Liar", "Declared"):
+        proof = prove(task, f"python:{tmp_path}/agents.py:{name}")
+        assert proof.verdict == "FLAKY", (name, proof.reason)
+        assert proof.exit_code == 13
+
+
+def test_bad_arguments() -> None:
+    with pytest.raises(UsageError, match="scope is 'here'"):
+        ReachSettings(scope="here")
+    with pytest.raises(UsageError, match="for models"):
+        prove(task_of("gripper", balls=1), "first", ProveSettings())
