@@ -30,6 +30,8 @@ struct Task {
     Test goal;
     Distance distance;
     std::vector<SlotId> distance_support;
+    // Where the property measures another condition than `unsafe`: the distance to `unsafe` itself.
+    std::optional<Distance> plain_distance;
     Start start;
     std::string start_where;
     // The conjuncts of a start condition, each with the slots it reads.
