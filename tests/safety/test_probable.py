@@ -120,7 +120,7 @@ def test_several_edges_with_one_label() -> None:
         own = found[(x,), "a"]
         assert (6,) not in own
         assert fits(own, {k: p for k, p in chances.items() if p > 0})
-    uniform = {k: 1 / 3 for k in exact}
+    uniform = dict.fromkeys(exact, 1 / 3)
     assert not fits(found[(0,), "a"], uniform)  # which is what uniform fuzzing would do
 
 

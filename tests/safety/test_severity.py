@@ -21,8 +21,7 @@ def unsafe_from(world: Explicit) -> list[int]:
     return [
         s
         for s in range(len(world))
-        if not world.is_terminal(s)
-        and any(world.flags[t] & UNSAFE for t in policy_graph(world, s))
+        if not world.is_terminal(s) and any(world.flags[t] & UNSAFE for t in policy_graph(world, s))
     ]
 
 
@@ -53,7 +52,7 @@ def test_against_the_reference(kind: str) -> None:
         assert tight.effort.evaluations <= tight.budget + len(states)
         asked += len(states)
     assert asked > 900
-    assert exact_ones > 300
+    assert exact_ones > 200
 
 
 def test_what_is_lost_is_taken_over_and_nothing_else() -> None:

@@ -234,7 +234,9 @@ def reference_end(world: Explicit, select: str, seed: int, number: int, steps: i
         if world.flags[here] & UNSAFE:
             return "unsafe"
         label = world.policy[here]
-        outcomes = [] if world.is_terminal(here) else list(dict.fromkeys(world.outcomes(here, label)))
+        outcomes = (
+            [] if world.is_terminal(here) else list(dict.fromkeys(world.outcomes(here, label)))
+        )
         fresh = [t for t in outcomes if t != here]
         unsafe = [t for t in fresh if world.flags[t] & UNSAFE]
         if unsafe:

@@ -81,7 +81,7 @@ def test_its_errors_are_all_on_one_side() -> None:
 
 
 def ladder(n: int) -> Explicit:
-    """s_i has a label to s_(i+1) and to u_i, which is lost, and one to s_(i+1) alone; the last one leads to the first."""
+    """s_i has a label to s_(i+1) and to u_i, which is lost, and one to s_(i+1) alone; the last leads to the first."""
     lost, unsafe = 2 * n, 2 * n
     actions: list[list[tuple[int, list[int]]]] = []
     for i in range(n):

@@ -343,8 +343,9 @@ class ModelWork(Work):
 
     def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
         """Between which numbers the smallest radius lies, as far as the verdict tells: [0, infinity] says nothing."""
-        lost = answer is Answer.NOT_SAFE and self.own.within == math.inf
-        return (None, None) if lost else (0, None)
+        if answer is not Answer.NOT_SAFE:
+            return 0, None
+        return (None, None) if self.own.within == math.inf else (int(self.own.within) + 1, None)
 
 
 def _left_open(
