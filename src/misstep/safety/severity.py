@@ -81,7 +81,7 @@ def severities(
     found = {state: Radii(1, None) for state in ids}
     left, effort, failure = evaluations, Effort(), None
     is_news = True
-    while is_news and failure is None:
+    while is_news and left > 0 and failure is None:
         is_news = False
         asked = [own for own in ids if found[own].high is None and found[own].low <= largest]
         for position, state in enumerate(asked):
