@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Mapping
+from random import Random
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from misstep.tasks.models import generate_model
 from support import jani
 from support.jani import automaton, bounded, destination, edge, model, op, pa, variable
 from support.plain_task import PlainTask
+from support.safety import GOAL, UNSAFE, Explicit, check_policy_run, random_world
 
 LEVEL = 1e-4  # of all tests of a table together, by Bonferroni
 
@@ -187,6 +189,75 @@ def test_the_share_of_unsafe_runs_is_the_probability() -> None:
     report = fuzz(system, FuzzSettings("probable", 1, runs=5000), seed=3)
     assert binomial_tail(report.ends["unsafe"], 5000, exact) > LEVEL
     assert report.ends["unsafe"] + report.ends["exhausted"] == 5000
+
+
+class Chances:
+    """A random system with random probabilities, as a model in Python."""
+
+    def __init__(self, world: Explicit, random: Random) -> None:
+        self.world = world
+        self.chances: dict[tuple[int, int], dict[int, float]] = {}
+        for s, actions in enumerate(world.actions):
+            for label, targets in actions:
+                weights = {t: random.choice([1, 2, 7]) for t in dict.fromkeys(targets)}
+                total = sum(weights.values())
+                self.chances[s, label] = {t: w / total for t, w in weights.items()}
+
+    def applicable(self, state: int) -> list[int]:
+        return [label for label, _ in self.world.actions[state]]
+
+    def outcomes(self, state: int, label: int) -> list[int]:
+        return self.world.outcomes(state, label)
+
+    def probabilities(self, state: int, label: int) -> dict[int, float]:
+        return self.chances[state, label]
+
+    def is_goal(self, state: int) -> bool:
+        return bool(self.world.flags[state] & GOAL)
+
+    def is_unsafe(self, state: int) -> bool:
+        return bool(self.world.flags[state] & UNSAFE)
+
+    def unsafe_within(self, steps: int) -> list[float]:
+        """The exact probability that the policy gets unsafe within so many steps."""
+        world = self.world
+        found = [float(bool(flags & UNSAFE)) for flags in world.flags]
+        for _ in range(steps):
+            found = [
+                before
+                if world.is_terminal(s) or world.policy[s] < 0
+                else math.fsum(p * found[t] for t, p in self.chances[s, world.policy[s]].items())
+                for s, before in enumerate(found)
+            ]
+        return found
+
+
+def test_unsafe_runs_of_random_systems_are_as_likely_as_they_should_be() -> None:
+    runs, steps, worlds = 300, 15, 120
+    tested = 0
+    for seed in range(worlds):
+        random = Random(seed)
+        world = random_world(random, stops=seed % 4 == 0)
+        model_ = Chances(world, random)
+        chances = model_.unsafe_within(steps)
+        start = next((s for s, p in enumerate(chances) if 0 < p < 1), 0)
+        exact = chances[start]
+        system = System(
+            model_, lambda s, own=world: own.policy[s], initial=[start], inapplicable="stop_safe"
+        )
+        settings = FuzzSettings("probable", 1, max_steps=steps)
+        found = settings.fuzzer(system).runs(seed, 0, runs)
+        for run in found[:20]:
+            states, labels = system.states(run.states), system.labels(run.labels)
+            check_policy_run(world, list(states), list(labels))
+            assert bool(world.flags[states[-1]] & UNSAFE) == (run.end == "unsafe")
+        unsafe = sum(run.end == "unsafe" for run in found)
+        if 0 < exact < 1:
+            tested += 1
+            assert binomial_tail(unsafe, runs, exact) > LEVEL / worlds, seed
+        else:
+            assert unsafe == runs * exact
+    assert tested > 20
 
 
 class Coin:
