@@ -29,7 +29,7 @@ from misstep.safety.system import LabelT, StateT
 from misstep.verdicts import Effort
 
 SEVERITY_KIND = "tarjan"
-ALLOWANCE = 100  # evaluations for each state, where a budget depends on what the verdicts took
+ALLOWANCE = 200  # evaluations for each state, where a budget depends on what the verdicts took
 NONE, BUGS, ALL = SEVERITIES = ("none", "bugs", "all")
 
 
