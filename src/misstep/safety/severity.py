@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Generic, NamedTuple
 
 from misstep.errors import PolicyCrashError, PolicyTimeoutError, UsageError
-from misstep.safety.decider import PUBLISHED, Answer, Budget, Decider, effort_of
+from misstep.safety.decider import PUBLISHED, Answer, Decider, effort_of
 from misstep.safety.system import LabelT, StateT
 from misstep.verdicts import Effort
 
@@ -67,15 +67,14 @@ def severities(
 ) -> SeverityReport[StateT]:
     """The severity of states from which the policy can get unsafe; `decider` has given the verdicts.
 
-    No radius above `largest` is tried, and all states together take at most `evaluations`.
+    No radius above `largest` is tried, and all states together take at most `evaluations`. The other limits of a
+    question are those of `decider`.
     """
     if largest < 1:
         raise UsageError(f"the largest radius is {largest}", expected="1 or more")
     if kind == PUBLISHED:
         raise UsageError(f"{PUBLISHED} is for comparisons only", expected="another decider")
-    search: Decider[StateT, LabelT] = Decider(
-        decider.system, kind, budget=replace(Budget(), seconds=decider.budget.seconds)
-    )
+    search: Decider[StateT, LabelT] = Decider(decider.system, kind, budget=decider.budget)
     search.native.adopt_lost(decider.native)
     ids = {state: decider.system.id(state) for state in dict.fromkeys(states)}
     found = {state: Radii(1, None) for state in ids}
@@ -88,9 +87,8 @@ def severities(
             radius = found[state].low
             share = left // (len(asked) - position)
             try:
-                decision = search.native.decide(
-                    ids[state], radius, evaluations=share, seconds=search.budget.seconds
-                )
+                search.budget = replace(decider.budget, evaluations=share)
+                decision = search.decide_id(ids[state], radius)
             except (PolicyCrashError, PolicyTimeoutError) as error:
                 failure = error.what
                 break
