@@ -358,6 +358,9 @@ void define_engine(nb::module_ &module) {
             "distance", [](Engine &self, StateId id) { return self.distance(checked(self, id)); },
             "0 in unsafe states, and only there.")
         .def(
+            "distance_to_unsafe", [](Engine &self, StateId id) { return self.distance_to_unsafe(checked(self, id)); },
+            "The same from the unsafety condition alone, whatever condition the property wants measured.")
+        .def(
             "expand",
             [](Engine &self, StateId id, bool raw) {
                 checked(self, id);

@@ -79,6 +79,8 @@ void define_deciders(nb::module_ &module) {
             },
             nb::arg("id"), nb::arg("radius") = nb::none(),
             "States and labels of a safe strategy; for states known to be safe.")
+        .def("adopt_lost", &Decider::adopt_lost, nb::arg("other"),
+             "Take over which states are lost from a decider of the same system.")
         .def_prop_ro("bytes", &Decider::bytes);
     module.def(
         "make_safety_decider",
@@ -104,21 +106,28 @@ void define_fuzzer(nb::module_ &module) {
         .def(
             "__init__",
             [](safety::Fuzzer *self, System &system, std::string_view select, std::optional<std::uint32_t> lookahead,
-               std::uint32_t lookahead_cap, std::uint32_t max_steps, bool stop_on_revisit) {
+               std::uint32_t lookahead_cap, std::uint32_t max_steps, bool stop_on_revisit, bool all_layers,
+               bool plain_distance) {
                 safety::FuzzRules rules;
                 if (select == "greedy") rules.select = safety::Select::greedy;
                 else if (select == "sample") rules.select = safety::Select::sample;
                 else if (select == "uniform") rules.select = safety::Select::uniform;
+                else if (select == "probable") rules.select = safety::Select::probable;
                 else throw nb::value_error("no such selection");
+                if (rules.select == safety::Select::probable && !system.transitions().has_probabilities())
+                    throw nb::value_error("the model has no probabilities");
                 if (lookahead) rules.lookahead = *lookahead;
                 if (rules.lookahead == 0) throw nb::value_error("a lookahead needs at least one layer");
                 rules.lookahead_cap = lookahead_cap;
                 rules.max_steps = max_steps;
                 rules.stop_on_revisit = stop_on_revisit;
+                rules.layers = all_layers ? safety::Layers::all : safety::Layers::fresh;
+                rules.plain_distance = plain_distance;
                 new (self) safety::Fuzzer(system, rules);
             },
             nb::arg("system"), nb::kw_only(), nb::arg("select"), nb::arg("lookahead").none(), nb::arg("lookahead_cap"),
-            nb::arg("max_steps"), nb::arg("stop_on_revisit"), nb::keep_alive<1, 2>())
+            nb::arg("max_steps"), nb::arg("stop_on_revisit"), nb::arg("all_layers") = false,
+            nb::arg("plain_distance") = false, nb::keep_alive<1, 2>())
         .def(
             "run", [](safety::Fuzzer &self, StateId start, CounterRandom &random) { return self.run(start, random); },
             nb::arg("start"), nb::arg("random"))

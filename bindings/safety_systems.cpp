@@ -34,7 +34,7 @@ class Interned {
 };
 
 // A transition system in Python: any object with applicable(s), outcomes(s, a), is_goal(s) and is_unsafe(s); distance(s) if the
-// searches are to be guided.
+// searches are to be guided; probabilities(s, a), a dictionary, if outcomes are to be drawn by them.
 class PythonTransitions : public safety::Transitions {
    public:
     PythonTransitions(nb::object model, const nb::iterable &initial)
@@ -42,7 +42,8 @@ class PythonTransitions : public safety::Transitions {
           outcomes_(model.attr("outcomes")),
           is_goal_(model.attr("is_goal")),
           is_unsafe_(model.attr("is_unsafe")),
-          distance_(nb::getattr(model, "distance", nb::none())) {
+          distance_(nb::getattr(model, "distance", nb::none())),
+          probabilities_(nb::getattr(model, "probabilities", nb::none())) {
         for (nb::handle state : initial) initial_.push_back(states.id(state));
     }
 
@@ -63,6 +64,17 @@ class PythonTransitions : public safety::Transitions {
         const auto distance = nb::cast<double>(distance_(states[id]));
         if (std::isnan(distance)) throw safety::ModelError("the distance is not a number in " + describe(id));
         return distance;
+    }
+    bool has_probabilities() const override { return !probabilities_.is_none(); }
+    void probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes,
+                       std::vector<double> &chances) override {
+        outcomes.clear();
+        chances.clear();
+        const nb::object found = probabilities_(states[id], names[static_cast<std::uint32_t>(label)]);
+        for (auto [outcome, chance] : nb::cast<nb::dict>(found)) {
+            outcomes.push_back(states.id(outcome));
+            chances.push_back(nb::cast<double>(chance));
+        }
     }
     StateId sample(CounterRandom &random) override {
         if (initial_.empty()) throw safety::ModelError("there is no initial state");
@@ -99,7 +111,7 @@ class PythonTransitions : public safety::Transitions {
     }
     static std::string text(const nb::object &object) { return nb::cast<std::string>(nb::repr(object)); }
 
-    nb::object applicable_, outcomes_, is_goal_, is_unsafe_, distance_;
+    nb::object applicable_, outcomes_, is_goal_, is_unsafe_, distance_, probabilities_;
     std::vector<StateId> initial_;
 };
 
@@ -305,6 +317,8 @@ void define_system(nb::module_ &module) {
             },
             nb::arg("id"))
         .def("distance", &System::distance, nb::arg("id"))
+        .def("distance_to_unsafe", &System::distance_to_unsafe, nb::arg("id"))
+        .def_prop_ro("has_probabilities", [](System &self) { return self.transitions().has_probabilities(); })
         .def("sample", &System::sample, nb::arg("random"))
         .def(
             "fresh_flags", [](System &self, StateId id) { return self.transitions().flags(id); }, nb::arg("id"),

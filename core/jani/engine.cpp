@@ -104,6 +104,16 @@ bool Engine::is_dead_end(StateId id) {
     return (flags_[id] & DEAD_END) != 0;
 }
 
+double Engine::distance_to_unsafe(StateId id) {
+    if (!task_->plain_distance) return distance(id);
+    if (loaded_ != id) {
+        loaded_ = NO_STATE;
+        const std::uint64_t *state = registry_[id];
+        for (SlotId slot : task_->unsafe.support) registers_[slot] = model_.layout().get(state, slot);
+    }
+    return (*task_->plain_distance)(model_.programs(), registers_.data(), distance_scratch_);
+}
+
 double Engine::distance(StateId id) {
     if (loaded_ != id) {
         loaded_ = NO_STATE;

@@ -59,6 +59,8 @@ class Engine {
 
     // The distance to unsafety: 0 exactly in unsafe states.
     double distance(StateId id);
+    // The same from the unsafety condition alone, where the property names another condition to measure.
+    double distance_to_unsafe(StateId id);
 
     // What these return is valid until the next call of one of the three; an expansion that was kept stays
     // valid until `forget_expansions`.

@@ -18,6 +18,8 @@ Task::Task(std::shared_ptr<Model> owner, ExprId unsafe_condition, std::string un
       distance_support(owner->expressions().support(distance_condition)),
       start(std::move(given_start)),
       start_where(std::move(given_start_where)) {
+    if (distance_condition != unsafe_condition)
+        plain_distance.emplace(owner->expressions(), owner->programs_for_task(), unsafe_condition, scale);
     if (const ExprId *condition = std::get_if<ExprId>(&start)) {
         start_conjuncts = owner->expressions().conjuncts(*condition);
         for (ExprId e : start_conjuncts) start_tests.push_back(test(*owner, e, start_where));

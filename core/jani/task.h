@@ -31,6 +31,8 @@ struct Task {
     Test goal;
     Distance distance;
     std::vector<SlotId> distance_support;
+    // Where the property measures another condition than `unsafe`: the distance to `unsafe` itself.
+    std::optional<Distance> plain_distance;
     Start start;
     std::string start_where;
     // All start states, packed one after the other, once somebody has listed them: that may take seconds, and engines are

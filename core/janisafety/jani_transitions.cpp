@@ -24,6 +24,13 @@ void JaniTransitions::outcomes(StateId id, LabelId label, std::vector<StateId> &
     result.assign(outcomes.begin(), outcomes.end());
 }
 
+void JaniTransitions::probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes,
+                                    std::vector<double> &chances) {
+    this->outcomes(id, label, outcomes);
+    const std::span<const double> found = engine_->probabilities(id, label);
+    chances.assign(found.begin(), found.end());
+}
+
 std::string JaniTransitions::label_name(LabelId label) const {
     return engine_->model().labels().at(static_cast<std::size_t>(label));
 }

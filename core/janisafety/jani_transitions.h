@@ -18,6 +18,10 @@ class JaniTransitions : public Transitions {
     void expand(StateId id, Expansion &result) override;
     bool has_distance() const override { return true; }
     double distance(StateId id) override { return engine_->distance(id); }
+    double distance_to_unsafe(StateId id) override { return engine_->distance_to_unsafe(id); }
+    bool has_probabilities() const override { return true; }
+    void probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes,
+                       std::vector<double> &chances) override;
     StateId sample(CounterRandom &random) override { return engine_->sample_initial(random); }
     bool is_partial() const override { return true; }
     void labels(StateId id, std::vector<LabelId> &result) override;

@@ -45,6 +45,7 @@ class BudgetDecider : public Decider {
     Facts stored(StateId id) const override;
     std::uint32_t choice(StateId id, bool) override { return actions_[id]; }
     void forget_policy() override;
+    void lose(StateId id) override { refuse(id, UNBOUNDED); }
 
    private:
     PerState<Radius> yes_{NOT_KNOWN};

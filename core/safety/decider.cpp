@@ -63,6 +63,13 @@ Decision Decider::decide(StateId id, Radius radius, const Limits &limits) {
     return decision;
 }
 
+void Decider::adopt_lost(Decider &other) {
+    if (&other.system_ != &system_) throw std::invalid_argument("the deciders are of different systems");
+    const StateId size = system_.known_states();
+    for (StateId id = 0; id < size; ++id)
+        if (other.stored(id).lost) lose(id);
+}
+
 namespace {
 
 void add(Decision &sum, const Decision &part) {

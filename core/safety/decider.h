@@ -58,6 +58,10 @@ class Decider {
     Answer known(StateId id, Radius radius);
     Facts facts(StateId id);
 
+    // Takes over from a decider of the same system which states are lost: they are lost within every radius. Nothing else carries
+    // over from one decider to another, and some take over nothing.
+    void adopt_lost(Decider &other);
+
     // The least radius up to `largest` for which the state is safe; else UNBOUNDED if it is safe; NOT_KNOWN if it is not,
     // which the decision tells apart from a limit.
     Radius smallest_radius(StateId id, Radius largest, const Limits &limits, Decision &decision);
@@ -99,6 +103,7 @@ class Decider {
     // The label, as an action of the state, of a safe strategy for the radius. The state is known to be safe within some radius.
     virtual std::uint32_t choice(StateId id, bool bounded) = 0;
     virtual void forget_policy() = 0;
+    virtual void lose(StateId) {}  // the state, which is open, is lost: proven by somebody else
 
     System &system_;
 

@@ -21,6 +21,7 @@ bool Fuzzer::add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &un
     layer_.clear();
     for (std::uint32_t i = first; i < end; ++i) layer_.push_back(entries_[i].state);
     if (layer_.size() > 1) system_.prepare(layer_);
+    if (rules_.layers == Layers::all) seen_.clear();
     for (std::uint32_t i = first; i < end; ++i) {
         const StateId state = entries_[i].state;
         if (system_.kind(state) != Kind::open) continue;
@@ -36,11 +37,16 @@ bool Fuzzer::add_layer(std::uint32_t first, std::uint32_t end, std::uint32_t &un
     return false;
 }
 
+std::uint64_t Fuzzer::choose(std::uint64_t count, CounterRandom &random) {
+    chose_ = count > 1;
+    return random.below(count);
+}
+
 // A state of the last layer that is closest to being unsafe, uniformly.
 std::uint32_t Fuzzer::closest(std::uint32_t first, CounterRandom &random) {
     const auto begin = distances_.begin() + first;
     const double least = *std::min_element(begin, distances_.end());
-    auto left = random.below(static_cast<std::uint64_t>(std::count(begin, distances_.end(), least)));
+    auto left = choose(static_cast<std::uint64_t>(std::count(begin, distances_.end(), least)), random);
     for (std::uint32_t i = first;; ++i)
         if (distances_[i] == least && left-- == 0) return i;
 }
@@ -50,10 +56,16 @@ std::uint32_t Fuzzer::sampled(CounterRandom &random) {
     const double least = *std::min_element(distances_.begin() + 1, distances_.end());
     weights_.assign(1, 0);
     double sum = 0;
+    std::uint32_t possible = 0;
+    seen_.clear();
     for (std::size_t i = 1; i < distances_.size(); ++i) {
-        weights_.push_back(distances_[i] == least ? 1 : std::exp(least - distances_[i]));
+        // A state that is in several layers counts once.
+        const bool is_new = rules_.layers == Layers::fresh || seen_.insert(entries_[i].state);
+        weights_.push_back(!is_new ? 0 : distances_[i] == least ? 1 : std::exp(least - distances_[i]));
         sum += weights_.back();
+        possible += weights_.back() > 0 ? 1 : 0;
     }
+    chose_ = possible > 1;
     double x = random.real() * sum;
     std::uint32_t chosen = 0;  // rounding may leave a little of x after the scan
     for (std::uint32_t i = 1; i < weights_.size(); ++i) {
@@ -65,8 +77,40 @@ std::uint32_t Fuzzer::sampled(CounterRandom &random) {
     return chosen;
 }
 
+std::uint32_t Fuzzer::probable(StateId from, CounterRandom &random) {
+    const LabelId label = system_.kind(from) == Kind::open ? system_.decision(from) : NO_LABEL;
+    if (label == NO_LABEL || system_.kind(from) != Kind::open) return NOWHERE;
+    Chances own = drawn_[from];
+    if (own.count == 0) {
+        system_.transitions().probabilities(from, label, outcomes_, chances_);
+        if (outcomes_.empty() || outcomes_.size() != chances_.size())
+            throw ModelError("no probability of each outcome in " + system_.transitions().describe(from));
+        own = {static_cast<std::uint32_t>(drawn_states_.size()), static_cast<std::uint32_t>(outcomes_.size())};
+        double sum = 0;
+        for (std::uint32_t i = 0; i < own.count; ++i) {
+            if (!(chances_[i] > 0))
+                throw ModelError("an outcome without a positive probability in " +
+                                 system_.transitions().describe(from));
+            drawn_states_.push_back(outcomes_[i]);
+            drawn_sums_.push_back(sum += chances_[i]);
+        }
+        drawn_.at(from) = own;
+    }
+    chose_ = own.count > 1;
+    std::uint32_t at = own.first;
+    if (own.count > 1) {
+        const auto begin = drawn_sums_.begin() + own.first;
+        const double x = random.real() * begin[own.count - 1];
+        at += static_cast<std::uint32_t>(std::upper_bound(begin, begin + own.count - 1, x) - begin);
+    }
+    entries_.push_back({drawn_states_[at], 0});
+    return 1;
+}
+
 std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &run) {
     entries_.assign(1, {from, NOWHERE});
+    chose_ = false;
+    if (rules_.select == Select::probable) return probable(from, random);
     distances_.assign(1, 0);
     seen_.clear();
     seen_.insert(from);
@@ -80,7 +124,7 @@ std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &r
         const bool is_last = depth == rules_.lookahead;
         const bool is_cut = !is_last && end > rules_.lookahead_cap;
         if (is_last && rules_.select == Select::uniform) break;
-        for (std::uint32_t i = first; i < end; ++i) distances_.push_back(system_.distance(entries_[i].state));
+        for (std::uint32_t i = first; i < end; ++i) distances_.push_back(distance(entries_[i].state));
         const auto begin = distances_.begin() + first;
         const double least = *std::min_element(begin, distances_.end());
         if (is_last || std::count(begin, distances_.end(), least) == 1) break;
@@ -90,9 +134,10 @@ std::uint32_t Fuzzer::look_ahead(StateId from, CounterRandom &random, FuzzRun &r
         }
     }
     switch (rules_.select) {
-        case Select::uniform: return first + static_cast<std::uint32_t>(random.below(end - first));
+        case Select::uniform: return first + static_cast<std::uint32_t>(choose(end - first, random));
         case Select::sample: return sampled(random);
-        case Select::greedy: break;
+        case Select::greedy:
+        case Select::probable: break;
     }
     return closest(first, random);
 }
@@ -102,12 +147,21 @@ FuzzRun Fuzzer::run(StateId start, CounterRandom &random) {
     run.states.push_back(start);
     visited_.clear();
     visited_.insert(start);
+    turned_.clear();
+    std::uint32_t turn = 0, chance = 0;  // from 1: of this turn, and of the last one that was left to chance
     while (!system_.is_unsafe(run.states.back())) {
         if (run.labels.size() >= rules_.max_steps) {
             run.end = RunEnd::step_limit;
             return run;
         }
-        const std::uint32_t target = look_ahead(run.states.back(), random, run);
+        const StateId here = run.states.back();
+        if (!turned_.insert(here) && turns_[here] > chance) {
+            run.end = RunEnd::revisit;  // the same again, for ever
+            return run;
+        }
+        turns_.at(here) = ++turn;
+        const std::uint32_t target = look_ahead(here, random, run);
+        if (chose_) chance = turn;
         run.looked_at += entries_.size() - 1;
         if (target == NOWHERE) {
             run.end = RunEnd::exhausted;

@@ -4,6 +4,7 @@
 #include "safety/local_fix.h"
 #include "safety/lrtdp.h"
 #include "safety/policy_iteration.h"
+#include "safety/published_tarjan.h"
 #include "safety/tarjan_safe.h"
 #include "safety/value_iteration.h"
 
@@ -16,6 +17,7 @@ std::unique_ptr<Decider> make_decider(std::string_view kind, System &system, std
     if (kind == "lao") return std::make_unique<Lao>(system);
     if (kind == "vi") return std::make_unique<ValueIteration>(system);
     if (kind == "ipi") return std::make_unique<PolicyIteration>(system);
+    if (kind == "tarjan-published") return std::make_unique<PublishedTarjan>(system);
     return nullptr;
 }
 

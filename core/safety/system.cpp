@@ -22,6 +22,10 @@ void Transitions::outcomes(StateId id, LabelId label, std::vector<StateId> &resu
                           expansion.outcomes.begin() + expansion.offsets[i + 1]);
 }
 
+void Transitions::probabilities(StateId, LabelId, std::vector<StateId> &, std::vector<double> &) {
+    throw ModelError("the model has no probabilities");
+}
+
 System::System(std::shared_ptr<Transitions> transitions, std::shared_ptr<LabelPolicy> policy, Rules rules)
     : transitions_(std::move(transitions)), policy_(std::move(policy)), rules_(rules) {}
 

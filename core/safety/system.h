@@ -126,8 +126,12 @@ class System {
         if (transitions_->has_distance()) return transitions_->distance(id);
         return is_unsafe(id) ? 0 : 1;
     }
+    // The same without what the model says about distances beyond its unsafety condition.
+    double distance_to_unsafe(StateId id) { return transitions_->distance_to_unsafe(id); }
     StateId sample(CounterRandom &random) { return transitions_->sample(random); }
 
+    // An id larger than that of any state that was looked at.
+    StateId known_states() { return static_cast<StateId>(kinds_.entries().size()); }
     std::uint64_t expansions() const { return expanded_; }   // states whose transitions were asked for
     std::uint64_t policy_calls() const { return policy_calls_; }
     std::size_t bytes() const;

@@ -50,6 +50,12 @@ class Transitions {
     // tried, and no answer depends on it. Asked only if there is more to say than 0 or 1.
     virtual bool has_distance() const { return false; }
     virtual double distance(StateId) { return 1; }
+    // The same from the unsafety condition alone, where `distance` may know more. By default 0 or 1.
+    virtual double distance_to_unsafe(StateId id) { return (flags(id) & UNSAFE) != 0 ? 0 : 1; }
+    // How likely the outcomes of a label are that applies: each once, with a positive number; the numbers sum to 1 but for rounding.
+    // Nothing that is decided depends on them. Asked only if there are any.
+    virtual bool has_probabilities() const { return false; }
+    virtual void probabilities(StateId id, LabelId label, std::vector<StateId> &outcomes, std::vector<double> &chances);
     // An initial state, uniformly.
     virtual StateId sample(CounterRandom &random) = 0;
 

@@ -60,6 +60,7 @@ class ValueDecider : public Decider {
     Facts stored(StateId id) const override;
     std::uint32_t choice(StateId id, bool bounded) override;
     void forget_policy() override;
+    void lose(StateId id) override { unbounded_table_.bounds.at(id) = 1; }
 
     bool bounded_ = false;
     std::uint32_t cap_ = 1;

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 import pytest
@@ -14,7 +15,8 @@ import pytest
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.store import open_store
 from misstep.campaigns.testing import test as run_campaign
-from misstep.errors import MisstepError, ToolError
+from misstep.comparison.baseline import Baseline
+from misstep.errors import MisstepError, ToolError, UsageError
 from misstep.safety import Budget, Decider, UnsafeRun
 from misstep.safety.faults import PathReport, analyse
 from misstep.tasks.generate import generate
@@ -45,7 +47,10 @@ def test_verdicts_and_faults_are_true(name: str, radius: float) -> None:
 
 @pytest.mark.parametrize("radius", [1, 4, math.inf])
 def test_the_severity_agrees_with_the_verdict(radius: float) -> None:
-    found = run_campaign(small_model("two-way-line"), "first", runs=60, radius=radius)
+    task = small_model("two-way-line")
+    found = run_campaign(
+        task, "first", runs=60, radius=radius, severity="all", severity_budget=10_000
+    )
     truth = truth_of("two-way-line", "first")
     tried = 4 if radius == 4 else 2
     told_radii = set()
@@ -62,6 +67,100 @@ def test_the_severity_agrees_with_the_verdict(radius: float) -> None:
     bugs = found.summary.radii
     assert (f"at least {tried + 1}" in bugs) == (radius == math.inf)
     assert sum(bugs.values()) == len(found.bugs)
+
+
+@pytest.mark.parametrize("severity", ["none", "bugs", "all"])
+@pytest.mark.parametrize("radius", [1, math.inf])
+def test_severity_is_asked_for_apart_from_the_verdict(severity: str, radius: float) -> None:
+    task = small_model("two-way-line")
+    found = run_campaign(task, "first", runs=60, radius=radius, severity=severity, evaluations=6)
+    truth_of("two-way-line", "first").check(found)
+    assert found.replay(rerun=True).ok
+    asked = run_campaign(task, "first", runs=60, radius=radius, evaluations=6)
+    assert [own.verdict for own in found.records] == [own.verdict for own in asked.records]
+    assert found.bugs
+    for record in found.bugs:
+        assert (record.radius is None) == (severity == "none")
+        assert found.explain(record.id).record.radius == record.radius
+    total = found.summary
+    if severity == "none":
+        assert total.radii == {}
+        assert "avoidable" not in dict(total.lines())
+        assert total.worst is not None
+        assert "can be avoided" in total.worst["sentence"]
+        assert found.metrics()["radius"] == {}
+    else:
+        assert sum(total.radii.values()) == len(found.bugs)
+
+
+def test_a_budget_of_severity_changes_no_verdict_and_no_truth() -> None:
+    task = small_model("n-puzzle")
+    truth = truth_of("n-puzzle", "random:3")
+    unlimited = run_campaign(task, "random:3", runs=60, severity_budget=100_000)
+    starved = run_campaign(task, "random:3", runs=60, severity_budget=1)
+    for found in (unlimited, starved):
+        truth.check(found)
+    assert [own.verdict for own in starved.records] == [own.verdict for own in unlimited.records]
+    for record in unlimited.bugs:
+        least = truth.smallest_radius(record.state, 2)
+        assert record.radius == ((3, None) if least is None else (least, least))
+    exact = sum(own.radius[0] == own.radius[1] for own in starved.bugs if own.radius is not None)
+    assert exact < len(unlimited.bugs)
+
+
+def test_where_faults_lie() -> None:
+    """The statistics against the records and the truth: a run from a safe state has a fault."""
+    task = small_model("two-way-line")
+    found = run_campaign(task, "first", runs=60)
+    truth = truth_of("two-way-line", "first")
+    own = found.summary.blame
+    assert own == found.metrics()["blame"] == found.metrics()["tasks"][task.name]["blame"]
+    with_fault = total = most = 0
+    distances = []
+    for row in found._content.findings(task.name).runs():
+        assert row.states is not None
+        steps = [
+            step for step, state in enumerate(row.states[:-1]) if truth.is_fault(state, math.inf)
+        ]
+        if truth.safe(row.states[0], math.inf):
+            assert steps
+        with_fault += bool(steps)
+        total += len(steps)
+        most = max(most, len(steps))
+        distances += [len(row.operators) - step for step in steps]
+        assert own["runs"] >= own["with_fault"]
+    assert (own["with_fault"], sum(own["by_tenth"]), own["most"]) == (with_fault, total, most)
+    assert own["faults_a_run"] == total / own["runs"]
+    assert own["steps_before_end"] == median(distances)
+    assert f"{with_fault} of {own['runs']} unsafe runs have one" in str(found.summary)
+
+
+def test_tarjan_as_published_is_no_oracle(tmp_path: Path) -> None:
+    task = small_model("one-way-line")
+    with pytest.raises(UsageError, match="for comparisons only"):
+        run_campaign(task, "first", runs=5, oracle="tarjan-published")
+    with (
+        run_campaign(task, "first", runs=5, out=tmp_path / "c") as found,
+        pytest.raises(UsageError, match="for comparisons only"),
+    ):
+        found.judge("tarjan-published")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"fuzz": "probable"},
+        {"fuzz": "greedy-1", "on_revisit": "stop"},
+        {"fuzz": "sample-inf", "layers": "all"},
+        {"fuzz": "greedy-inf", "layers": "all", "distance": "unsafe"},
+    ],
+)
+def test_every_way_to_fuzz_gives_true_records(options: dict[str, Any]) -> None:
+    for name in ("one-way-line", "blocksworld-cost"):
+        found = run_campaign(small_model(name), "random:3", runs=60, **options)
+        truth_of(name, "random:3").check(found)
+        assert found.replay(rerun=True).ok
+        assert found.summary.outcomes["unsafe"] > 0
 
 
 def test_what_one_run_left_open_a_later_one_decides(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,3 +294,17 @@ def test_what_a_worker_has_met_before_does_not_decide() -> None:
     assert told(run_campaign(model, "random:3", **how)) == told(
         run_campaign(model, "random:3", jobs=2, **how)
     )
+
+
+def test_nothing_breaks_where_severity_was_not_asked(tmp_path: Path) -> None:
+    """The report, a baseline and a retest of bugs without a radius."""
+    task = small_model("two-way-line")
+    with run_campaign(task, "first", runs=60, severity="none", out=tmp_path / "c") as found:
+        assert found.bugs
+        found.report(tmp_path / "r.html")
+        found.export("baseline", tmp_path / "known.json")
+        assert Baseline.read(tmp_path / "known.json").world == "model"
+        again = found.retest("first", out=tmp_path / "again")
+        words = {change.word for change in again.changes if change.before.is_bug}
+        assert words == {"still"}
+        assert all(own.after.radius is None for own in again.changes if own.after.is_bug)

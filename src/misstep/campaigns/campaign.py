@@ -24,9 +24,9 @@ from misstep.campaigns.arguments import (
 )
 from misstep.campaigns.damage import noticing_damage
 from misstep.campaigns.records import Record
-from misstep.campaigns.settings import Settings, check_oracle
+from misstep.campaigns.settings import MODEL, Settings, check_oracle
 from misstep.campaigns.store import Store, open_store
-from misstep.campaigns.summary import Summary, summarise
+from misstep.campaigns.summary import Summary, blame_of, summarise
 from misstep.campaigns.tables import Content, PolicyIdentity
 from misstep.campaigns.view import read_records
 from misstep.errors import InputFormatError, UsageError
@@ -272,14 +272,20 @@ class Campaign:
 
         `sets` are the sizes of pool, solved and tested states and of each kind of bug; `recall` and `severity` are
         those of P22, `oracles` the recall of each oracle that judged (P23), `coverage` bugs among all states (P24),
-        `unique_pairs` how varied the bugs are. `regions` also groups bugs that are neighbours, which takes longer.
+        `unique_pairs` how varied the bugs are, `blame` where the faults of unsafe runs lie. `regions` also groups bugs
+        that are neighbours, which takes longer.
         """
         from misstep.campaigns.metrics import all_metrics
 
         pools = {
             name: self._content.findings(name).state_count() for name in self._content.task_names()
         }
-        return all_metrics(self.tasks, self.records, pools, regions)
+        blames = {
+            name: blame_of(self._content.findings(name))
+            for name in self._content.task_names()
+            if self.settings.world == MODEL
+        }
+        return all_metrics(self.tasks, self.records, pools, regions, blames)
 
     def export(self, what: str, path: StrPath, **options: Any) -> list[Path]:
         """Write files for other tools, as `misstep export` does; returns those that were written.

@@ -59,7 +59,10 @@ OF_PLANNING = {
 }
 OF_MODELS = {
     name: Place("model", name)
-    for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
+    for name in (
+        *("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch"),
+        *("on_revisit", "layers", "distance", "severity", "severity_budget"),
+    )
 }
 # Settings that "none" takes away.
 OPTIONAL = {"fault_budget", "fuzz_time", "state_budget", "expansion_budget", "inapplicable"}
@@ -96,8 +99,9 @@ def make_settings(
         changes["planning"]["fuzzing"] = _changed(fuzzing, changes["fuzzing"])
         changes[""]["planning"] = _changed(own, changes["planning"])
     else:
-        if "radius" in changes["model"]:
-            changes["model"]["radius"] = str(changes["model"]["radius"])
+        for name in ("radius", "severity_budget"):  # texts or numbers
+            if name in changes["model"]:
+                changes["model"][name] = str(changes["model"][name])
         model = ModelSettings() if base is None else base.of_model
         changes[""]["model"] = _changed(model, changes["model"])
     root = Settings(policy, world) if base is None else dataclasses.replace(base, policy=policy)

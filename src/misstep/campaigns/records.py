@@ -207,7 +207,8 @@ class Record:
         "How much the policy loses, at least and at most; a null is infinite. Null of a model."
     )
     radius: Interval | None = _is(
-        "Of a model: the least number of deviations from the policy that avoid the danger, at least and at most."
+        "Of a model: the least number of deviations from the policy that avoid the danger, at least and at most; "
+        "[null, null] if nothing avoids it. Null: nobody asked (--severity), or nothing is known."
     )
     bounds: Interval | None = _is("Bounds on the cost of the cheapest plan; null of a model.")
     witness: Witness = _is("What proves the verdict.")

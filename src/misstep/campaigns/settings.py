@@ -71,16 +71,26 @@ class ModelSettings:
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
     lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
+    on_revisit: str = "go-on"  # where a run comes back to a state: stop, or go-on
+    layers: str = "new"  # of a lookahead: states met there for the first time (new), or all
+    distance: str = "model"  # what guides the fuzzer: the model's own distance, or that to unsafe
+    severity: str = "bugs"  # of which states the smallest radius is looked for: none, bugs, all
+    # Evaluations for the severity of one state; auto: about as many as the verdicts took.
+    severity_budget: str = "auto"
     # What happens to labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
     batch: int = 50  # runs that are fuzzed or judged together
 
     def __post_init__(self) -> None:
         from misstep.policies.labels.policy import INAPPLICABLE
-        from misstep.safety.fuzz import CONFIGURATIONS
+        from misstep.safety.fuzz import FUZZINGS
+        from misstep.safety.severity import SEVERITIES
 
-        if self.fuzz not in list(CONFIGURATIONS):
-            raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(CONFIGURATIONS))
+        if self.fuzz not in list(FUZZINGS):
+            raise UsageError(f"no fuzzing {self.fuzz!r}", expected=", ".join(FUZZINGS))
+        if self.severity not in SEVERITIES:
+            raise UsageError(f"severity is {self.severity!r}", expected=", ".join(SEVERITIES))
+        parse_severity_budget(self.severity_budget)
         parse_radius(self.radius)
         if self.inapplicable not in (None, *INAPPLICABLE):
             raise UsageError(
@@ -105,14 +115,24 @@ class ModelSettings:
 
         return Budget(evaluations=self.evaluations)
 
+    def severity_evaluations(self, spent: int, states: int) -> int:
+        """For the severity of so many states, whose verdicts took so many evaluations."""
+        from misstep.safety.severity import automatic_budget
+
+        each = parse_severity_budget(self.severity_budget)
+        return automatic_budget(spent, states) if each is None else each * states
+
     def fuzzing(self, runs: int, max_steps: int) -> FuzzSettings:
-        from misstep.safety.fuzz import CONFIGURATIONS
+        from misstep.safety.fuzz import FUZZINGS
 
         return dataclasses.replace(
-            CONFIGURATIONS[self.fuzz],
+            FUZZINGS[self.fuzz],
             runs=runs,
             max_steps=max_steps,
             lookahead_cap=self.lookahead_cap,
+            on_revisit=self.on_revisit,
+            layers=self.layers,
+            distance=self.distance,
         )
 
 
@@ -206,8 +226,10 @@ def check_oracle(world: str, spec: object) -> None:
 
         read_oracle(spec)
         return
-    from misstep.safety.decider import KINDS
+    from misstep.safety.decider import KINDS, PUBLISHED, refusal_of_published
 
+    if spec == PUBLISHED:
+        raise refusal_of_published()
     if spec not in KINDS:
         raise UsageError(f"no safety oracle {spec!r}", expected=", ".join(KINDS))
 
@@ -217,6 +239,15 @@ def parse_radius(text: object) -> float:
         return math.inf
     if not isinstance(text, str) or not text.isdecimal():
         raise UsageError(f"the radius is {text!r}", expected="0, 1, 2, ... or inf")
+    return int(text)
+
+
+def parse_severity_budget(text: object) -> int | None:
+    """Evaluations for each state; None if it depends on what the verdicts took."""
+    if text == "auto":
+        return None
+    if not isinstance(text, str) or not text.isdecimal() or not 1 <= int(text) < 2**63:
+        raise UsageError(f"severity_budget is {text!r}", expected="a positive number, or auto")
     return int(text)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import html
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from misstep.campaigns import left_open
 from misstep.campaigns.batches import distribution, text_of
+from misstep.campaigns.metrics.blame import Blame, blame, together
+from misstep.campaigns.metrics.blame import text_of as blame_text
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
 from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
-from misstep.campaigns.view import make_view, rank
+from misstep.campaigns.view import make_view, radius_of, rank
 from misstep.campaigns.worst import sentence, severity
 
 COUNTS = (
@@ -58,6 +61,7 @@ class Summary:
     contradictions: int = 0  # those of them where it answered differently
     flaky_example: str | None = None  # both answers, and the record
     faults: int = 0  # distinct decisions that are to blame
+    blame: dict[str, Any] = field(default_factory=dict)  # of models: where the faults lie
     radii: dict[str, int] = field(default_factory=dict)  # bugs by the deviations that avoid them
     policy_calls: int = 0
     batches: dict[str, Any] = field(default_factory=dict)  # how many states a call; {} if native
@@ -83,7 +87,9 @@ class Summary:
         shown.append(("bugs", str(self.bugs["total"]) + (f" ({bugs})" if bugs else "")))
         if self.radii:
             radii = ", ".join(f"{count} with {radius}" for radius, count in self.radii.items())
-            shown.append(("avoidable", f"{radii} deviation(s)"))
+            others = self.bugs["total"] - sum(self.radii.values())
+            rest = f"; of {others} it was not asked" if others else ""
+            shown.append(("avoidable", f"{radii} deviation(s){rest}"))
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
         if self.unsolvable:
             shown.append(("unsolvable", f"{self.unsolvable} (states without a plan)"))
@@ -92,7 +98,8 @@ class Summary:
         if self.flaky:
             shown.append(("flaky", f"{self.flaky} ({self._why_flaky()})"))
         if self.faults:
-            shown.append(("faults", f"{self.faults} decision(s) to blame"))
+            where = f"; {blame_text(Blame(**self.blame))}" if self.blame else ""
+            shown.append(("faults", f"{self.faults} decision(s) to blame{where}"))
         if self.crashes:
             text = "runs in which the policy crashed, or answered nonsense"
             shown.append(("crashes", f"{self.crashes} ({text})"))
@@ -188,6 +195,7 @@ class _Counter:
         self.outcomes: Counter[str] = Counter()
         self.radii: Counter[str] = Counter()
         self.left_open: Counter[str] = Counter()
+        self.blames: list[Blame] = []
         self.runs = 0
         self.example: str | None = None
         self.worst: tuple[tuple[float, ...], dict[str, str]] | None = None
@@ -217,13 +225,14 @@ class _Counter:
                 self._consider(verdict)
                 self.kinds["total"] += 1
                 self.kinds[verdict.kind or "unclassified"] += 1
-                if verdict.kind == "unsafe":
-                    self.radii[interval_text((verdict.low, verdict.high))] += 1
+                if verdict.kind == "unsafe" and (radius := radius_of(verdict)) is not None:
+                    self.radii[interval_text(radius)] += 1
         if self.world == PLANNING:
             self._count_runs(findings.name, runs, own)
             self.left_open += left_open.reasons(best.values(), {run.number: run for run in runs})
         else:
             self._count_fuzzed(findings, own)
+            self.blames.append(_blame(findings, runs, best))
         self.by_task[findings.name] = own
 
     def keep_worst(self, content: Content, findings: Findings) -> None:
@@ -236,7 +245,10 @@ class _Counter:
         self.worst = how_bad, _described(content, findings, number)
 
     def _consider(self, verdict: VerdictRow) -> None:
-        how_bad = severity(verdict.kind, verdict.low, verdict.high, verdict.upper)
+        low, high = verdict.low, verdict.high
+        if self.world != PLANNING:  # as `severity_of` a record
+            low, high = radius_of(verdict) or (None, None)
+        how_bad = severity(verdict.kind, low, high, verdict.upper)
         if self.candidate is None or (how_bad, verdict.number) < self.candidate:
             self.candidate = how_bad, verdict.number
 
@@ -269,6 +281,7 @@ class _Counter:
             )
 
     def totals(self) -> dict[str, Any]:
+        blamed = together(self.blames)
         summed = {name: sum(own[name] for own in self.by_task.values()) for name in COUNTS}
         return {
             **{name: summed[name] for name in COUNTS if name != "bugs"},
@@ -278,6 +291,7 @@ class _Counter:
             "bugs": self.kinds,
             "flaky_example": self.example,
             "left_open": dict(self.left_open.most_common()),
+            "blame": {} if blamed is None else asdict(blamed),
             "radii": dict(sorted(self.radii.items())),
             "by_task": self.by_task,
             "by_oracle": self.by_oracle,
@@ -285,9 +299,26 @@ class _Counter:
         }
 
 
+def blame_of(findings: Findings) -> Blame:
+    """Where the faults of a model's unsafe runs lie."""
+    best: dict[int, VerdictRow] = {}
+    for verdict in findings.verdicts():
+        known = best.get(verdict.number)
+        if known is None or rank(verdict) > rank(known):
+            best[verdict.number] = verdict
+    return _blame(findings, findings.runs(), best)
+
+
+def _blame(findings: Findings, runs: list[RunRow], best: Mapping[int, VerdictRow]) -> Blame:
+    verdicts = {
+        row.state: best[row.number].verdict for row in findings.states() if row.number in best
+    }
+    return blame(runs, findings.faults(), verdicts)
+
+
 def _counted_as(verdict: VerdictRow) -> str:
     """Under which name: what has no plan is nobody's merit."""
     return "unsolvable" if verdict.is_unsolvable else OF_VERDICT[verdict.verdict]
 
 
-__all__ = ["Summary", "summarise"]
+__all__ = ["Summary", "blame_of", "summarise"]

@@ -365,7 +365,7 @@ class ModelView(View):
             verdict.verdict,
             verdict.kind,
             None,
-            (verdict.low, verdict.high),
+            radius_of(verdict),
             None,
             self.witness(verdict),
             Effort(verdict.expansions, verdict.evaluations),
@@ -379,6 +379,12 @@ class ModelView(View):
             strategy = tuple((s, label, self.name_of(label)) for s, label in verdict.strategy)
         kind = "none" if verdict.size is None else "strategy"
         return Witness(kind, None, None, None, None, None, strategy, verdict.size)
+
+
+def radius_of(verdict: VerdictRow) -> Interval | None:
+    """How many deviations avoid the danger; None if nobody asked, or nothing came of it."""
+    radius = (verdict.low, verdict.high)
+    return None if radius == (0, None) else radius
 
 
 def rank(verdict: VerdictRow) -> tuple[float, ...]:
@@ -424,4 +430,13 @@ def _finite(number: float) -> int | None:
     return None if math.isinf(number) else int(number)
 
 
-__all__ = ["PlanningView", "View", "interval_of", "make_view", "rank", "read_records", "whole_walk"]
+__all__ = [
+    "PlanningView",
+    "View",
+    "interval_of",
+    "make_view",
+    "radius_of",
+    "rank",
+    "read_records",
+    "whole_walk",
+]

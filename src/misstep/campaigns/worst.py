@@ -56,9 +56,7 @@ def sentence(record: Record) -> str:
     """What is wrong there, in one sentence without a full stop."""
     steps = _counted(len(record.run.operators), "step")
     if record.kind == "unsafe":
-        radius = interval_text(record.radius or (None, None))
-        deviations = "deviation avoids" if radius == "1" else "deviations avoid"
-        text = f"the policy gets into an unsafe state after {steps}, which {radius} {deviations}"
+        text = f"the policy gets into an unsafe state after {steps}, which {_avoided(record)}"
     elif record.kind == "crash":
         text = f"the policy crashes after {steps}"
     elif (record.kind or "").startswith("fails"):
@@ -77,6 +75,13 @@ def _plan(record: Record, words: str = "{} is enough") -> str:
     if upper is None:
         return f"it loses {interval_text(record.gap or (None, None))}"
     return words.format(upper)
+
+
+def _avoided(record: Record) -> str:
+    if record.radius is None:
+        return "can be avoided"
+    radius = interval_text(record.radius)
+    return f"{radius} deviation avoids" if radius == "1" else f"{radius} deviations avoid"
 
 
 def _counted(number: int, noun: str) -> str:

@@ -29,6 +29,11 @@ FAULT_BUDGET = 200
 # Models
 INAPPLICABLE = ("filter", "stop_safe", "error")
 LOOKAHEAD_CAP = 1_000
+ON_REVISIT = "go-on"
+LAYERS = "new"
+DISTANCE = "model"
+SEVERITY = "bugs"
+SEVERITY_BUDGET = "auto"
 RUNS = 1000
 SAFETY_EVALUATIONS = 1_000_000
 SAFETY_ORACLE = "localfix"

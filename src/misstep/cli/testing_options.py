@@ -13,14 +13,19 @@ import typer
 
 from misstep.cli.arguments import AsJson, KeepUnimportant, Timeout, TrustPolicy, check_limits
 from misstep.cli.defaults import (
+    DISTANCE,
     FAULT_BUDGET,
+    LAYERS,
     LOOKAHEAD_CAP,
     MAX_STEPS,
+    ON_REVISIT,
     ORACLE,
     PERMITTED_LIMIT,
     RUNS,
     SAFETY_EVALUATIONS,
     SAFETY_ORACLE,
+    SEVERITY,
+    SEVERITY_BUDGET,
 )
 from misstep.cli.groups import Group, given_options
 from misstep.cli.models import (
@@ -231,12 +236,47 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
     lookahead_cap: Annotated[
         int, typer.Option(metavar="N", help="States of one lookahead of the fuzzer.")
     ] = LOOKAHEAD_CAP
+    on_revisit: Annotated[
+        str,
+        typer.Option(
+            metavar="stop|go-on",
+            help="What a run of the fuzzer does where it comes back to a state.",
+        ),
+    ] = ON_REVISIT
+    layers: Annotated[
+        str,
+        typer.Option(
+            metavar="new|all",
+            help="States of a layer of the lookahead: met there first, or all that many steps away.",
+        ),
+    ] = LAYERS
+    distance: Annotated[
+        str,
+        typer.Option(
+            metavar="model|unsafe",
+            help="What guides the fuzzer: the model's own distance, or that to its unsafety condition.",
+        ),
+    ] = DISTANCE
     radius: Annotated[
         str,
         typer.Option(
             metavar="R", help="Deviations from the policy that may avoid a bug; inf: any."
         ),
     ] = "inf"
+    severity: Annotated[
+        str,
+        typer.Option(
+            metavar="none|bugs|all",
+            help="Of which states it is asked how many deviations avoid the danger.",
+        ),
+    ] = SEVERITY
+    severity_budget: Annotated[
+        str,
+        typer.Option(
+            metavar="N|auto",
+            help="Effort for the severity of one state, in nodes; auto: about what its verdict took.",
+        ),
+    ] = SEVERITY_BUDGET
     evaluations: Annotated[
         int, typer.Option(metavar="N", help="Effort for one question to the oracle, in nodes.")
     ] = SAFETY_EVALUATIONS

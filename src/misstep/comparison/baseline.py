@@ -377,7 +377,9 @@ def _read_bug(entry: dict[str, Any], world: str, key: str) -> Known:
     if not isinstance(family, (str, type(None))) or not isinstance(outcome, str):
         raise ValueError(f"the bug {key} has no family and outcome")
     if world == "model":
-        radius = entry.get("radius")
+        radius = entry.get("radius", ())
+        if radius is None:  # nobody asked
+            return Known("BUG", kind, None, family, outcome)
         if not isinstance(radius, list) or len(radius) != 2:
             raise ValueError(f"the bug {key} has no radius")
         low, high = (_count(number, key) for number in radius)

@@ -267,7 +267,10 @@ def _shown(change: Change) -> str:
         low = loss["gap_low"]
         parts.append("never reaches the goal" if low is None else f"loses {low}")
     else:
-        parts.append(f"avoided by {interval_text(record.radius or (0, None))} deviation(s)")
+        known = record.radius
+        parts.append(
+            "avoidable" if known is None else f"avoided by {interval_text(known)} deviation(s)"
+        )
     if record.family:
         parts.append(record.family)
     return "  ".join(parts)

@@ -9,9 +9,11 @@ safe; `judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blackl
 
 from misstep.safety.census import SafetyCensus, safety_census
 from misstep.safety.decider import Answer, Budget, Decider, Safety, Strategy
+from misstep.safety.distance import policy_distance
 from misstep.safety.faults import Fault, FaultReport, PathReport, StepReport, analyse, analyse_all
 from misstep.safety.fuzz import (
     CONFIGURATIONS,
+    FUZZINGS,
     Envelope,
     FuzzReport,
     FuzzSettings,
@@ -20,6 +22,7 @@ from misstep.safety.fuzz import (
     fuzz,
 )
 from misstep.safety.jani import jani_transitions
+from misstep.safety.severity import Radii, SeverityReport, severities
 from misstep.safety.shield import Blacklist, OracleShield, ShieldTable, harden, repair
 from misstep.safety.system import Model, System
 from misstep.safety.verdict import SafetyVerdict, Status, judge
@@ -27,6 +30,7 @@ from misstep.safety.witness import check_run, check_strategy
 
 __all__ = [
     "CONFIGURATIONS",
+    "FUZZINGS",
     "Answer",
     "Blacklist",
     "Budget",
@@ -39,9 +43,11 @@ __all__ = [
     "Model",
     "OracleShield",
     "PathReport",
+    "Radii",
     "Safety",
     "SafetyCensus",
     "SafetyVerdict",
+    "SeverityReport",
     "ShieldTable",
     "Status",
     "StepReport",
@@ -57,6 +63,8 @@ __all__ = [
     "harden",
     "jani_transitions",
     "judge",
+    "policy_distance",
     "repair",
     "safety_census",
+    "severities",
 ]

@@ -7,7 +7,10 @@
     ipi       policy iteration in passes
     vi        value iteration on everything that can be reached: the reference
 
-All give the same answers. A decider keeps what it has proven, for all states, radii and paths to come; a limit makes a
+All give the same answers. `tarjan-published` is TarjanSafe to the letter of the paper, which calls some states safe
+that are not: it has to be asked for as a comparison, gives no strategies, and no verdict comes from it.
+
+A decider keeps what it has proven, for all states, radii and paths to come; a limit makes a
 question UNKNOWN and leaves nothing unproven behind.
 """
 
@@ -24,6 +27,7 @@ from misstep.safety.system import LabelT, Radius, StateT, System, native_radius
 from misstep.verdicts import Effort
 
 KINDS = ("localfix", "tarjan", "lrtdp", "lao", "vi", "ipi")
+PUBLISHED = "tarjan-published"  # wrong at times, see core/safety/published_tarjan.h
 
 
 class Answer(Enum):
@@ -87,8 +91,11 @@ class Decider(Generic[StateT, LabelT]):
         *,
         budget: Budget | None = None,
         seed: int = 0,
+        comparison: bool = False,
     ) -> None:
-        if kind not in KINDS:
+        if kind == PUBLISHED and not comparison:
+            raise refusal_of_published()
+        if kind not in KINDS and kind != PUBLISHED:
             raise UsageError(f"no decider {kind!r}", expected=", ".join(KINDS))
         self.system = system
         self.kind = kind
@@ -128,6 +135,11 @@ class Decider(Generic[StateT, LabelT]):
 
     def strategy(self, state: StateT, radius: Radius = math.inf) -> Strategy[StateT, LabelT]:
         """A safe strategy from a state that was decided to be safe within the radius."""
+        if self.kind == PUBLISHED:
+            raise UsageError(
+                f"{PUBLISHED} has no strategies: some of its answers are wrong",
+                expected="one of " + ", ".join(KINDS),
+            )
         try:
             ids, labels = self.native.strategy(self.system.id(state), native_radius(radius))
         except ValueError as error:
@@ -137,6 +149,14 @@ class Decider(Generic[StateT, LabelT]):
             ) from error
         steps = zip(self.system.states(ids), self.system.labels(labels), strict=True)
         return Strategy(state, radius, dict(steps))
+
+
+def refusal_of_published() -> UsageError:
+    return UsageError(
+        f"{PUBLISHED} is for comparisons only: it calls some states safe that are not",
+        expected="one of " + ", ".join(KINDS),
+        hint="'tarjan' is TarjanSafe without these errors; in Python, Decider(..., comparison=True) has the other",
+    )
 
 
 def effort_of(decision: _core.SafetyDecision) -> Effort:
@@ -149,4 +169,14 @@ def _limit(decision: _core.SafetyDecision) -> str | None:
     return None if decision.limit == "none" else decision.limit
 
 
-__all__ = ["KINDS", "Answer", "Budget", "Decider", "Safety", "Strategy", "effort_of"]
+__all__ = [
+    "KINDS",
+    "PUBLISHED",
+    "Answer",
+    "Budget",
+    "Decider",
+    "Safety",
+    "Strategy",
+    "effort_of",
+    "refusal_of_published",
+]

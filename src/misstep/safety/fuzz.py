@@ -20,7 +20,10 @@ from misstep.safety.decider import Answer, Budget
 from misstep.safety.system import LabelT, StateT, System
 from misstep.verdicts import Effort
 
-SELECT = ("greedy", "sample", "uniform")
+SELECT = ("greedy", "sample", "uniform", "probable")
+STOP, GO_ON = ON_REVISIT = ("stop", "go-on")
+NEW, ALL = LAYERS = ("new", "all")
+OWN, TO_UNSAFE = DISTANCES = ("model", "unsafe")
 ENDS = ("unsafe", "exhausted", "step limit", "revisit")
 # A run ends where the policy crashes (error) or does not answer in time (timeout). For safety neither is a bug.
 ERROR, TIMEOUT = "error", "timeout"
@@ -30,22 +33,43 @@ LOOKAHEAD_CAP = 1_000
 
 @dataclass(frozen=True)
 class FuzzSettings:
-    """How outcomes are chosen. With lookahead infinity and greedy selection the paper found most."""
+    """How outcomes are chosen. With lookahead infinity and greedy selection the paper found most.
+
+    `probable` draws them by the model's probabilities, without a lookahead.
+    """
 
     select: str = "greedy"
     lookahead: float = math.inf  # layers
     # States of one lookahead. It bites where states hardly ever merge, as real-valued ones: none is ever closest alone.
     lookahead_cap: int = LOOKAHEAD_CAP
     max_steps: int = 1000  # a run that is longer is not continued
-    # Whether a run ends where it comes back to a state. By default only greedy ones do, which have no reason to go
-    # on elsewhere.
-    stop_on_revisit: bool | None = None
+    # What happens where a run comes back to a state, the same for every selection. A run that goes on ends there
+    # nevertheless if nothing was left to chance since the first visit: it would go round for ever.
+    on_revisit: str = GO_ON
+    # The states of a layer of the lookahead: those met there for the first time, or all that many steps away, also by
+    # a detour, as Algorithm 1 of the paper says.
+    layers: str = NEW
+    # Which distance guides: the model's own, where it has one, or the distance to its unsafety condition alone.
+    distance: str = OWN
     runs: int = 1000
     seconds: float | None = None  # a safety net, looked at between runs
 
     def __post_init__(self) -> None:
         if self.select not in SELECT:
             raise UsageError(f"no selection {self.select!r}", expected=", ".join(SELECT))
+        for name, choices in (
+            ("on_revisit", ON_REVISIT),
+            ("layers", LAYERS),
+            ("distance", DISTANCES),
+        ):
+            if getattr(self, name) not in choices:
+                raise UsageError(
+                    f"{name} is {getattr(self, name)!r}", expected=" or ".join(choices)
+                )
+        if self.select == "probable" and self.lookahead != 1:
+            raise UsageError(
+                f"the lookahead is {self.lookahead!r}", expected="1 where outcomes are drawn"
+            )
         for name in ("lookahead", "lookahead_cap", "max_steps", "runs"):
             value = getattr(self, name)
             whole = value == math.inf if name == "lookahead" else False
@@ -55,14 +79,20 @@ class FuzzSettings:
                 raise UsageError(f"{name} is {value!r}", expected="a whole number")
 
     def fuzzer(self, system: System[StateT, LabelT]) -> _core.SafetyFuzzer:
-        stop = self.select == "greedy" if self.stop_on_revisit is None else self.stop_on_revisit
+        if self.select == "probable" and not system.native.has_probabilities:
+            raise UsageError(
+                "the model has no probabilities to draw outcomes by",
+                expected="a JANI model, or an object with probabilities(state, label)",
+            )
         return _core.SafetyFuzzer(
             system.native,
             select=self.select,
             lookahead=None if self.lookahead == math.inf else int(self.lookahead),
             lookahead_cap=self.lookahead_cap,
             max_steps=self.max_steps,
-            stop_on_revisit=stop,
+            stop_on_revisit=self.on_revisit == STOP,
+            all_layers=self.layers == ALL,
+            plain_distance=self.distance == TO_UNSAFE,
         )
 
 
@@ -74,6 +104,8 @@ CONFIGURATIONS = {
     "greedy-inf": FuzzSettings("greedy"),
     "sample-inf": FuzzSettings("sample"),
 }
+# All that a campaign may ask for.
+FUZZINGS = {**CONFIGURATIONS, "probable": FuzzSettings("probable", 1)}
 
 
 @dataclass(frozen=True)
@@ -214,7 +246,11 @@ def envelope(
 
 __all__ = [
     "CONFIGURATIONS",
+    "DISTANCES",
+    "FUZZINGS",
+    "LAYERS",
     "LOOKAHEAD_CAP",
+    "ON_REVISIT",
     "Envelope",
     "FuzzReport",
     "FuzzSettings",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from misstep.campaigns.metrics.blame import Blame, together
 from misstep.campaigns.metrics.pairs import unique_pair_fraction
 from misstep.campaigns.metrics.recall import MIN_STATES_A_TASK, joint_recall, recall
 from misstep.campaigns.metrics.regions import regions, successors_in
@@ -23,15 +24,22 @@ def all_metrics(
     records: Sequence[Record],
     pools: Mapping[str, int],
     with_regions: bool,
+    blames: Mapping[str, Blame] | None = None,
 ) -> dict[str, Any]:
-    """Task by task, and over all of them; `pools` has the number of states of each task."""
+    """Task by task, and over all of them; `pools` has the number of states of each task, `blames` of models where
+    the faults lie."""
+    blames = blames or {}
     by_task: dict[str, list[Record]] = {task.name: [] for task in tasks}
     for record in records:
         by_task[record.task].append(record)
     rows = {
-        task.name: _of_task(task, by_task[task.name], pools[task.name], with_regions)
+        task.name: {
+            **_of_task(task, by_task[task.name], pools[task.name], with_regions),
+            "blame": asdict(blames[task.name]) if task.name in blames else None,
+        }
         for task in tasks
     }
+    blamed = together(list(blames.values()))
     # An oracle that was interrupted early must not shrink the pool of the others, but a small pool is no such case.
     least = min(MIN_STATES_A_TASK, len(records) / max(1, len(tasks)))
     planning = all(isinstance(task, Task) for task in tasks)
@@ -46,6 +54,7 @@ def all_metrics(
         "coverage": ratio(sum(row["sets"]["bugs"] for row in rows.values()), sum(pools.values())),
         "severity": asdict(severity(records)) if planning else None,
         "radius": None if planning else _radii(records),
+        "blame": None if blamed is None else asdict(blamed),
         "unique_pairs": mean(row["unique_pairs"] for row in rows.values()),
         "oracles": asdict(joint_recall(records, tasks=len(tasks), min_states_a_task=least)),
         "bugs_over_time": [list(step) for step in bugs_over_time(records)],

@@ -25,7 +25,7 @@ from misstep.campaigns.tables import Findings, Snapshot
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.errors import InputFormatError, MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.safety.decider import Answer, Budget, Decider, Strategy
-from misstep.safety.faults import StepReport, analyse
+from misstep.safety.faults import analyse
 from misstep.safety.fuzz import Envelope, UnsafeRun, envelope
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
@@ -109,6 +109,7 @@ def retest_states(work: ModelWork, payload: RetestPayload) -> tuple[Retested, tu
     tester = _Tester(work, payload)
     for number, state in payload.states:
         tester.test(number, state)
+    tester.add_severity()
     found = Retested(
         tuple(tester.runs),
         tuple(tester.verdicts),
@@ -214,8 +215,8 @@ class _Tester:
                 check_strategy(self.system, strategy)
         if answer is Answer.UNKNOWN:
             self.limits.append("a state was left open by the budget of the oracle")
-        low, high = self._radius(state, answer)
-        verdict = self.work.verdict_row(self.payload.oracle, answer, strategy, (low, high))
+        radius = self.work.radius_of(answer)
+        verdict = self.work.verdict_row(self.payload.oracle, answer, strategy, radius)
         verdict = verdict._replace(
             number=number,
             round=LENT_ROUND if source == WITNESS else 0,
@@ -244,18 +245,19 @@ class _Tester:
             return None
         return strategy
 
-    def _radius(self, state: Values, answer: Answer) -> tuple[int | None, int | None]:
-        smallest = None
-        if answer is Answer.SAFE:
-            try:
-                smallest, _ = self.decider.smallest_radius(state, self.work.own.largest)
-            except (PolicyCrashError, PolicyTimeoutError) as error:
-                self.limits.append(f"a radius was left open, as the policy failed: {error.what}")
-        step = StepReport(0, state, "", answer, None, None, smallest)
-        low, high = self.work.radius_of(step)
-        return (
-            (max(low or 0, 1), high) if answer is Answer.SAFE and low is not None else (low, high)
-        )
+    def add_severity(self) -> None:
+        """To the verdicts on unsafe runs, which share a budget."""
+        unsafe = {run.number for run in self.runs if run.outcome == "unsafe"}
+        states = dict(self.payload.states)
+        asked = {
+            states[own.number]: own
+            for own in self.verdicts
+            if own.number in unsafe and self.work.has_severity(own)
+        }
+        spent = sum(own.evaluations for own in self.verdicts)
+        found = self.work.with_severity(self.decider, asked, spent, self.limits)
+        by_number = {own.number: own for own in found.values()}
+        self.verdicts = [by_number.get(own.number, own) for own in self.verdicts]
 
     def _blame(self, number: int, run: UnsafeRun[Values, str]) -> None:
         try:

@@ -19,6 +19,7 @@ from misstep.safety.decider import Answer, Decider, Strategy
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
+from misstep.safety.severity import ALL, NONE, severities
 from misstep.safety.system import System
 from misstep.safety.witness import check_run, check_strategy
 from misstep.tasks.jani.task import JaniTask
@@ -215,6 +216,7 @@ class ModelWork(Work):
             for state in fresh:
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
+        self._add_severity(decider, new, limits)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         if unknown and not limits and not contradictions:
             limits.append(f"{unknown} states were left open by the budget of the oracle")
@@ -230,13 +232,55 @@ class ModelWork(Work):
     ) -> PathReport[Values, str] | None:
         """None if the policy fails, so that it cannot be said what it would do."""
         check_run(self.system, run)
-        for largest in (self.own.largest, None):  # how severe a bug is takes asking the policy
-            try:
-                return analyse(decider, run, self.own.within, largest=largest, known=known)
-            except (PolicyCrashError, PolicyTimeoutError) as error:
-                what = "a radius was" if largest is not None else "states were"
-                limits.append(f"{what} left open, as the policy failed: {error.what}")
+        try:
+            return analyse(decider, run, self.own.within, largest=None, known=known)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            limits.append(f"states were left open, as the policy failed: {error.what}")
         return None
+
+    def _add_severity(
+        self,
+        decider: Decider[Values, str],
+        new: dict[Values, JudgedState],
+        limits: list[str],
+    ) -> None:
+        """To the verdicts of one batch, which share a budget."""
+        asked = {own.state: own.verdict for own in new.values() if self.has_severity(own.verdict)}
+        spent = sum(own.verdict.evaluations for own in new.values())
+        for state, verdict in self.with_severity(decider, asked, spent, limits).items():
+            new[state] = new[state]._replace(verdict=verdict)
+
+    def has_severity(self, verdict: VerdictRow) -> bool:
+        """Whether it is to be asked how many deviations avoid the danger."""
+        if self.own.severity == NONE or (verdict.low, verdict.high) == (None, None):
+            return False
+        return verdict.is_bug or self.own.severity == ALL
+
+    def with_severity(
+        self,
+        decider: Decider[Values, str],
+        asked: Mapping[Values, VerdictRow],
+        spent: int,
+        limits: list[str],
+    ) -> dict[Values, VerdictRow]:
+        """The verdicts on states from which the policy gets unsafe; they took `spent` evaluations."""
+        if not asked:
+            return {}
+        budget = self.own.severity_evaluations(spent, len(asked))
+        found = severities(decider, asked, self.own.largest, evaluations=budget)
+        if found.failure is not None:
+            limits.append(f"a radius was left open, as the policy failed: {found.failure}")
+        return {state: self._within(asked[state], *own) for state, own in found.radii.items()}
+
+    def _within(self, verdict: VerdictRow, low: int, high: int | None) -> VerdictRow:
+        """The verdict with its severity. A verdict within a finite radius tells something about it, too."""
+        if self.own.within != math.inf:
+            within = int(self.own.within)
+            if verdict.is_bug and high is None:
+                high = within
+            elif verdict.verdict == "NOT A BUG":
+                low = max(low, within + 1)
+        return verdict._replace(low=low, high=high)
 
     def _report(self, state: Values, own: Known) -> StepReport[Values, str]:
         """What is known of a state, as if it had just been decided."""
@@ -259,7 +303,7 @@ class ModelWork(Work):
             found = decider.strategy(step.state, self.own.within)
             check_strategy(decider.system, found)  # no bug without a witness that holds
             better = self.task.label_id(found.labels[step.state])
-        row = self.verdict_row(payload.oracle, step.safety, found, self.radius_of(step))
+        row = self.verdict_row(payload.oracle, step.safety, found, self.radius_of(step.safety))
         verdict = row._replace(
             round=payload.round,
             # A state is expanded once for all questions that this worker is asked, so that their number depends on who
@@ -297,15 +341,11 @@ class ModelWork(Work):
             size=size,
         )
 
-    def radius_of(self, step: StepReport[Values, str]) -> tuple[int | None, int | None]:
-        """Between which numbers the smallest radius lies that makes the state safe."""
-        smallest = step.smallest_radius
-        if smallest is None:
-            lost = step.safety is Answer.NOT_SAFE and self.own.within == math.inf
-            return (None, None) if lost else (0, None)
-        if smallest == math.inf:
-            return self.own.largest + 1, None
-        return int(smallest), int(smallest)
+    def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
+        """Between which numbers the smallest radius lies, as far as the verdict tells: [0, infinity] says nothing."""
+        if answer is not Answer.NOT_SAFE:
+            return 0, None
+        return (None, None) if self.own.within == math.inf else (int(self.own.within) + 1, None)
 
 
 def _left_open(

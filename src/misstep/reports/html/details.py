@@ -159,7 +159,7 @@ def _common(record: Record) -> dict[str, Any]:
         detail["faults"] = [_fault(fault) for fault in record.faults]
     if len(record.verdicts) > 1:
         detail["opinions"] = [
-            [own.oracle, own.verdict, list(own.gap or own.radius or (0, 0)), own.source, own.at]
+            [own.oracle, own.verdict, list(own.gap or own.radius or ()), own.source, own.at]
             for own in record.verdicts
         ]
     if record.contradictions:

@@ -94,7 +94,7 @@ function changesBar(pair) {
   }));
 }
 
-const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity ? "" : campaign.isModel ? `, ${interval(campaign.column.low[row], campaign.column.high[row])} deviations` : `, loses ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
+const verdictText = (campaign, row) => [badge(campaign.word("verdict", row)), campaign.word("verdict", row) === "BUG" && ` ${campaign.word("kind", row)}` + (campaign.column.low[row] === Infinity || Number.isNaN(campaign.column.low[row]) ? "" : campaign.isModel ? `, ${interval(campaign.column.low[row], campaign.column.high[row])} deviations` : `, loses ${interval(campaign.column.low[row], campaign.column.high[row])}`)];
 
 async function fillPair(place, pair) {
   const entries = await piece(pair.piece), first = report.campaigns[pair.first], second = report.campaigns[pair.second];

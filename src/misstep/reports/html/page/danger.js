@@ -6,7 +6,8 @@ function dangerSentence(campaign, row, detail) {
   if (verdict === "UNKNOWN") return "The policy gets unsafe from here. Whether it could avoid that is not known.";
   if (verdict === "FLAKY") return "The policy answers differently when it is asked again, so nothing is said of this state.";
   const radius = interval(own.low[row], own.high[row]);
-  return `The policy gets unsafe after ${plural(own.steps[row], "step")}, although the danger can be avoided for sure, with ${radius} deviation${radius === "1" ? "" : "s"} from the policy.`;
+  const how = Number.isNaN(own.low[row]) ? "" : `, with ${radius} deviation${radius === "1" ? "" : "s"} from the policy`;
+  return `The policy gets unsafe after ${plural(own.steps[row], "step")}, although the danger can be avoided for sure${how}.`;
 }
 
 function dangerParts(campaign, row, detail, grid) {

@@ -51,7 +51,7 @@ function worstPart(campaign) {
   let worst = -1;
   for (let row = 0; campaign.worst && worst < 0 && row < campaign.rows; row++) if (campaign.id(row) === campaign.worst.id) worst = row;
   const family = campaign.families[0], id = worst < 0 ? null : campaign.id(worst);
-  const loses = worst < 0 ? "" : campaign.isModel ? `it takes ${interval(low[worst], campaign.column.high[worst])} deviations to avoid the danger` : low[worst] === Infinity ? "the policy misses the goal" : `it loses ${interval(low[worst], campaign.column.high[worst])}`;
+  const loses = worst < 0 ? "" : campaign.isModel && Number.isNaN(low[worst]) ? "the danger can be avoided" : campaign.isModel ? `it takes ${interval(low[worst], campaign.column.high[worst])} deviations to avoid the danger` : low[worst] === Infinity ? "the policy misses the goal" : `it loses ${interval(low[worst], campaign.column.high[worst])}`;
   return [
     worst >= 0 && h("p", { class: "small" }, "Worst bug: ", link({ view: "record", c: campaign.number, id }, name(cut(id, 80))), ", " + loses + "."),
     family && h("p", { class: "small" }, campaign.families.length > 1 ? "Largest family of bugs: the policy " : "The mistake: the policy ", withNames(cut(family.sentence, 300)), ". ", link({ view: "families", c: campaign.number }, `See ${plural(campaign.families.length, "family", "families")}`), "."),
