@@ -21,6 +21,7 @@ from misstep.campaigns.models.work import (
 )
 from misstep.campaigns.rows import FaultRow, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
+from misstep.campaigns.strategies import add_strategies
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
 
@@ -162,6 +163,7 @@ class JudgeStage(Stage):
         began = self.findings.clock()
         verdicts: list[VerdictRow] = []
         fresh: list[StateRow] = []
+        strategies = add_strategies(self.findings, judged.strategies)
         for own in judged.states:
             row = self._states.get(own.state)
             if row is None:
@@ -172,6 +174,8 @@ class JudgeStage(Stage):
             if before is not None and before.verdict != "UNKNOWN":
                 continue  # another batch of this round was first
             verdict = own.verdict._replace(number=row.number, at=began + own.verdict.at)
+            if own.strategy is not None:
+                verdict = verdict._replace(strategy=strategies[own.strategy])
             self._verdicts[row.number] = verdict
             verdicts.append(verdict)
             if own.fault is None and verdict.is_bug:

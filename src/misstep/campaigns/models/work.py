@@ -5,28 +5,30 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
 from misstep.campaigns.models.retest import retest_states
+from misstep.campaigns.models.witnesses import BatchWitnesses
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
-from misstep.safety.decider import Answer, Decider, Strategy
+from misstep.safety.decider import Answer, Decider
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
+from misstep.safety.shared import Packed, UnionChecker
 from misstep.safety.system import System
-from misstep.safety.witness import check_run, check_strategy
+from misstep.safety.witness import check_run
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.verdicts import Effort
 
 FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
-LARGEST_STRATEGY = 20_000  # states; larger witnesses are checked, but not stored
 VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
 ANSWERS = {verdict: answer for answer, verdict in VERDICTS.items()}
 
@@ -63,12 +65,14 @@ class JudgedState(NamedTuple):
     step: int
     verdict: VerdictRow  # its number is for the coordinator to say
     fault: bool | None
+    strategy: int | None = None  # among those of the batch
 
 
 class JudgedRuns(NamedTuple):
     states: tuple[JudgedState, ...]
     faults: tuple[FaultRow, ...]
     contradictions: tuple[ContradictionRow, ...]  # where the policy now says otherwise
+    strategies: tuple[Packed, ...] = ()  # that the bugs rest on
 
 
 class ModelWork(Work):
@@ -102,6 +106,11 @@ class ModelWork(Work):
         self._calls_before += self.system.native.policy_calls
         self.policy.close()
         self._bind()
+
+    @cached_property
+    def checker(self) -> UnionChecker:
+        """The independent checker of strategies, which reads the model again."""
+        return UnionChecker(self.task)
 
     def close(self) -> None:
         self.policy.close()
@@ -163,9 +172,11 @@ class ModelWork(Work):
 
     def _judge(self, payload: JudgePayload) -> tuple[JudgedRuns, tuple[str, ...]]:
         """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
+        self._make_room()
+        witnesses = BatchWitnesses(self.checker, self.own.within)
         decider = Decider(self.system, payload.oracle, budget=self.own.budget)
         known = {state: self._report(state, own) for state, own in payload.known.items()}
-        better = {state: own.better for state, own in payload.known.items()}
+        better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
         new: dict[Values, JudgedState] = {}
         faults: list[FaultRow] = []
         limits: list[str] = []
@@ -186,16 +197,11 @@ class ModelWork(Work):
             for step in report.steps:
                 if step.state not in known:
                     at = perf_counter() - began
-                    try:
-                        judged, instead = self._judged(decider, payload, row.number, step, at)
-                    except (PolicyCrashError, PolicyTimeoutError) as error:
-                        limits.append(f"a state was left open, as the policy failed: {error.what}")
-                        step = replace(step, safety=Answer.UNKNOWN, is_fault=None, fault=None)
-                        judged, instead = self._judged(decider, payload, row.number, step, at)
-                    new[step.state] = judged
+                    new[step.state] = self._judged(payload, row.number, step, at)
+                    if step.safety is Answer.SAFE:
+                        witnesses.want(decider, step.state)
                     fresh.append(step.state)
                     known[step.state] = step
-                    better[step.state] = instead
                 if step.fault is not None:
                     label = self.task.label_id(step.label)
                     faults.append(
@@ -204,7 +210,7 @@ class ModelWork(Work):
                             step.step,
                             step.state,
                             label,
-                            better[step.state],
+                            better.get(step.state),
                             None,
                             None,
                             outcome=step.fault.outcome,
@@ -215,10 +221,13 @@ class ModelWork(Work):
             for state in fresh:
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
+        witnesses.rest(new, faults, limits)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         if unknown and not limits and not contradictions:
             limits.append(f"{unknown} states were left open by the budget of the oracle")
-        judged_runs = JudgedRuns(tuple(new.values()), tuple(faults), tuple(contradictions))
+        judged_runs = JudgedRuns(
+            tuple(new.values()), tuple(faults), tuple(contradictions), tuple(witnesses.strategies)
+        )
         return judged_runs, tuple(limits)
 
     def _analysed(
@@ -246,20 +255,10 @@ class ModelWork(Work):
         return StepReport(0, state, "", ANSWERS[own.verdict], own.fault, fault, None)
 
     def _judged(
-        self,
-        decider: Decider[Values, str],
-        payload: JudgePayload,
-        run: int,
-        step: StepReport[Values, str],
-        at: float,
-    ) -> tuple[JudgedState, int | None]:
-        """The verdict, and what would have been better there."""
-        found = better = None
-        if step.safety is Answer.SAFE:
-            found = decider.strategy(step.state, self.own.within)
-            check_strategy(decider.system, found)  # no bug without a witness that holds
-            better = self.task.label_id(found.labels[step.state])
-        row = self.verdict_row(payload.oracle, step.safety, found, self.radius_of(step))
+        self, payload: JudgePayload, run: int, step: StepReport[Values, str], at: float
+    ) -> JudgedState:
+        """The verdict. Of a bug, the witness follows with those of the whole batch."""
+        row = self.verdict_row(payload.oracle, step.safety, self.radius_of(step))
         verdict = row._replace(
             round=payload.round,
             # A state is expanded once for all questions that this worker is asked, so that their number depends on who
@@ -268,23 +267,12 @@ class ModelWork(Work):
             evaluations=step.effort.evaluations,
             at=at,
         )
-        return JudgedState(step.state, run, step.step, verdict, step.is_fault), better
+        return JudgedState(step.state, run, step.step, verdict, step.is_fault)
 
     def verdict_row(
-        self,
-        oracle: str,
-        answer: Answer,
-        found: Strategy[Values, str] | None,
-        radius: tuple[int | None, int | None],
+        self, oracle: str, answer: Answer, radius: tuple[int | None, int | None]
     ) -> VerdictRow:
         """Without a number, which is for the coordinator to say."""
-        strategy = size = None
-        if found is not None:
-            size = len(found)
-            if size <= LARGEST_STRATEGY:
-                strategy = tuple(
-                    (state, self.task.label_id(label)) for state, label in found.labels.items()
-                )
         return VerdictRow(
             -1,
             oracle,
@@ -293,8 +281,6 @@ class ModelWork(Work):
             "unsafe" if answer is Answer.SAFE else None,
             *radius,
             source=oracle if answer is not Answer.UNKNOWN else None,
-            strategy=strategy,
-            size=size,
         )
 
     def radius_of(self, step: StepReport[Values, str]) -> tuple[int | None, int | None]:
