@@ -32,8 +32,10 @@ def closed_problem(task: SafetyTask, strategy: SharedStrategy) -> str | None:
 def successors(task: SafetyTask, states: Sequence[State], labels: Sequence[int]) -> list[list[int]]:
     """Where each state leads within the strategy, in ascending order; an error if the strategy is not safe."""
     numbers = {state: number for number, state in enumerate(states)}
-    if len(numbers) != len(states) or not states:
-        raise CheckError("it has no state, or one twice")
+    if not states:
+        raise CheckError("it has no state")
+    if len(numbers) != len(states):
+        raise CheckError("it has a state twice")
     ends: dict[State, str | None] = {}
     found = []
     for number, (state, label) in enumerate(zip(states, labels, strict=True)):

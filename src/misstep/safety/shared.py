@@ -49,13 +49,15 @@ class Union:
     labels: Numbers
     degrees: Numbers
     targets: Numbers
-    numbers: Mapping[int, int]  # of states of the engine: their numbers here
+    starts: Mapping[
+        int, int
+    ]  # of the states that it was asked for, by their ids: their numbers here
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def label(self, id: int) -> int:
-        return int(self.labels[self.numbers[id]])
+        return int(self.labels[self.starts[id]])
 
     def packed(self) -> Packed:
         return packed(self.columns, self.labels, self.degrees, self.targets)
@@ -106,10 +108,9 @@ class UnionChecker:
             degrees, targets = self._successors(system, ids, columns, labels)
         except CheckError as error:
             raise MisstepError(f"internal error: this is no safe strategy: {error}") from error
-        numbers = {id: number for number, id in enumerate(ids.tolist())}
-        union = Union(columns, labels, degrees, targets, numbers)
+        union = Union(columns, labels, degrees, targets, _numbers(ids, starts))
         if radius != math.inf:
-            problem = deviation_problem(system, union, ids, starts, radius)
+            problem = deviation_problem(system, union, ids, radius)
             if problem:
                 raise MisstepError(f"internal error: this is no safe strategy: {problem}")
         return union
@@ -138,10 +139,11 @@ class UnionChecker:
             strategy.offsets[1:]
         ):
             return False
-        numbers = {id: number for number, id in enumerate(ids.tolist())}
-        union = Union(columns, labels, degrees, targets, numbers)
-        own = [system.id(state) for state in starts]
-        return radius == math.inf or not deviation_problem(system, union, ids, own, radius)
+        if radius == math.inf:
+            return True
+        own = _numbers(ids, [system.id(state) for state in starts])
+        union = Union(columns, labels, degrees, targets, own)
+        return not deviation_problem(system, union, ids, radius)
 
     def _successors(
         self,
@@ -199,7 +201,6 @@ def deviation_problem(
     system: System[State, str],
     union: Union,
     ids: NDArray[np.uint32],
-    starts: Sequence[int],
     radius: Radius,
 ) -> str:
     """Why a start takes more deviations from the policy than the radius; empty if none does."""
@@ -208,10 +209,20 @@ def deviation_problem(
     ends = np.cumsum(union.degrees).tolist()
     targets = union.targets.tolist()
     listed = [targets[first:last] for first, last in zip([0, *ends], ends, strict=False)]
-    numbers = [union.numbers[id] for id in starts]
+    numbers = list(union.starts.values())
     totals = most_expensive_runs(listed, costs, numbers)
     worst = max((totals[number] for number in numbers), default=0)
     return "" if worst <= radius else f"{worst} deviations, not {radius} at most"
+
+
+def _numbers(ids: NDArray[np.uint32], starts: Sequence[int]) -> dict[int, int]:
+    """The places of some ids among all; an error if one is missing."""
+    order = np.argsort(ids)
+    places = np.searchsorted(ids, starts, sorter=order)
+    found = order[np.minimum(places, len(ids) - 1)]
+    if (ids[found] != np.asarray(starts)).any():
+        raise MisstepError("internal error: this is no safe strategy: a state is missing")
+    return dict(zip(starts, found.tolist(), strict=True))
 
 
 def _columns(system: System[State, str], ids: NDArray[np.uint32]) -> list[NDArray[np.generic]]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
 SHOWN = 20  # steps of a run that ends nowhere in particular
+NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
 
 
@@ -283,14 +284,16 @@ class _Tester:
         within = self.work.own.within
         if strategy is None:
             return None
+        if state not in strategy.numbers:
+            self.limits.append(NO_STRATEGY)
+            return None
         try:
-            if within != math.inf and not self.work.checker.accepted(
+            near = within == math.inf or self.work.checker.accepted(
                 self.system, strategy, [state], within
-            ):
-                return None
+            )
         except (PolicyCrashError, PolicyTimeoutError):
             return None
-        return lent if state in strategy.numbers else None
+        return lent if near else None
 
     def _read_lent(self, number: int) -> SharedStrategy | None:
         """Checked once for all states that rest on it."""
@@ -301,7 +304,7 @@ class _Tester:
                 return strategy
         except (MisstepError, ValueError):
             pass
-        self.limits.append("a strategy of the other campaign does not hold, and was left out")
+        self.limits.append(NO_STRATEGY)
         return None
 
     def _radius(self, state: Values, answer: Answer) -> tuple[int | None, int | None]:

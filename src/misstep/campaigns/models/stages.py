@@ -100,6 +100,7 @@ class JudgeStage(Stage):
         self._verdicts: dict[int, VerdictRow] = {}
         self._faults: dict[Values, FaultRow] = {}  # the first one recorded of each state
         self._unsure: set[int] = set()
+        self._blamed: set[str] = set()
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
         runs = self.findings.runs()
@@ -129,6 +130,7 @@ class JudgeStage(Stage):
         self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
         self._remember(self.findings.faults())
         self._unsure = self.findings.marked(self._unsure_mark)
+        self._blamed = self.findings.done("blamed")
 
     def _remember(self, faults: Sequence[FaultRow]) -> None:
         for fault in faults:
@@ -186,10 +188,9 @@ class JudgeStage(Stage):
         self.findings.add_faults(judged.faults)
         self.findings.add_contradictions(judged.contradictions)
         self._remember(judged.faults)
-        blamed = self.findings.done("blamed")
-        for verdict in verdicts:
-            if verdict.is_bug and str(verdict.number) not in blamed:
-                self.findings.mark_done("blamed", str(verdict.number), 0.0, 0)
+        bugs = {str(verdict.number) for verdict in verdicts if verdict.is_bug}
+        self.findings.mark_all_done("blamed", sorted(bugs - self._blamed, key=int))
+        self._blamed |= bugs
         self.judged += len(payload.runs)
 
     def progress(self) -> tuple[int, int | None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.checking.arrays.columns import Column, Function, NotForArraysError
+from misstep.checking.arrays.columns import Column, Function, NotForArraysError, spread
 from misstep.checking.arrays.moves import Block, Moves
 from misstep.checking.arrays.sets import StateSet
 from misstep.checking.arrays.terms import condition
@@ -187,9 +187,9 @@ class ArrayChecker:
 def _truth(function: Function, slow: Callable[[State], bool], columns: list[Column]) -> Column:
     """Where a condition holds; where that is in doubt, the slow checker says."""
     value, doubt = function(columns)
-    found = np.array(np.broadcast_to(value, len(columns[0])))
+    found = np.array(spread(value, len(columns[0])))
     if doubt is not False:
-        for row in np.flatnonzero(np.broadcast_to(doubt, len(found))).tolist():
+        for row in np.flatnonzero(spread(doubt, len(found))).tolist():
             found[row] = slow(_state(columns, row))
     return found
 
@@ -211,7 +211,8 @@ def _distinct(columns: list[Column]) -> list[Column]:
 
 def _sorted_pairs(first: Numbers, second: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """How many states each state leads to, and which."""
-    both = np.unique(first * count + second)
+    both = np.sort(first * count + second)
+    both = both[np.concatenate(([True], both[1:] != both[:-1]))] if len(both) else both
     return np.bincount(both // count, minlength=count), both % count
 
 

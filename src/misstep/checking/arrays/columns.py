@@ -60,6 +60,11 @@ def within(where: Column, doubt: Doubt) -> Doubt:
     return False if doubt is False else doubt & where
 
 
+def spread(value: Column, count: int) -> Column:
+    """A column, also where a single value stands for all states."""
+    return value if np.ndim(value) else np.full(count, value)
+
+
 def literal(value: Value) -> Operand:
     if isinstance(value, tuple):
         return tuple(literal(element) for element in value)
@@ -105,6 +110,7 @@ __all__ = [
     "converted",
     "either",
     "literal",
+    "spread",
     "variable",
     "within",
 ]

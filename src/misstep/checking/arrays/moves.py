@@ -28,6 +28,7 @@ from misstep.checking.arrays.columns import (
     converted,
     either,
     literal,
+    spread,
     variable,
 )
 from misstep.checking.arrays.terms import Scope, compiled, condition, scalar
@@ -52,7 +53,7 @@ class Write:
     level: int
     target: Cells
     indices: tuple[Term, ...]
-    values: tuple[Function, ...]
+    values: tuple[Term, ...]
     type: Type
 
 
@@ -69,6 +70,9 @@ class Target:
 class Edge:
     guard: Function
     targets: tuple[Target, ...]
+    possible: (
+        tuple[Target, ...] | None
+    )  # those of positive probability, where that is the same in all states
 
 
 class Block(NamedTuple):
@@ -112,10 +116,11 @@ class Moves:
         for node in items(automaton.node, "edges"):
             _refuse_others(node, EDGE)
             guard = optional(node, "guard")
-            edge = Edge(
-                condition(True if guard is None else guard, scope),
-                tuple(self._target(own, automaton, scope) for own in items(node, "destinations")),
+            targets = tuple(
+                self._target(own, automaton, scope) for own in items(node, "destinations")
             )
+            test = condition(True if guard is None else guard, scope)
+            edge = Edge(test, targets, _always_possible(targets))
             key = automaton.location(member(node, "location")), optional(node, "action")
             found.setdefault(key, []).append(edge)
         if {key: len(own) for key, own in found.items()} != {
@@ -141,7 +146,7 @@ class Moves:
             indices.insert(0, converted(scalar(member(reference, "index"), scope), "int"))
             reference = member(reference, "exp")
         own = self._variable(reference, automaton)
-        values = tuple(_functions(compiled(member(node, "value"), scope), own.type.base))
+        values = tuple(_flat(compiled(member(node, "value"), scope), own.type.base))
         single = Type(own.type.base, own.type.low, own.type.high)
         level = optional(node, "index") or 0
         return Write(level, self.model.cells[own.name], tuple(indices), values, single)
@@ -201,7 +206,7 @@ class Moves:
                         unsure = False if unsure is False else unsure & here
                     if unsure is not False:
                         doubt |= unsure
-                    holds = np.broadcast_to(holds, count)
+                    holds = spread(holds, count)
                     if holds.any():
                         own.append((edge, holds))
             choices.append(own)
@@ -223,13 +228,11 @@ class Moves:
             _note(doubt, rows, unsure)
             choices.append(possible)
         for combination in product(*choices):
-            chosen = np.ones(len(rows), bool)
+            here, before = rows, own
             for _, holds in combination:
-                chosen &= holds
-            if chosen.all():
-                here, before = rows, own
-            else:
-                here, before = rows[chosen], [column[chosen] for column in own]
+                if holds is not None:
+                    chosen = np.isin(here, rows[holds])
+                    here, before = here[chosen], [column[chosen] for column in before]
             if not len(here):
                 continue
             targets = [target for target, _ in combination]
@@ -244,19 +247,38 @@ class Moves:
 
 def _note(doubt: Column, rows: Rows, unsure: Doubt) -> None:
     if unsure is not False:
-        doubt[rows[np.broadcast_to(unsure, len(rows))]] = True
+        doubt[rows[spread(unsure, len(rows))]] = True
 
 
-def _possible(edge: Edge, columns: Columns) -> tuple[list[tuple[Target, Column]], Doubt]:
-    """The destinations with the rows where they have a positive probability."""
+def _always_possible(targets: Sequence[Target]) -> tuple[Target, ...] | None:
+    """The destinations of positive probability, if no probability depends on the state and all is well with them."""
+    try:
+        shares = [target.probability(()) for target in targets]
+    except IndexError:  # it reads a variable
+        return None
+    values = [float(value) for value, _ in shares]
+    if (
+        any(doubt is not False and np.any(doubt) for _, doubt in shares)
+        or min(values, default=0) < 0
+    ):
+        return None
+    if not abs(sum(values) - 1) <= 0.5 * TOLERANCE:
+        return None
+    return tuple(target for target, value in zip(targets, values, strict=True) if value > 0)
+
+
+def _possible(edge: Edge, columns: Columns) -> tuple[list[tuple[Target, Column | None]], Doubt]:
+    """The destinations with the rows where they have a positive probability (None: all)."""
+    if edge.possible is not None:
+        return [(target, None) for target in edge.possible], False
     doubt: Doubt = False
     total: Column = np.zeros(1)
-    found = []
+    found: list[tuple[Target, Column | None]] = []
     for target in edge.targets:
         probability, unsure = target.probability(columns)
         doubt = either(either(doubt, unsure), probability < 0)
         total = total + probability
-        found.append((target, probability > 0))
+        found.append((target, spread(probability > 0, len(columns[0]))))
     # The slow checker adds in the same order; close to its tolerance it has the word.
     return found, either(doubt, ~(np.abs(total - 1) <= 0.5 * TOLERANCE))
 
@@ -280,15 +302,16 @@ def _carried_out(
     """Write into `now` what an assignment makes of `before`; `written` says where cells were written already."""
     doubt: Doubt = False
     values = []
-    for function in write.values:
-        value, unsure = function(before)
+    for term in write.values:
+        value, unsure = term.value(before)
         if write.type.base == "real":
             value = value + 0.0  # one zero only
         doubt = either(doubt, unsure)
-        if write.type.low is not None:
-            doubt = either(doubt, value < write.type.low)
-        if write.type.high is not None:
-            doubt = either(doubt, value > write.type.high)
+        whole, low, high = write.type.base == "int", write.type.low, write.type.high
+        if low is not None and not (whole and term.low >= low):
+            doubt = either(doubt, value < low)
+        if high is not None and not (whole and term.high <= high):
+            doubt = either(doubt, value > high)
         values.append(value)
     places, outside = _places(write.target, write.indices, before)
     doubt = either(doubt, outside)
@@ -301,7 +324,7 @@ def _carried_out(
             known = written.get(cell, where)
             written[cell] = None if known is None or where is None else known | where
             old = now[cell]
-            new = np.broadcast_to(value, len(old)) if where is None else np.where(where, value, old)
+            new = spread(value, len(old)) if where is None else np.where(where, value, old)
             now[cell] = new.astype(old.dtype, copy=False)
     return doubt
 
@@ -336,12 +359,12 @@ def _terms(cells: Cells, kind: Type) -> Operand:
     return variable(cells, "int", low, LARGEST if kind.high is None else int(kind.high))
 
 
-def _functions(operand: Operand, kind: str) -> Iterator[Function]:
+def _flat(operand: Operand, kind: str) -> Iterator[Term]:
     if isinstance(operand, tuple):
         for element in operand:
-            yield from _functions(element, kind)
+            yield from _flat(element, kind)
     else:
-        yield converted(operand, kind).value
+        yield converted(operand, kind)
 
 
 def _refuse_others(node: Node, known: set[str]) -> None:
