@@ -28,7 +28,7 @@ from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.checking.shared import LARGEST_STRATEGY, SharedStrategy, read_shared
 from misstep.errors import InputFormatError, MisstepError, PolicyCrashError, PolicyTimeoutError
-from misstep.safety.decider import Answer, Budget, Decider
+from misstep.safety.decider import Answer, Budget
 from misstep.safety.faults import StepReport, analyse
 from misstep.safety.fuzz import Envelope, UnsafeRun, envelope
 from misstep.safety.shared import Packed, Union
@@ -146,7 +146,7 @@ class _Tester:
         self.work = work
         self.payload = payload
         self.system: System[Values, str] = work.system
-        self.decider = Decider(work.system, payload.oracle, budget=work.own.budget)
+        self.decider = work.decider(payload.oracle)
         self.runs: list[RunRow] = []
         self.verdicts: list[VerdictRow] = []
         self.faults: list[FaultRow] = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Iterable, MutableMapping
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -25,50 +25,65 @@ class BatchWitnesses:
         self._radius = radius
         # A batch has one decider, and another one after the policy has failed.
         self._wanted: dict[Decider[Values, str], list[Values]] = {}
+        self._better: dict[Values, int] = {}
+        self._lost: set[Values] = set()  # bugs whose witness could not be had
 
     def want(self, decider: Decider[Values, str], state: Values) -> None:
         self._wanted.setdefault(decider, []).append(state)
 
-    def rest(
-        self, judged: MutableMapping[Values, JudgedState], faults: list[FaultRow], limits: list[str]
-    ) -> None:
-        """No bug without a witness that holds. What would have been better is what the strategy does there."""
-        for decider, states in self._wanted.items():
-            began = perf_counter()
-            try:
-                union = self._checker.of_bugs(decider, states, self._radius)
-            except (PolicyCrashError, PolicyTimeoutError) as error:
-                limits.append(f"states were left open, as the policy failed: {error.what}")
-                self._leave_open(states, judged, faults)
-                continue
-            number = size = None
-            if len(union) <= LARGEST_STRATEGY:
-                number = len(self.strategies)
-                self.strategies.append(union.packed())
-            else:
-                size = len(union)
-            better = {state: union.label(decider.system.id(state)) for state in states}
-            seconds = (perf_counter() - began) / len(states)
-            for state in states:
-                own = judged[state]
-                verdict = own.verdict._replace(size=size, seconds=own.verdict.seconds + seconds)
-                judged[state] = own._replace(verdict=verdict, strategy=number)
-            for place, fault in enumerate(faults):
-                if fault.state in better:
-                    faults[place] = fault._replace(better=better[fault.state])
+    def rest(self, judged: MutableMapping[Values, JudgedState], limits: list[str]) -> None:
+        """No bug without a witness that holds."""
+        for decider in list(self._wanted):
+            self.settle(decider, judged, limits)
 
-    @staticmethod
-    def _leave_open(
-        states: list[Values], judged: MutableMapping[Values, JudgedState], faults: list[FaultRow]
+    def settle(
+        self,
+        decider: Decider[Values, str],
+        judged: MutableMapping[Values, JudgedState],
+        limits: list[str],
     ) -> None:
+        """The witnesses of what one decider has found, which may be forgotten afterwards."""
+        states = self._wanted.pop(decider, [])
+        if not states:
+            return
+        began = perf_counter()
+        try:
+            union = self._checker.of_bugs(decider, states, self._radius)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            limits.append(f"states were left open, as the policy failed: {error.what}")
+            self._leave_open(states, judged)
+            return
+        number = size = None
+        if len(union) <= LARGEST_STRATEGY:
+            number = len(self.strategies)
+            self.strategies.append(union.packed())
+        else:
+            size = len(union)
+        self._better.update((state, union.label(decider.system.id(state))) for state in states)
+        seconds = (perf_counter() - began) / len(states)
+        for state in states:
+            own = judged[state]
+            verdict = own.verdict._replace(size=size, seconds=own.verdict.seconds + seconds)
+            judged[state] = own._replace(verdict=verdict, strategy=number)
+
+    def _leave_open(
+        self, states: list[Values], judged: MutableMapping[Values, JudgedState]
+    ) -> None:
+        self._lost.update(states)
         for state in states:
             own = judged[state]
             verdict = own.verdict._replace(
                 verdict="UNKNOWN", kind=None, low=0, high=None, source=None
             )
             judged[state] = own._replace(verdict=verdict, fault=None)
-        lost = set(states)
-        faults[:] = [fault for fault in faults if fault.state not in lost]
+
+    def blamed(self, faults: Iterable[FaultRow]) -> list[FaultRow]:
+        """Faults of the batch: what would have been better is what the strategy does there."""
+        return [
+            fault._replace(better=self._better.get(fault.state, fault.better))
+            for fault in faults
+            if fault.state not in self._lost
+        ]
 
 
 __all__ = ["BatchWitnesses"]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
 from misstep.campaigns.models.retest import retest_states
+from misstep.campaigns.models.room import FORGET_AFTER, room
 from misstep.campaigns.models.witnesses import BatchWitnesses
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
@@ -88,6 +89,7 @@ class ModelWork(Work):
         self._source = policy
         self._batch_size = batch_size
         self._calls_before = 0  # on engines that are forgotten
+        self._room = room()
         self._bind()
 
     def _bind(self) -> None:
@@ -99,8 +101,17 @@ class ModelWork(Work):
         self.system: System[Values, str] = system_of(self.task, self.policy, self.engine)
 
     def _make_room(self) -> None:
-        if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
+        if self.engine.bytes + self.system.native.bytes > min(FUZZING_BYTES, self._room // 2):
             self._rebind()
+
+    def decider(self, oracle: str) -> Decider[Values, str]:
+        """One that knows nothing. What does not fit in the memory is left open."""
+        budget = replace(self.own.budget, bytes=self._room)
+        return Decider(self.system, oracle, budget=budget)
+
+    def _is_crowded(self, decider: Decider[Values, str]) -> bool:
+        own = decider.native.bytes + self.system.native.bytes
+        return own >= self._room or own + self.engine.bytes > 2 * self._room
 
     def _rebind(self) -> None:
         self._calls_before += self.system.native.policy_calls
@@ -174,7 +185,7 @@ class ModelWork(Work):
         """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
         self._make_room()
         witnesses = BatchWitnesses(self.checker, self.own.within)
-        decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+        decider, spent = self.decider(payload.oracle), 0
         known = {state: self._report(state, own) for state, own in payload.known.items()}
         better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
         new: dict[Values, JudgedState] = {}
@@ -191,8 +202,12 @@ class ModelWork(Work):
             differing = contradictions_on(self.system, row)
             contradictions += differing
             report = None if differing else self._analysed(decider, run, known, limits)
+            if report is not None and self._is_crowded(decider) and _leaves_open(report):
+                # The memory was full before all was decided: once more, without what was found out on the way.
+                decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
+                report = self._without_severity(decider, run, known, limits)
             if report is None:
-                decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+                decider = self.decider(payload.oracle)
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
@@ -216,12 +231,16 @@ class ModelWork(Work):
                             outcome=step.fault.outcome,
                         )
                     )
+            spent += sum(step.effort.evaluations for step in report.steps)
+            if spent > FORGET_AFTER or self._is_crowded(decider):
+                decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
             # What is found out about one state of a run answers for the others: they share the time.
             seconds = (perf_counter() - started) / max(1, len(fresh))
             for state in fresh:
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
-        witnesses.rest(new, faults, limits)
+        witnesses.rest(new, limits)
+        faults = witnesses.blamed(faults)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         if unknown and not limits and not contradictions:
             limits.append(f"{unknown} states were left open by the budget of the oracle")
@@ -229,6 +248,32 @@ class ModelWork(Work):
             tuple(new.values()), tuple(faults), tuple(contradictions), tuple(witnesses.strategies)
         )
         return judged_runs, tuple(limits)
+
+    def _fresh(
+        self,
+        decider: Decider[Values, str],
+        witnesses: BatchWitnesses,
+        judged: dict[Values, JudgedState],
+        limits: list[str],
+        oracle: str,
+    ) -> Decider[Values, str]:
+        """A decider that knows nothing, on an engine that has met nothing; what the old one owes is settled first."""
+        witnesses.settle(decider, judged, limits)
+        self._rebind()
+        return self.decider(oracle)
+
+    def _without_severity(
+        self,
+        decider: Decider[Values, str],
+        run: UnsafeRun[Values, str],
+        known: Mapping[Values, StepReport[Values, str]],
+        limits: list[str],
+    ) -> PathReport[Values, str] | None:
+        try:
+            return analyse(decider, run, self.own.within, largest=None, known=known)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            limits.append(f"states were left open, as the policy failed: {error.what}")
+            return None
 
     def _analysed(
         self,
@@ -292,6 +337,10 @@ class ModelWork(Work):
         if smallest == math.inf:
             return self.own.largest + 1, None
         return int(smallest), int(smallest)
+
+
+def _leaves_open(report: PathReport[Values, str]) -> bool:
+    return any(step.safety is Answer.UNKNOWN or step.is_fault is None for step in report.steps)
 
 
 def _left_open(
