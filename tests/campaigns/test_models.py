@@ -16,6 +16,7 @@ from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.store import open_store
 from misstep.campaigns.testing import test as run_campaign
 from misstep.checking.jani import SafetyTask
+from misstep.comparison.baseline import Baseline
 from misstep.errors import MisstepError, ToolError, UsageError
 from misstep.safety import Budget, Decider, UnsafeRun
 from misstep.safety.faults import PathReport, analyse
@@ -296,3 +297,17 @@ def test_what_a_worker_has_met_before_does_not_decide() -> None:
     assert told(run_campaign(model, "random:3", **how)) == told(
         run_campaign(model, "random:3", jobs=2, **how)
     )
+
+
+def test_nothing_breaks_where_severity_was_not_asked(tmp_path: Path) -> None:
+    """The report, a baseline and a retest of bugs without a radius."""
+    task = small_model("two-way-line")
+    with run_campaign(task, "first", runs=60, severity="none", out=tmp_path / "c") as found:
+        assert found.bugs
+        found.report(tmp_path / "r.html")
+        found.export("baseline", tmp_path / "known.json")
+        assert Baseline.read(tmp_path / "known.json").world == "model"
+        again = found.retest("first", out=tmp_path / "again")
+        words = {change.word for change in again.changes if change.before.is_bug}
+        assert words == {"still"}
+        assert all(own.after.radius is None for own in again.changes if own.after.is_bug)
