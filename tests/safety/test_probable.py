@@ -242,9 +242,8 @@ def test_unsafe_runs_of_random_systems_are_as_likely_as_they_should_be() -> None
         chances = model_.unsafe_within(steps)
         start = next((s for s, p in enumerate(chances) if 0 < p < 1), 0)
         exact = chances[start]
-        system = System(
-            model_, lambda s, own=world: own.policy[s], initial=[start], inapplicable="stop_safe"
-        )
+        policy = dict(enumerate(world.policy))
+        system = System(model_, policy, initial=[start], inapplicable="stop_safe")
         settings = FuzzSettings("probable", 1, max_steps=steps)
         found = settings.fuzzer(system).runs(seed, 0, runs)
         for run in found[:20]:
