@@ -347,6 +347,22 @@ void define_engine(nb::module_ &module) {
                 return to_numpy(std::move(result), shape);
             },
             "The values of states as numbers, a row a state.")
+        .def(
+            "columns",
+            [](const Engine &self, const nb::ndarray<const StateId, nb::ndim<1>, nb::c_contig, nb::device::cpu> &ids) {
+                const std::size_t width = self.model().slots().size();
+                const std::size_t count = ids.shape(0);
+                std::vector<Word> values(width);
+                std::vector<std::int64_t> result(count * width);
+                for (std::size_t row = 0; row < count; ++row) {
+                    self.values(checked(self, ids.data()[row]), values.data());
+                    for (std::size_t i = 0; i < width; ++i)
+                        result[i * count + row] = static_cast<std::int64_t>(values[i]);
+                }
+                const std::vector<std::size_t> shape{width, count};
+                return to_numpy(std::move(result), shape);
+            },
+            "The values of states, a row a variable: whole numbers, and of real variables the bits of the number.")
         .def("text", [](const Engine &self, StateId id) { return self.text(checked(self, id)); })
         .def("is_unsafe", [](Engine &self, StateId id) { return self.is_unsafe(checked(self, id)); })
         .def(

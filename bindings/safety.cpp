@@ -81,6 +81,20 @@ void define_deciders(nb::module_ &module) {
             "States and labels of a safe strategy; for states known to be safe.")
         .def("adopt_lost", &Decider::adopt_lost, nb::arg("other"),
              "Take over which states are lost from a decider of the same system.")
+        .def(
+            "strategy_of_all",
+            [](Decider &self, const std::vector<StateId> &ids, std::optional<std::uint64_t> radius) {
+                std::vector<StateId> states;
+                std::vector<safety::LabelId> labels;
+                for (const safety::Step &step : self.strategy(ids, radius_of(radius))) {
+                    states.push_back(step.state);
+                    labels.push_back(step.label);
+                }
+                const std::vector<std::size_t> shape{states.size()};
+                return nb::make_tuple(to_numpy(std::move(states), shape), to_numpy(std::move(labels), shape));
+            },
+            nb::arg("ids"), nb::arg("radius") = nb::none(),
+            "One safe strategy for several states: arrays of everything that can come up, and of the labels there.")
         .def_prop_ro("bytes", &Decider::bytes);
     module.def(
         "make_safety_decider",

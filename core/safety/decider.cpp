@@ -104,12 +104,14 @@ Radius Decider::smallest_radius(StateId id, Radius largest, const Limits &limits
     return stored(id).upper;
 }
 
-std::vector<Step> Decider::strategy(StateId id, Radius radius) {
-    if (known(id, radius) != Answer::safe) throw std::invalid_argument("the state is not known to be safe");
+std::vector<Step> Decider::strategy(std::span<const StateId> ids, Radius radius) {
     std::vector<Step> steps;
-    std::vector<StateId> open{id};
+    std::vector<StateId> open;
     Stamps seen;
-    seen.insert(id);
+    for (StateId id : ids) {
+        if (known(id, radius) != Answer::safe) throw std::invalid_argument("a state is not known to be safe");
+        if (seen.insert(id)) open.push_back(id);
+    }
     while (!open.empty()) {
         const StateId state = open.back();
         open.pop_back();

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "base/limits.h"
 #include "safety/system.h"
 
@@ -69,7 +71,9 @@ class Decider {
     // A safe strategy from a state that is known to be safe within the radius: every state that it can get to, with the label
     // to take; goals and dead ends are left out. Depends on the state alone, not on the way there. Throws
     // std::invalid_argument if the state is not known to be safe.
-    std::vector<Step> strategy(StateId id, Radius radius);
+    std::vector<Step> strategy(StateId id, Radius radius) { return strategy(std::span(&id, 1), radius); }
+    // One strategy for several such states: everything that can come up from any of them, each state once.
+    std::vector<Step> strategy(std::span<const StateId> ids, Radius radius);
 
     virtual std::size_t bytes() const = 0;
 

@@ -393,7 +393,7 @@ def test_campaigns_of_another_schema(place: Path, found: Campaign) -> None:
     with closing(sqlite3.connect(place / "old" / "run.db")) as connection, connection:
         connection.execute("UPDATE meta SET value = '2' WHERE key = 'schema'")
     text = refused(
-        lambda: open_campaign("old"), "schema 2; expected schema 4", error=UnsupportedError
+        lambda: open_campaign("old"), "schema 2; expected schema 5", error=UnsupportedError
     )
     assert "an older misstep wrote it" in text
     assert "test again with the settings in its config.toml" in text

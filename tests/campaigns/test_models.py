@@ -15,6 +15,7 @@ import pytest
 from misstep.campaigns.campaign import open_campaign
 from misstep.campaigns.store import open_store
 from misstep.campaigns.testing import test as run_campaign
+from misstep.checking.jani import SafetyTask
 from misstep.comparison.baseline import Baseline
 from misstep.errors import MisstepError, ToolError, UsageError
 from misstep.safety import Budget, Decider, UnsafeRun
@@ -23,6 +24,7 @@ from misstep.tasks.generate import generate
 from misstep.tasks.jani.task import State
 from misstep.tasks.load import load_task
 from support.campaigns import BATCHES, MODELS, ModelTruth, small_model, told
+from support.strategies import packed_pairs
 
 
 @cache
@@ -207,10 +209,11 @@ def test_tampering_is_found(tmp_path: Path) -> None:
     task = small_model("one-way-line")
     with run_campaign(task, "first", runs=60, out=tmp_path / "c") as found:
         bug = found.bugs[0]
-        strategy = json.dumps([[list(bug.state), bug.run.operators[0]]])
+        forged = packed_pairs(
+            SafetyTask.from_source(task.source), [(bug.state, bug.run.operators[0])]
+        )
     with open_store(tmp_path / "c") as store:
-        where = "WHERE number = ?"
-        store.execute(f"UPDATE verdicts SET strategy = ?, size = 1 {where}", strategy, bug.number)
+        store.execute("UPDATE strategies SET states = ?, content = ? WHERE number = 0", *forged)
         store.execute("UPDATE runs SET operators = replace(operators, '2', '3') WHERE number = 0")
     with open_campaign(tmp_path / "c") as found:
         assert not found.replay().ok

@@ -12,15 +12,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from misstep.checking import model_records
+from misstep.checking import model_records, shared
 from misstep.checking.campaign import check_campaign, check_database
+from misstep.checking.closed import closed_problem
+from misstep.safety.shared import packed
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model, write_model
 from support import jani
 from support.models import VARIANTS, Choices, described
 from support.stored_campaigns import saved, stored_model
+from support.strategies import Pairs, model_of, pairs_of, write_pairs
 
 MODEL: tuple[str, Choices] = (
     "two-way-line",
@@ -92,12 +96,14 @@ def test_options_and_properties_of_the_model_are_kept(tmp_path: Path) -> None:
     report = check_database(connection)
     assert report.problems == []
     assert report.checked["strategies"] == 2
-    connection.execute("UPDATE verdicts SET strategy = replace(strategy, ', 2]', ', 0]')")
+    for (number,) in connection.execute("SELECT number FROM strategies").fetchall():
+        write_pairs(connection, number, [(state, 0) for state, _ in pairs_of(connection, number)])
     assert check_database(connection).problems
 
 
 Change = Callable[[Any], object]
-BUG = "verdicts", "verdict = 'BUG' AND json_array_length(strategy) > 1"
+LONG = "SELECT number FROM strategies WHERE states > 2"
+BUG = "verdicts", f"verdict = 'BUG' AND strategy IN ({LONG})"
 LOST = "verdicts", "verdict = 'NOT A BUG'"
 STATE = "states", "step > 0"
 RUN = "runs", "json_array_length(operators) > 2"
@@ -163,31 +169,10 @@ FORGED: list[tuple[str, tuple[str, str], str, Change, str]] = [
     ("kind", BUG, "kind", lambda _: "fails", "the kind of BUG"),
     ("kind of no bug", LOST, "kind", lambda _: "unsafe", "the kind of NOT A BUG"),
     ("no strategy", BUG, "strategy", lambda _: None, "a bug without a strategy"),
-    ("strategy of no bug", LOST, "strategy", lambda _: "[]", "there is a strategy"),
-    ("shorter strategy", BUG, "strategy", listed(lambda x: x[:-1]), "the strategy has"),
-    ("state twice", BUG, "strategy", listed(lambda x: [x[0], *x]), "a state twice"),
-    (
-        "pairs",
-        BUG,
-        "strategy",
-        listed(lambda x: [[*x[0], 1], *x[1:]]),
-        "no list of states with labels",
-    ),
-    (
-        "no label",
-        BUG,
-        "strategy",
-        listed(lambda x: [[s, 77] for s, _ in x]),
-        "77 does not apply in",
-    ),
-    (
-        "label as text",
-        BUG,
-        "strategy",
-        listed(lambda x: [[s, "a"] for s, _ in x]),
-        "expected an integer",
-    ),
-    ("size", BUG, "size", lambda x: x + 1, "the strategy has"),
+    ("strategy of no bug", LOST, "strategy", lambda _: 0, "there is a strategy"),
+    ("strategy that is not there", BUG, "strategy", lambda _: 10**6, "there is no strategy"),
+    ("strategy as text", BUG, "strategy", lambda _: "a", "expected an integer"),
+    ("size", BUG, "size", lambda _: 5, "the size of one that is too large"),
     ("radius", BUG, "low", lambda _: 7, "which is no interval"),
     ("radius 0", BUG, "high", lambda _: 0, "which is no interval"),
     ("negative radius", BUG, "low", lambda _: -1, "no negative number"),
@@ -225,57 +210,158 @@ def test_forged_records(place: tuple[str, str], column: str, change: Change, exp
     assert all(problem.endswith(follow) for problem in others), problems
 
 
-def bug(copy: sqlite3.Connection) -> tuple[int, list[Any], list[list[Any]]]:
-    """A bug with a strategy that goes on: rowid of its verdict, state and strategy."""
-    rowid, state, strategy = copy.execute(
+def bug(copy: sqlite3.Connection) -> tuple[int, tuple[Any, ...], int]:
+    """A bug with a strategy that goes on: rowid of its verdict, state and the number of the strategy."""
+    rowid, state, number = copy.execute(
         "SELECT verdicts.rowid, state, strategy FROM verdicts JOIN states USING (task, number) "
-        "WHERE json_array_length(strategy) > 2"
+        f"WHERE strategy IN ({LONG})"
     ).fetchone()
-    return rowid, json.loads(state), json.loads(strategy)
+    return rowid, tuple(json.loads(state)), number
+
+
+def only_problem(copy: sqlite3.Connection) -> str:
+    ((_, problem),) = check_database(copy).problems
+    return str(problem)
 
 
 def test_every_state_of_a_strategy_is_needed() -> None:
     copy = copied()
-    rowid, _, strategy = bug(copy)
-    for left_out in range(len(strategy)):
-        shorter = strategy[:left_out] + strategy[left_out + 1 :]
-        copy.execute(
-            "UPDATE verdicts SET strategy = ?, size = ? WHERE rowid = ?",
-            (json.dumps(shorter), len(shorter), rowid),
+    _, state, number = bug(copy)
+    pairs = pairs_of(copy, number)
+    for left_out, _ in pairs:
+        write_pairs(copy, number, [own for own in pairs if own[0] != left_out])
+        missing = "the strategy: it does not have the state of the record"
+        open_end = "leads to a state that has no label in the strategy"
+        assert only_problem(copy).endswith(missing if left_out == state else open_end) or (
+            left_out == state and only_problem(copy).endswith(open_end)
         )
-        ((_, problem),) = check_database(copy).problems
-        assert "the strategy: no label is given for" in str(problem)
+
+
+def with_label(label: int) -> Callable[[Pairs], Pairs]:
+    return lambda pairs: [(pairs[0][0], label), *pairs[1:]]
+
+
+def with_value(value: object) -> Callable[[Pairs], Pairs]:
+    return lambda pairs: [((value, *pairs[0][0][1:]), pairs[0][1]), *pairs[1:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (with_label(77), "there is no label 77"),
+        (lambda pairs: [pairs[0], *pairs], "a state twice"),
+        (with_value(99), "99 is not from"),
+        (lambda pairs: [(state[:-1], label) for state, label in pairs], "values, not"),
+    ],
+)
+def test_forged_strategies(change: Callable[[Pairs], Pairs], expected: str) -> None:
+    copy = copied()
+    _, _, number = bug(copy)
+    pairs = change(pairs_of(copy, number))
+    if len(pairs[0][0]) == len(pairs_of(copy, number)[0][0]):
+        write_pairs(copy, number, pairs)
+    else:
+        columns = [np.array(own) for own in zip(*(state for state, _ in pairs), strict=True)]
+        zeros = np.zeros(len(pairs), np.int64)
+        own = packed(columns, zeros, zeros, zeros[:0])
+        copy.execute("UPDATE strategies SET content = ? WHERE number = ?", (own.content, number))
+    assert expected in only_problem(copy)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("content = x'00112233'", "compressed data are damaged"),
+        ("content = NULL", "compressed data are missing"),
+        ("content = substr(content, 1, 20)", "cut off"),
+        ("content = 'text'", "compressed data are missing"),
+        ("states = states + 1", "the strategy is damaged"),
+        ("states = NULL", "the strategy is damaged"),
+        ("states = 'many'", "the strategy is damaged"),
+    ],
+)
+def test_damaged_strategies(statement: str, expected: str) -> None:
+    copy = copied()
+    _, _, number = bug(copy)
+    copy.execute(f"UPDATE strategies SET {statement} WHERE number = ?", (number,))
+    assert expected in only_problem(copy)
+
+
+def test_a_strategy_that_stands_for_too_much_is_refused() -> None:
+    copy = copied()
+    _, _, number = bug(copy)
+    bomb = zlib.compress(bytes(shared.MAX_BYTES + 10), 9)
+    copy.execute("UPDATE strategies SET content = ? WHERE number = ?", (bomb, number))
+    assert "have more than" in only_problem(copy)
+
+
+def all_on_one(copy: sqlite3.Connection) -> int:
+    """All bugs on one strategy, as campaigns store them; how many they are."""
+    union: dict[tuple[Any, ...], int] = {}
+    numbers = [n for (n,) in copy.execute("SELECT number FROM strategies ORDER BY number")]
+    for number in numbers:
+        for state, label in pairs_of(copy, number):
+            union.setdefault(state, label)
+    write_pairs(copy, numbers[0], list(union.items()))
+    copy.execute("UPDATE verdicts SET strategy = ? WHERE strategy IS NOT NULL", (numbers[0],))
+    copy.execute("DELETE FROM strategies WHERE number <> ?", (numbers[0],))
+    return len(numbers)
+
+
+def test_a_strategy_is_checked_once_for_all() -> None:
+    copy = copied()
+    bugs = all_on_one(copy)
+    report = check_database(copy)
+    assert report.problems == []
+    assert report.checked["strategies"] == 1
+    assert report.checked["verdicts"] >= bugs > 10
+
+
+def test_all_that_rests_on_a_wrong_strategy_is_refused() -> None:
+    copy = copied()
+    bugs = all_on_one(copy)
+    ((number,),) = copy.execute("SELECT number FROM strategies").fetchall()
+    pairs = pairs_of(copy, number)
+    for place in (0, len(pairs) // 2, len(pairs) - 1):
+        state, label = pairs[place]
+        for other in range(len(model_of(copy).labels)):
+            write_pairs(copy, number, [*pairs[:place], (state, other), *pairs[place + 1 :]])
+            refused = [
+                problem for _, problem in check_database(copy).problems if "oracle" in str(problem)
+            ]
+            # Another label may do as well.
+            assert len(refused) == (bugs if closed_problem(model_of(copy), shared_of(copy)) else 0)
+            assert other != label or not refused
+
+
+def shared_of(copy: sqlite3.Connection) -> shared.SharedStrategy:
+    return shared.read_shared(*copy.execute("SELECT content, states FROM strategies").fetchone())
 
 
 def test_a_strategy_that_follows_the_policy_into_danger_is_found() -> None:
     copy = copied()
-    rowid, state, strategy = bug(copy)
+    _, state, number = bug(copy)
     run, step = copy.execute(
-        "SELECT run, step FROM states WHERE state = ?", (json.dumps(state),)
+        "SELECT run, step FROM states WHERE state = ?", (json.dumps(list(state)),)
     ).fetchone()
     states, labels = copy.execute(
         "SELECT states, operators FROM runs WHERE number = ?", (run,)
     ).fetchone()
-    path = zip(json.loads(states)[step:], json.loads(labels)[step:], strict=False)
-    forged = [*path, *strategy]
-    unique = {json.dumps(s): [s, label] for s, label in reversed(forged)}
-    copy.execute(
-        "UPDATE verdicts SET strategy = ?, size = NULL WHERE rowid = ?",
-        (json.dumps(list(unique.values())), rowid),
-    )
-    ((_, problem),) = check_database(copy).problems
-    assert str(problem).endswith("is unsafe") or "no label is given" in str(problem)
+    path = zip(map(tuple, json.loads(states)[step:]), json.loads(labels)[step:], strict=False)
+    write_pairs(copy, number, list({**dict(pairs_of(copy, number)), **dict(path)}.items()))
+    problem = only_problem(copy)
+    assert "is unsafe" in problem or "no label in the strategy" in problem
 
 
 def test_strategies_that_were_too_large_are_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     copy = copied()
     rowid, _, _ = bug(copy)
-    for size, problems in ((20_001, 0), (20_000, 1)):
+    for size, problems in ((1_000_001, 0), (1_000_000, 1)):
         copy.execute("UPDATE verdicts SET strategy = NULL, size = ? WHERE rowid = ?", (size, rowid))
         report = check_database(copy)
         assert len(report.problems) == problems
         assert report.checked["strategies found again"] == 1 - problems
-    copy.execute("UPDATE verdicts SET size = 20001 WHERE rowid = ?", (rowid,))
+    copy.execute("UPDATE verdicts SET size = 1000001 WHERE rowid = ?", (rowid,))
     monkeypatch.setattr(model_records, "LIMIT", 3)
     ((_, problem),) = check_database(copy).problems
     assert "too many states to find one; --full lists more states" in str(problem)
@@ -285,7 +371,7 @@ def test_strategies_that_were_too_large_are_found_again(monkeypatch: pytest.Monk
 def test_a_bug_without_any_strategy_is_refused() -> None:
     copy = copied()
     copy.execute(
-        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, size = 20001 "
+        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, size = 1000001 "
         "WHERE verdict = 'NOT A BUG'"
     )
     problems = [str(problem) for _, problem in check_database(copy).problems]

@@ -184,7 +184,7 @@ FORGED: list[tuple[str, tuple[str, str], str, Change | None, str]] = [
     ("negative bound", COSTLY, "lower", lambda _: -1, "no negative number"),
     ("bound as text", COSTLY, "lower", lambda _: "many", "expected an integer"),
     ("no upper bound", COSTLY, "upper", lambda _: None, "the plan: it has no cost"),
-    ("a strategy", BUG, "strategy", lambda _: "[]", "a strategy for a planning task"),
+    ("a strategy", BUG, "strategy", lambda _: 0, "a strategy for a planning task"),
     ("derived bound", DERIVED, "upper", lambda x: x - 1, "the derivation: it proves"),
     ("jump value", DERIVED, "derivation", jump(lambda s: s.update(value=99)), "claims a value of"),
     ("jump factors", DERIVED, "derivation", jump(lambda s: s.update(factors=[])), "by factor"),
@@ -331,7 +331,7 @@ def test_damaged_rows(statement: str, expected: str) -> None:
     [
         (
             "UPDATE meta SET value = '2' WHERE key = 'schema'",
-            "the campaign has schema 2; expected schema 4",
+            "the campaign has schema 2; expected schema 5",
         ),
         ("DELETE FROM meta WHERE key = 'schema'", "the campaign has schema None"),
         ("DROP TABLE meta", "no database of a campaign"),

@@ -100,11 +100,11 @@ def test_a_campaign_with_a_wrong_record(
 ) -> None:
     copy = Path(shutil.copytree(folder, tmp_path / "forged"))
     with closing(sqlite3.connect(copy / "run.db")) as connection:
-        connection.execute("UPDATE verdicts SET strategy = '[]', size = NULL WHERE number = 1")
+        connection.execute("UPDATE strategies SET content = x'00112233' WHERE number = 1")
         connection.commit()
     assert main([str(copy)]) == 1
     out = capsys.readouterr().out.splitlines()
-    assert out[0].startswith("model:1: oracle localfix: the strategy: no label is given for")
+    assert out[0].startswith("model:1: oracle localfix: strategy 1: compressed data are damaged")
     assert out[-1].startswith("INVALID: 1 of ")
     assert main([str(copy), "--json"]) == 1
     ((problem),) = json.loads(capsys.readouterr().out)["problems"]

@@ -28,6 +28,7 @@ from misstep.errors import MisstepError
 from support.campaigns import BATCHES, SHARING, small_model
 from support.dominance import logistics
 from support.permitted import DrawingPolicy, improving, mostly, true_distance
+from support.strategies import Pairs, pairs_of, write_pairs
 from support.tasks import generated_task
 from support.unsteady import PLANNING
 
@@ -261,9 +262,25 @@ def truncated_unsafe_run(connection: sqlite3.Connection) -> None:
 def missing_strategies(connection: sqlite3.Connection) -> None:
     """Said to have been too large, of states that are lost."""
     connection.execute(
-        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, high = NULL, size = 5000 "
+        "UPDATE verdicts SET verdict = 'BUG', kind = 'unsafe', low = 0, high = NULL, size = 2000000 "
         "WHERE verdict = 'NOT A BUG'"
     )
+
+
+def changed_strategies(connection: sqlite3.Connection, change: Callable[[Pairs], Pairs]) -> None:
+    for (number,) in connection.execute("SELECT number FROM strategies").fetchall():
+        write_pairs(connection, number, change(pairs_of(connection, number)))
+
+
+def misled_strategies(connection: sqlite3.Connection) -> None:
+    """The last state of each is said to lead to the first one as well, so that it looks larger than it is."""
+    for number, packed in connection.execute("SELECT number, content FROM strategies").fetchall():
+        data = bytearray(zlib.decompress(packed))
+        data[-1] ^= 1
+        connection.execute(
+            "UPDATE strategies SET content = ? WHERE number = ?",
+            (zlib.compress(bytes(data)), number),
+        )
 
 
 def lost_bugs(connection: sqlite3.Connection) -> None:
@@ -485,12 +502,42 @@ FORGERIES: tuple[Forgery, ...] = (
     Forgery(
         "strategy with holes",
         "model",
-        sql(
-            "UPDATE verdicts SET strategy = json_remove(strategy, '$[#-1]'), size = size - 1 "
-            "WHERE json_array_length(strategy) > 1"
+        lambda connection: changed_strategies(connection, lambda pairs: pairs[:-1]),
+        "no label in the strategy",
+        "no label in the strategy",
+    ),
+    Forgery(
+        "strategy with another label",
+        "model",
+        lambda connection: changed_strategies(
+            connection, lambda pairs: [(state, (label + 1) % 3) for state, label in pairs]
         ),
-        "no label is given",
-        "no label is given",
+        "oracle localfix: strategy ",
+        "oracle localfix: strategy ",
+    ),
+    Forgery(
+        "strategy that says that it leads elsewhere",
+        "model",
+        misled_strategies,
+        "does not lead where the strategy says",
+        "does not lead where the strategy says",
+    ),
+    Forgery(
+        "strategy of other states",
+        "model",
+        sql(
+            "UPDATE verdicts SET strategy = (SELECT max(number) FROM strategies)"
+            " WHERE strategy NOT NULL"
+        ),
+        "it does not have the state of the record",
+        "it does not have the state of the record",
+    ),
+    Forgery(
+        "content of strategies damaged",
+        "model",
+        sql("UPDATE strategies SET content = substr(content, 1, length(content) - 1)"),
+        "cut off",
+        "cut off",
     ),
     Forgery(
         "run shortened", "model", truncated_unsafe_run, "the last state is not unsafe", "not unsafe"

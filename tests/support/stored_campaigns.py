@@ -1,4 +1,4 @@
-"""Campaigns as databases of schema 4, filled from runs, plans and strategies that the libraries compute.
+"""Campaigns as databases of schema 5, filled from runs, plans and strategies that the libraries compute.
 
 What is written here is what `docs/records.md` says the tables hold, so that the checker can be tested without the code
 that runs campaigns.
@@ -27,6 +27,7 @@ from misstep.safety.faults import PathReport, StepReport, analyse
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.jani.task import State as JaniState
 from misstep.tasks.task import State, Task
+from support.strategies import model_of, packed_pairs
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -38,12 +39,12 @@ CREATE TABLE runs (task, number, outcome, cost, operators, states, named, messag
 CREATE TABLE permitted (task, state, operators, probabilities, PRIMARY KEY (task, state));
 CREATE TABLE verdicts (task, number, oracle, verdict, kind, low, high, lower, upper, source, plan, derivation, strategy,
     size, expansions, evaluations, policy_calls, seconds, PRIMARY KEY (task, number, oracle));
+CREATE TABLE strategies (task, number, states, content, PRIMARY KEY (task, number));
 CREATE TABLE faults (task, run, step, state, decision, better, low, high, share, recurring, outcome,
     PRIMARY KEY (task, run, step));
 CREATE TABLE contradictions (task, state, first, second, asked, PRIMARY KEY (task, state));
 CREATE TABLE dominance (task INTEGER PRIMARY KEY, tables BLOB, problem TEXT);
 """
-LARGEST = 2000  # strategies with more states are not kept
 
 
 def new_database(world: str, **settings: str) -> sqlite3.Connection:
@@ -52,7 +53,7 @@ def new_database(world: str, **settings: str) -> sqlite3.Connection:
     config = f'policy = "first"\nworld = "{world}"\nseed = 0\n\n[{world}]\n' + "".join(
         f'{key} = "{value}"\n' for key, value in settings.items()
     )
-    for key, value in (("schema", "4"), ("config", config)):
+    for key, value in (("schema", "5"), ("config", config)):
         connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
     return connection
 
@@ -269,14 +270,12 @@ def add_step(
     run = report.run.number
     insert(connection, "states", task=1, number=number, state=state, run=run, step=step.step)
     is_bug = step.safety.value == "safe"
-    strategy, size = None, None
     if is_bug:
         labels = decider.strategy(step.state, report.radius).labels
         transitions = decider.system.transitions
-        size = len(labels)
-        if size <= LARGEST:
-            pairs = [[list(s), transitions.label_id(label)] for s, label in labels.items()]
-            strategy = json.dumps(pairs)
+        pairs = [(tuple(s), transitions.label_id(label)) for s, label in labels.items()]
+        states, content = packed_pairs(model_of(connection), pairs)
+        insert(connection, "strategies", task=1, number=number, states=states, content=content)
     smallest = step.smallest_radius
     known = smallest is not None and not math.isinf(smallest)
     insert(
@@ -289,8 +288,7 @@ def add_step(
         kind="unsafe" if is_bug else None,
         low=(int(smallest or 0) if known else 3) if is_bug else None,
         high=int(smallest or 0) if is_bug and known else None,
-        strategy=strategy,
-        size=size,
+        strategy=number if is_bug else None,
     )
 
 

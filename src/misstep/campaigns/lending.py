@@ -18,7 +18,6 @@ replayed where the lender is not.
 from __future__ import annotations
 
 import math
-import zlib
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -33,10 +32,10 @@ from misstep.campaigns.rows import (
     RunRow,
     StateRow,
     VerdictRow,
-    to_json,
 )
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.states import state_of
+from misstep.campaigns.strategies import add_strategies, packed_strategy
 from misstep.campaigns.tables import REMARK, Content, Findings, Snapshot
 from misstep.campaigns.view import rank
 from misstep.checking.jani import SafetyTask
@@ -68,7 +67,7 @@ def lend(content: Content, settings: Settings, lender: Content) -> None:
             if isinstance(task, JaniTask):
                 if loan_of(lender.store) is None:
                     _check_runs(task, rows, lender.store.path)
-                _lend_model(mine, settings, rows)
+                _lend_model(mine, theirs, settings, rows)
             else:
                 assert isinstance(task, Task)
                 _lend_task(content, mine, settings, task, rows)
@@ -259,16 +258,22 @@ def _leads_to(task: JaniTask, checker: SafetyTask, run: RunRow, step: int) -> bo
         return False
 
 
-def _lend_model(findings: Findings, settings: Settings, rows: _Rows) -> None:
-    """A run of the new policy begins in each state, and has its number."""
+def _lend_model(findings: Findings, lender: Findings, settings: Settings, rows: _Rows) -> None:
+    """A run of the new policy begins in each state, and has its number. Strategies are copied as they are."""
     findings.add_states(
         [StateRow(row.number, row.state, run=row.number, step=0) for row in rows.states]
     )
-    for row in rows.best.values():
-        if row.is_bug and row.strategy is not None:
-            content = zlib.compress(to_json(row.strategy).encode(), 1)
-            own = Snapshot(len(row.strategy), content)
-            findings.set_knowledge(settings.oracle, LENT_ROUND, row.number, own)
+    resting = {
+        row.number: row.strategy
+        for row in rows.best.values()
+        if row.is_bug and row.strategy is not None
+    }
+    theirs = sorted(set(resting.values()))
+    copied = add_strategies(findings, [packed_strategy(lender, number) for number in theirs])
+    ours = dict(zip(theirs, copied, strict=True))
+    for number, strategy in resting.items():
+        own = Snapshot(ours[strategy], b"")  # the number of the strategy is all that is to be kept
+        findings.set_knowledge(settings.oracle, LENT_ROUND, number, own)
 
 
 __all__ = ["check_same_tasks", "lend"]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
-from misstep.campaigns.rows import Values, decoded
+from misstep.campaigns.rows import decoded
 from misstep.campaigns.store import Store
-from misstep.campaigns.tables import MAX_UNPACKED, Snapshot
-from misstep.decoding import parse_json, unpack
-from misstep.errors import InputFormatError
+from misstep.decoding import parse_json
 
 RETEST = "retest"  # the key of the row
 CLAIMS = 0  # the part of the round before the first that holds derivations nobody has checked yet
@@ -50,23 +48,4 @@ def _loan(text: str) -> Loan:
     return Loan(policy, digest, given.get("finished") is True, bugs)
 
 
-Strategy = tuple[tuple[Values, int], ...]
-
-
-def strategy_of(lent: Snapshot) -> Strategy:
-    """What a campaign has lent; an error if it is no strategy."""
-    try:
-        found = parse_json(unpack(lent.content, MAX_UNPACKED))
-    except ValueError as error:
-        raise InputFormatError(f"a damaged row: no strategy: {error}") from None
-    if not isinstance(found, list) or len(found) != lent.given:
-        raise InputFormatError("a damaged row: no strategy")
-    strategy = []
-    for pair in found:
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], list):
-            raise InputFormatError("a damaged row: no strategy")
-        strategy.append((tuple(pair[0]), int(pair[1])))
-    return tuple(strategy)
-
-
-__all__ = ["CLAIMS", "Loan", "loan_of", "note_loan", "strategy_of"]
+__all__ = ["CLAIMS", "Loan", "loan_of", "note_loan"]

@@ -191,8 +191,8 @@ class VerdictRow(NamedTuple):
     source: str | None = None
     plan: Ids | None = None
     derivation: tuple[dict[str, Any], ...] | None = None
-    strategy: tuple[tuple[Values, int], ...] | None = None
-    size: int | None = None
+    strategy: int | None = None  # the row of `strategies`
+    size: int | None = None  # of a strategy that is too large to be kept
     expansions: int = 0
     evaluations: int = 0
     seconds: float = 0.0
@@ -210,7 +210,14 @@ class VerdictRow(NamedTuple):
     def checked(self) -> VerdictRow:
         """The row itself; an error if it makes no sense."""
         judged_in = 0 if self.round == LENT_ROUND else self.round
-        _check_counts(self.number, judged_in, self.size, self.expansions, self.evaluations)
+        _check_counts(
+            self.number,
+            judged_in,
+            self.strategy,
+            self.size,
+            self.expansions,
+            self.evaluations,
+        )
         _check_name("oracle", self.oracle)
         _check_interval(self.low, self.high)
         _check_interval(self.lower, self.upper)
@@ -225,18 +232,16 @@ class VerdictRow(NamedTuple):
 
     def encoded(self) -> tuple[Any, ...]:
         self.checked()
-        lists = (self.plan, self.derivation, self.strategy)
-        plan, derivation, strategy = (None if part is None else to_json(part) for part in lists)
-        return (*self[:9], clean(self.source), plan, derivation, strategy, *self[13:])
+        lists = (self.plan, self.derivation)
+        plan, derivation = (None if part is None else to_json(part) for part in lists)
+        return (*self[:9], clean(self.source), plan, derivation, *self[12:])
 
     @staticmethod
     def decoded(row: Sequence[Any]) -> VerdictRow:
-        plan, derivation, strategy = row[10:13]
+        plan, derivation = row[10:12]
         read: list[Any] = list(row)
         read[10] = None if plan is None else ids_of(plan)
         read[11] = None if derivation is None else tuple(map(dict, _list(derivation)))
-        if strategy is not None:
-            read[12] = tuple(_choice(*pair) for pair in _list(strategy))
         return VerdictRow._make(read).checked()
 
 
@@ -362,12 +367,6 @@ def _are_integers(values: list[Any]) -> bool:
     return not values or (
         set(map(type, values)) == {int} and min(values) >= -LARGEST and max(values) <= LARGEST
     )
-
-
-def _choice(state: Any, operator: Any) -> tuple[Values, int]:
-    if type(operator) is not int or not 0 <= operator <= LARGEST:
-        raise ValueError("expected the id of a label")
-    return _values(state), operator
 
 
 def _values(values: Any) -> Values:

@@ -7,6 +7,9 @@ number, as in the records.
 A tested state is a row of `states`. The policy's run from it is the row of `runs` that it names, from its step on: a
 planning task has a run for each state, while many states of a model lie on one unsafe run.
 
+What avoids the danger is a row of `strategies`, which many verdicts on a model name; what it holds is described in
+`misstep.checking.shared`.
+
 Of a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` what the
 policy permits in each state that a verdict rests on.
 """
@@ -19,7 +22,7 @@ from functools import lru_cache
 
 from misstep.errors import InputFormatError, UnsupportedError
 
-VERSION = 4
+VERSION = 5
 """Raised with every change of the tables."""
 
 # Stands in the header of the file and tells our databases from others ("MsSt").
@@ -81,14 +84,23 @@ CREATE TABLE verdicts (
     source TEXT,
     plan TEXT,
     derivation TEXT,
-    strategy TEXT,
+    strategy INTEGER,
     size INTEGER,
     expansions INTEGER NOT NULL,
     evaluations INTEGER NOT NULL,
     seconds REAL NOT NULL,
     at REAL NOT NULL,
     PRIMARY KEY (task, number, oracle),
-    FOREIGN KEY (task, number) REFERENCES states(task, number)
+    FOREIGN KEY (task, number) REFERENCES states(task, number),
+    FOREIGN KEY (task, strategy) REFERENCES strategies(task, number)
+);
+
+CREATE TABLE strategies (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    number INTEGER NOT NULL,
+    states INTEGER NOT NULL,
+    content BLOB NOT NULL,
+    PRIMARY KEY (task, number)
 );
 
 CREATE TABLE faults (

@@ -29,7 +29,7 @@ UNSEALED_KEYS = (KEY, "writing")
 UNSEALED_TABLES = ("units",)
 UNSEALED_COLUMNS = ("seconds", "at", "time")
 # Large values, of which a row holds a digest instead.
-PACKED_TABLES = ("tasks", "dominance", "knowledge")
+PACKED_TABLES = ("tasks", "dominance", "knowledge", "strategies")
 Value = int | float | str | bytes | None
 Sums = dict[str, tuple[int, int]]
 """Of each table: how many rows, and the sum of their digests."""

@@ -39,6 +39,7 @@ from misstep.campaigns.rows import (
     Values,
     VerdictRow,
 )
+from misstep.campaigns.shared import SharedStrategies
 from misstep.campaigns.signatures import family_of
 from misstep.campaigns.states import check_values, state_of
 from misstep.campaigns.tables import Content, Findings
@@ -342,6 +343,7 @@ class ModelView(View):
         super().__init__(task, findings)
         self.task = task
         self.names = task.labels
+        self.shared = SharedStrategies(task, findings)
 
     def facts(self, state: Values) -> tuple[str, ...]:
         return tuple(self.task.text(state).split(", "))
@@ -374,11 +376,10 @@ class ModelView(View):
         )
 
     def witness(self, verdict: VerdictRow) -> Witness:
-        strategy = None
         if verdict.strategy is not None:
-            strategy = tuple((s, label, self.name_of(label)) for s, label in verdict.strategy)
+            return self.shared.witness(verdict.strategy, self.states[verdict.number].state)
         kind = "none" if verdict.size is None else "strategy"
-        return Witness(kind, None, None, None, None, None, strategy, verdict.size)
+        return Witness(kind, None, None, None, None, None, None, verdict.size)
 
 
 def radius_of(verdict: VerdictRow) -> Interval | None:

@@ -1,8 +1,9 @@
 """Records of JANI models, checked from the files of the model and the stored tables.
 
 An unsafe run is a bug of the policy in those of its states from where unsafe states can be avoided. So a record
-needs two things: the run, which is followed label by label, and a strategy, which is followed to everything that it
-can get to.
+needs two things: the run, which is followed label by label, and a strategy, which many records share. Every state of a
+strategy is looked at, once for all of them (`closed`); if anything is wrong with it, all records that rest on it are
+refused.
 
 How many deviations from the policy a strategy has can be counted only where the policy's decisions are known, that
 is on the stored runs. Elsewhere it is taken to agree, so that the count is a lower bound, which a campaign with a
@@ -17,15 +18,17 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
+from misstep.checking.closed import closed_problem
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding, unjudged
 from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
+from misstep.checking.safe_strategy import SafeStrategy
+from misstep.checking.shared import LARGEST_STRATEGY, read_shared
 from misstep.checking.stored import (
     Store,
     StoredFault,
@@ -39,12 +42,10 @@ from misstep.checking.stored import (
     loaded,
     source_of,
 )
-from misstep.checking.strategy import Situation, validate_strategy
 from misstep.errors import MisstepError
 
 VERDICTS = ("BUG", "NOT A BUG", "UNKNOWN")
 OUTCOMES = ("unsafe", "safe", "cut", "error", "timeout")  # of runs from a state that was lent
-LARGEST_STRATEGY = 20_000  # larger ones are not kept
 NESTED = "an expression of the model is nested too deeply for the checker"
 
 
@@ -94,6 +95,8 @@ class ModelRecords:
         self.better: dict[State, set[int]] = defaultdict(set)  # what strategies do there
         self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
         self._successors: dict[tuple[State, int], list[State]] = {}
+        self._packed = {number: row for number, *row in store.strategies(task.id)}
+        self._strategies: dict[int, SafeStrategy | str] = {}
 
     def findings(self) -> Iterator[Finding]:
         """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
@@ -273,9 +276,10 @@ class ModelRecords:
             self.report.unproven("verdicts NOT A BUG")
             return None
         strategy = self._strategy(verdict.strategy)
-        report = validate_strategy(self._fragment(state, strategy), state, strategy, 0)
-        if not report.valid:
-            return f"the decisions of the policy: {report.reason}"
+        if isinstance(strategy, str):
+            return strategy
+        if problem := strategy.problem(state, 0):
+            return f"the decisions of the policy: {problem}"
         self.report.checked["proofs that the policy is safe"] += 1
         self.report.checked["verdicts"] += 1
         return None
@@ -308,66 +312,42 @@ class ModelRecords:
         size = None if verdict.size is None else integer(verdict.size, "the size of the strategy")
         if verdict.strategy is None:
             return self._without_strategy(state, size)
+        if size is not None:
+            return "a strategy that is kept, and the size of one that is too large"
         strategy = self._strategy(verdict.strategy)
-        if size is not None and size != len(strategy):
-            return f"the strategy has {len(strategy)} states, not {size}"
-        fragment = self._fragment(state, strategy)
-        report = validate_strategy(fragment, state, strategy, self.radius)
-        if not report.valid:
-            return f"the strategy: {report.reason}"
-        self.report.checked["strategies"] += 1
+        if isinstance(strategy, str):
+            return strategy
+        if problem := strategy.problem(state, self.radius):
+            return f"the strategy: {problem}"
         self.bugs.add(state)
-        self.better[state].add(strategy[state])
-        most = validate_strategy(self._doubted(fragment), state, strategy).deviations
+        self.better[state].add(strategy.label(state))
+        most = strategy.most(state)
         if most < cost(verdict.low, "low"):
             return f"the strategy has {int(most)} deviations at most, below the smallest radius"
         if cost(verdict.low, "low") > 1 or verdict.high is not None:
             self.report.unproven("radii")
         return None
 
-    def _doubted(self, fragment: dict[State, Situation]) -> dict[State, Situation]:
-        """The fragment with every unknown decision of the policy taken for a deviation."""
-        return {
-            state: own if state in self.decisions else replace(own, policy=None)
-            for state, own in fragment.items()
-        }
+    def _strategy(self, number: object) -> SafeStrategy | str:
+        """A strategy that was checked, or what is wrong with it."""
+        key = integer(number, "the number of the strategy")
+        if key not in self._strategies:
+            self._strategies[key] = self._read_strategy(key)
+        return self._strategies[key]
 
-    def _strategy(self, text: object) -> dict[State, int]:
-        found = loaded(text, "the strategy")
-        if not isinstance(found, list):
-            raise CheckError("the strategy is no list")
-        strategy: dict[State, int] = {}
-        for pair in found:
-            if not isinstance(pair, list) or len(pair) != 2:
-                raise CheckError("the strategy is no list of states with labels")
-            state = self.task.read_state(pair[0])
-            if state in strategy:
-                raise CheckError("the strategy has a state twice")
-            strategy[state] = integer(pair[1], "a label of the strategy")
-        return strategy
-
-    def _fragment(self, start: State, strategy: dict[State, int]) -> dict[State, Situation]:
-        """What the model says about each state that the strategy can get to."""
-        fragment: dict[State, Situation] = {}
-        open_states = [start]
-        while open_states:
-            state = open_states.pop()
-            if state in fragment:
-                continue
-            fragment[state] = self._situation(state, strategy.get(state))
-            for outcomes in fragment[state].actions.values():
-                open_states += [o for o in outcomes if isinstance(o, tuple)]
-        return fragment
-
-    def _situation(self, state: State, label: int | None) -> Situation:
-        if self.task.is_unsafe(state) or self.task.is_goal(state):
-            return Situation(self.task.is_unsafe(state), not self.task.is_unsafe(state), None, {})
-        applies = label is not None and self._is_label(label)
-        outcomes = self._outcomes(state, label) if applies and label is not None else []
-        if outcomes and label is not None:
-            return Situation(False, False, self.decisions.get(state, label), {label: outcomes})
-        # Whatever applies here, it is not what the strategy says.
-        return Situation(False, False, None, {} if self.task.model.is_dead_end(state) else {-1: []})
+    def _read_strategy(self, number: int) -> SafeStrategy | str:
+        if number not in self._packed:
+            return f"there is no strategy {number}"
+        states, content = self._packed[number]
+        try:
+            strategy = read_shared(content, states)
+            problem = closed_problem(self.task, strategy)
+        except CheckError as error:
+            problem = str(error)
+        if problem is not None:
+            return f"strategy {number}: {problem}"
+        self.report.checked["strategies"] += 1
+        return SafeStrategy(strategy, self.decisions)
 
     # Faults
 

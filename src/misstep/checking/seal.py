@@ -21,7 +21,7 @@ from misstep.checking.stored import loaded
 KEY = "seal"
 _LEFT_OUT = frozenset({"seconds", "at", "time"})
 _KEYS_LEFT_OUT = frozenset({KEY, "writing"})
-_WITH_LARGE_VALUES = frozenset({"tasks", "dominance", "knowledge"})
+_WITH_LARGE_VALUES = frozenset({"tasks", "dominance", "knowledge", "strategies"})
 CHANGED = "the records are not those that were written"
 
 

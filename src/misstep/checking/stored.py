@@ -1,4 +1,4 @@
-"""The tables of a campaign as they lie in `run.db`, schema 4. Nothing that comes out of a file is trusted.
+"""The tables of a campaign as they lie in `run.db`, schema 5. Nothing that comes out of a file is trusted.
 
 Columns can hold anything, so every value is tested before it is used; what is damaged is a `CheckError` that says
 what. States, operators and labels are JSON lists, the source of a task is compressed JSON with its files in base64.
@@ -19,7 +19,7 @@ from typing import Any
 from misstep.checking.errors import CheckError
 from misstep.checking.texts import parse
 
-SCHEMA = "4"
+SCHEMA = "5"
 NATURES = ("function", "set", "plan", "avoid")
 MAX_BYTES = 2**30  # of anything that is decompressed
 Json = Any
@@ -32,6 +32,7 @@ COLUMNS = {
     "runs": "task number outcome cost operators states named",
     "states": "task number state reference walk run step",
     "verdicts": "task number oracle verdict kind low high lower upper plan derivation strategy size",
+    "strategies": "task number states content",
     "faults": "task run step state decision better low high share recurring outcome",
     "contradictions": "",
     "permitted": "",
@@ -203,6 +204,11 @@ class Store:
         columns = "number, oracle, verdict, kind, low, high, lower, upper, plan, derivation, strategy, size"
         return [StoredVerdict(_key(n), *rest) for n, *rest in self._of("verdicts", columns, task)]
 
+    def strategies(self, task: int) -> Iterator[tuple[int, object, object]]:
+        """Numbers, how many states they are said to have, and their content."""
+        for number, states, content in self._of("strategies", "number, states, content", task):
+            yield _key(number), states, content
+
     def faults(self, task: int) -> list[StoredFault]:
         columns = "run, step, state, decision, better, low, high, share, recurring, outcome"
         return [
@@ -221,7 +227,15 @@ class Store:
 
     def orphans(self) -> Iterator[tuple[str, object]]:
         """Tables with rows of tasks that do not exist."""
-        for table in ("states", "runs", "verdicts", "faults", "permitted", "contradictions"):
+        for table in (
+            "states",
+            "runs",
+            "verdicts",
+            "strategies",
+            "faults",
+            "permitted",
+            "contradictions",
+        ):
             rest = "WHERE task IS NULL OR task NOT IN (SELECT id FROM tasks) LIMIT 1"
             for (task,) in self._rows(table, "task", rest):
                 yield table, task
@@ -269,16 +283,16 @@ def source_of(task: StoredTask) -> dict[str, Json]:
     return {**source, "files": content}
 
 
-def unpacked(data: object) -> bytes:
+def unpacked(data: object, most: int = MAX_BYTES) -> bytes:
     if not isinstance(data, bytes):
         raise CheckError("compressed data are missing")
     unpack = zlib.decompressobj()
     try:
-        found = unpack.decompress(data, MAX_BYTES)
+        found = unpack.decompress(data, most)
     except zlib.error:
         raise CheckError("compressed data are damaged") from None
     if not unpack.eof or unpack.unconsumed_tail:
-        raise CheckError(f"compressed data are cut off or have more than {MAX_BYTES} bytes")
+        raise CheckError(f"compressed data are cut off or have more than {most} bytes")
     return found
 
 

@@ -54,9 +54,11 @@ def check_run(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) ->
 
 def run_problem(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) -> str:
     """Why this is no run of the policy into an unsafe state; empty if it is one."""
-    return validate_unsafe_run(
-        fragment(system, run.states, True), run.states, run.labels, system.dead_end != "unsafe"
-    )
+    # States and labels by their ids: the checker knows neither, and a run is looked at in a fraction of the time.
+    ids = [system.id(state) for state in run.states]
+    labels = [system.label_id(label) for label in run.labels]
+    known = {id: _numbered_situation(system, id) for id in ids}
+    return validate_unsafe_run(known, ids, labels, system.dead_end != "unsafe")
 
 
 def fragment(
@@ -64,6 +66,18 @@ def fragment(
 ) -> dict[StateT, Situation]:
     """What the model says about these states, and what the policy does there."""
     return {state: _situation(system, state, with_policy) for state in states}
+
+
+def _numbered_situation(system: System[StateT, LabelT], id: int) -> Situation:
+    native = system.native
+    flags = native.fresh_flags(id)
+    if flags:
+        return Situation(bool(flags & _UNSAFE), bool(flags & _GOAL), None, {})
+    labels, offsets, outcomes = native.fresh_expansion(id)
+    actions: dict[Hashable, Sequence[Hashable]] = {
+        label: outcomes[offsets[i] : offsets[i + 1]] for i, label in enumerate(labels)
+    }
+    return Situation(False, False, native.decision(id), actions)
 
 
 def _situation(system: System[StateT, LabelT], state: StateT, with_policy: bool) -> Situation:

@@ -13,35 +13,44 @@ From a recorded state, everything is explored that the policy can get to (`safet
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from misstep.campaigns.lent import strategy_of
+import numpy as np
+
 from misstep.campaigns.rows import LENT_ROUND, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
-from misstep.campaigns.tables import Findings, Snapshot
+from misstep.campaigns.strategies import add_strategies, packed_strategy
+from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
+from misstep.checking.shared import LARGEST_STRATEGY, SharedStrategy, read_shared
 from misstep.errors import InputFormatError, MisstepError, PolicyCrashError, PolicyTimeoutError
-from misstep.safety.decider import Answer, Budget, Decider, Strategy
+from misstep.safety.decider import Answer, Budget
 from misstep.safety.faults import analyse
 from misstep.safety.fuzz import Envelope, UnsafeRun, envelope
-from misstep.safety.system import System
-from misstep.safety.witness import check_run, check_strategy
+from misstep.safety.shared import Packed, Union
+from misstep.safety.system import System, native_radius
+from misstep.safety.witness import check_run
 
 if TYPE_CHECKING:
     from misstep.campaigns.models.work import ModelWork
 
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
 SHOWN = 20  # steps of a run that ends nowhere in particular
+NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
 
 
 class RetestPayload(NamedTuple):
     oracle: str
     states: tuple[tuple[int, Values], ...]
-    strategies: Mapping[int, Snapshot]  # that the other campaign has kept
+    lent: Mapping[
+        int, int
+    ]  # of states: the numbers of the strategies that the other campaign has kept
+    strategies: Mapping[int, Packed]  # by number
 
 
 class Retested(NamedTuple):
@@ -50,6 +59,8 @@ class Retested(NamedTuple):
     faults: tuple[FaultRow, ...]
     unsure: tuple[int, ...]  # bugs of which it is not known who is to blame
     ends: dict[str, int]
+    strategies: tuple[Packed, ...] = ()  # made here
+    resting: Mapping[int, int] = {}  # states on them, by number
 
 
 class RetestStage(Stage):
@@ -76,9 +87,13 @@ class RetestStage(Stage):
             if key in done:
                 self.tested += len(own)
                 continue
-            kept = {row.number: lent[row.number] for row in own if row.number in lent}
+            kept = {row.number: lent[row.number].given for row in own if row.number in lent}
             members = tuple((row.number, row.state) for row in own)
-            payload = RetestPayload(self.oracle, members, kept)
+            packed = {
+                number: Packed(*packed_strategy(self.findings, number))
+                for number in sorted(set(kept.values()))
+            }
+            payload = RetestPayload(self.oracle, members, kept, packed)
             units.append(Unit(self.findings.name, self.name, key, "retest", payload))
         yield units
 
@@ -87,7 +102,11 @@ class RetestStage(Stage):
         found: Retested = result.content
         began = self.findings.clock()
         self.findings.add_runs(found.runs)
-        self.findings.add_verdicts([row._replace(at=began + row.at) for row in found.verdicts])
+        made = add_strategies(self.findings, found.strategies)
+        for row in found.verdicts:
+            resting = found.resting.get(row.number)
+            number = row.strategy if resting is None else made[resting]
+            self.findings.add_verdicts([row._replace(at=began + row.at, strategy=number)])
         self.findings.add_faults(found.faults)
         self.findings.add_fuzzed(payload.states[0][0], len(payload.states), found.ends)
         for row in found.verdicts:
@@ -109,6 +128,7 @@ def retest_states(work: ModelWork, payload: RetestPayload) -> tuple[Retested, tu
     tester = _Tester(work, payload)
     for number, state in payload.states:
         tester.test(number, state)
+    tester.rest()
     tester.add_severity()
     found = Retested(
         tuple(tester.runs),
@@ -116,6 +136,8 @@ def retest_states(work: ModelWork, payload: RetestPayload) -> tuple[Retested, tu
         tuple(tester.faults),
         tuple(tester.unsure),
         dict(tester.ends),
+        tuple(tester.strategies),
+        tester.resting,
     )
     return found, tuple(tester.limits)
 
@@ -125,12 +147,17 @@ class _Tester:
         self.work = work
         self.payload = payload
         self.system: System[Values, str] = work.system
-        self.decider = Decider(work.system, payload.oracle, budget=work.own.budget)
+        self.decider = work.decider(payload.oracle)
         self.runs: list[RunRow] = []
         self.verdicts: list[VerdictRow] = []
         self.faults: list[FaultRow] = []
         self.unsure: list[int] = []
         self.limits: list[str] = []
+        self.strategies: list[Packed] = []
+        self.resting: dict[int, int] = {}
+        self._lent_ones: dict[int, SharedStrategy | None] = {}  # None: it is none
+        self._wanted: dict[int, Values] = {}  # bugs that the oracle has found
+        self._safe: dict[int, Values] = {}  # where the policy is safe, and its decisions are few
         self.ends: Counter[str] = Counter()
         self.began = perf_counter()
 
@@ -190,13 +217,33 @@ class _Tester:
         verdict = VerdictRow(
             number, self.payload.oracle, LENT_ROUND, "NOT A BUG", low=0, high=0, source=EXPLORED
         )
-        if found.stops or found.reached > LARGEST_PROOF:
-            return verdict
-        decisions = decisions_from(self.system, state)
-        strategy = Strategy(state, 0, decisions)
-        check_strategy(self.system, strategy)
-        kept = tuple((own, self.work.task.label_id(label)) for own, label in decisions.items())
-        return verdict._replace(strategy=kept, size=len(kept))
+        if not found.stops and found.reached <= LARGEST_PROOF:
+            self._safe[number] = state
+        return verdict
+
+    def rest(self) -> None:
+        """One strategy for the bugs that the oracle has found, and one of the policy's own decisions; both checked."""
+        checker, within = self.work.checker, self.work.own.within
+        if self._wanted:
+            union = checker.of_bugs(self.decider, list(self._wanted.values()), within)
+            self._keep_strategy(union, self._wanted)
+        if self._safe:
+            decisions: dict[int, int] = {}
+            for state in self._safe.values():
+                decisions.update(decisions_from(self.system, state))
+            ids = np.array(list(decisions), np.uint32)
+            labels = np.array(list(decisions.values()), np.int64)
+            starts = [self.system.id(state) for state in self._safe.values()]
+            self._keep_strategy(checker.checked(self.system, ids, labels, starts, 0), self._safe)
+
+    def _keep_strategy(self, union: Union, states: Mapping[int, Values]) -> None:
+        if len(union) <= LARGEST_STRATEGY:
+            self.resting.update(dict.fromkeys(states, len(self.strategies)))
+            self.strategies.append(union.packed())
+            return
+        for place, row in enumerate(self.verdicts):
+            if row.number in states:
+                self.verdicts[place] = row._replace(size=len(union))
 
     # -- unsafe runs ------------------------------------------------------------------------------
 
@@ -204,46 +251,63 @@ class _Tester:
         self, number: int, state: Values, run: UnsafeRun[Values, str], started: float
     ) -> None:
         check_run(self.system, run)
-        strategy, source, answer = self._lent(number, state), WITNESS, Answer.SAFE
+        lent, source, answer = self._lent(number, state), WITNESS, Answer.SAFE
         evaluations = 0
-        if strategy is None:
+        if lent is None:
             decided = self.decider.decide(state, self.work.own.within)
             answer, source = decided.answer, self.payload.oracle
             evaluations = decided.effort.evaluations
             if answer is Answer.SAFE:
-                strategy = self.decider.strategy(state, self.work.own.within)
-                check_strategy(self.system, strategy)
+                self._wanted[number] = state
         if answer is Answer.UNKNOWN:
             self.limits.append("a state was left open by the budget of the oracle")
-        radius = self.work.radius_of(answer)
-        verdict = self.work.verdict_row(self.payload.oracle, answer, strategy, radius)
+        verdict = self.work.verdict_row(
+            self.payload.oracle, answer, self.work.radius_of(answer)
+        )
         verdict = verdict._replace(
             number=number,
             round=LENT_ROUND if source == WITNESS else 0,
             source=None if answer is Answer.UNKNOWN else source,
             evaluations=evaluations,
+            strategy=lent,
         )
         if answer is Answer.SAFE:
             self._blame(number, run)
         self._keep(number, ("unsafe", run.states, run.labels, None), started, verdict)
 
-    def _lent(self, number: int, state: Values) -> Strategy[Values, str] | None:
+    def _lent(self, number: int, state: Values) -> int | None:
         """The strategy that the other campaign has kept, if it is one: within the radius of this policy, too."""
-        lent = self.payload.strategies.get(number)
+        lent = self.payload.lent.get(number)
         if lent is None:
             return None
-        labels = self.work.task.labels
+        if lent not in self._lent_ones:
+            self._lent_ones[lent] = self._read_lent(lent)
+        strategy = self._lent_ones[lent]
+        within = self.work.own.within
+        if strategy is None:
+            return None
+        if state not in strategy.numbers:
+            self.limits.append(NO_STRATEGY)
+            return None
         try:
-            pairs = strategy_of(lent)
-            named = {own: labels[label] for own, label in pairs if 0 <= label < len(labels)}
-            strategy = Strategy(state, self.work.own.within, named)
-            check_strategy(self.system, strategy)
+            near = within == math.inf or self.work.checker.accepted(
+                self.system, strategy, [state], within
+            )
         except (PolicyCrashError, PolicyTimeoutError):
             return None
-        except MisstepError:
-            self.limits.append("a strategy of the other campaign does not hold, and was left out")
-            return None
-        return strategy
+        return lent if near else None
+
+    def _read_lent(self, number: int) -> SharedStrategy | None:
+        """Checked once for all states that rest on it."""
+        packed = self.payload.strategies[number]
+        try:
+            strategy = read_shared(packed.content, packed.states)
+            if self.work.checker.accepted(self.system, strategy, [], math.inf):
+                return strategy
+        except (MisstepError, ValueError):
+            pass
+        self.limits.append(NO_STRATEGY)
+        return None
 
     def add_severity(self) -> None:
         """To the verdicts on unsafe runs, which share a budget."""
@@ -271,7 +335,9 @@ class _Tester:
         for step in report.steps:
             if step.fault is None:
                 continue
-            better = self.decider.strategy(step.state, self.work.own.within).labels[step.state]
+            here = [self.system.id(step.state)]
+            within = native_radius(self.work.own.within)
+            better = int(self.decider.native.strategy_of_all(here, within)[1][0])
             label = self.work.task.label_id
             self.faults.append(
                 FaultRow(
@@ -279,7 +345,7 @@ class _Tester:
                     step.step,
                     step.state,
                     label(step.label),
-                    label(better),
+                    better,
                     None,
                     None,
                     outcome=step.fault.outcome,
@@ -338,12 +404,12 @@ def failing_run(system: System[Values, str], state: Values) -> ShownRun:
     return "timeout", (state,), (), "the policy failed once, and answered when it was asked again"
 
 
-def decisions_from(system: System[Values, str], state: Values) -> dict[Values, str]:
-    """What the policy does in each state that it can get to."""
+def decisions_from(system: System[Values, str], state: Values) -> dict[int, int]:
+    """What the policy does in each state that it can get to, by ids."""
     native = system.native
     reached = [system.id(state)]
     seen = set(reached)
-    decisions: dict[Values, str] = {}
+    decisions: dict[int, int] = {}
     for here in reached:  # grows
         if native.kind(here) != "open":
             continue
@@ -351,7 +417,7 @@ def decisions_from(system: System[Values, str], state: Values) -> dict[Values, s
         label = native.decision(here) if outcomes else None
         if label is None:
             continue
-        decisions[system.state(here)] = system.label(label)
+        decisions[here] = label
         for outcome in outcomes:
             if outcome not in seen:
                 seen.add(outcome)

@@ -21,6 +21,7 @@ from misstep.campaigns.models.work import (
 )
 from misstep.campaigns.rows import FaultRow, RunRow, StateRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
+from misstep.campaigns.strategies import add_strategies
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
 
@@ -99,6 +100,7 @@ class JudgeStage(Stage):
         self._verdicts: dict[int, VerdictRow] = {}
         self._faults: dict[Values, FaultRow] = {}  # the first one recorded of each state
         self._unsure: set[int] = set()
+        self._blamed: set[str] = set()
 
     def rounds(self) -> Iterator[Sequence[Unit]]:
         runs = self.findings.runs()
@@ -128,6 +130,7 @@ class JudgeStage(Stage):
         self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
         self._remember(self.findings.faults())
         self._unsure = self.findings.marked(self._unsure_mark)
+        self._blamed = self.findings.done("blamed")
 
     def _remember(self, faults: Sequence[FaultRow]) -> None:
         for fault in faults:
@@ -162,6 +165,7 @@ class JudgeStage(Stage):
         began = self.findings.clock()
         verdicts: list[VerdictRow] = []
         fresh: list[StateRow] = []
+        strategies = add_strategies(self.findings, judged.strategies)
         for own in judged.states:
             row = self._states.get(own.state)
             if row is None:
@@ -172,6 +176,8 @@ class JudgeStage(Stage):
             if before is not None and before.verdict != "UNKNOWN":
                 continue  # another batch of this round was first
             verdict = own.verdict._replace(number=row.number, at=began + own.verdict.at)
+            if own.strategy is not None:
+                verdict = verdict._replace(strategy=strategies[own.strategy])
             self._verdicts[row.number] = verdict
             verdicts.append(verdict)
             if own.fault is None and verdict.is_bug:
@@ -182,10 +188,9 @@ class JudgeStage(Stage):
         self.findings.add_faults(judged.faults)
         self.findings.add_contradictions(judged.contradictions)
         self._remember(judged.faults)
-        blamed = self.findings.done("blamed")
-        for verdict in verdicts:
-            if verdict.is_bug and str(verdict.number) not in blamed:
-                self.findings.mark_done("blamed", str(verdict.number), 0.0, 0)
+        bugs = {str(verdict.number) for verdict in verdicts if verdict.is_bug}
+        self.findings.mark_all_done("blamed", sorted(bugs - self._blamed, key=int))
+        self._blamed |= bugs
         self.judged += len(payload.runs)
 
     def progress(self) -> tuple[int, int | None]:

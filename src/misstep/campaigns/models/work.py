@@ -5,29 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import Any, NamedTuple
 
 from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
 from misstep.campaigns.models.retest import retest_states
+from misstep.campaigns.models.room import FORGET_AFTER, room
+from misstep.campaigns.models.witnesses import BatchWitnesses
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
-from misstep.safety.decider import Answer, Decider, Strategy
+from misstep.safety.decider import Answer, Decider
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
 from misstep.safety.severity import ALL, NONE, severities
+from misstep.safety.shared import Packed, UnionChecker
 from misstep.safety.system import System
-from misstep.safety.witness import check_run, check_strategy
+from misstep.safety.witness import check_run
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.verdicts import Effort
 
 FUZZING_BYTES = 2**29  # of states met by runs; beyond, the next batch starts without them
-LARGEST_STRATEGY = 20_000  # states; larger witnesses are checked, but not stored
 VERDICTS = {Answer.SAFE: "BUG", Answer.NOT_SAFE: "NOT A BUG", Answer.UNKNOWN: "UNKNOWN"}
 ANSWERS = {verdict: answer for answer, verdict in VERDICTS.items()}
 
@@ -64,12 +67,14 @@ class JudgedState(NamedTuple):
     step: int
     verdict: VerdictRow  # its number is for the coordinator to say
     fault: bool | None
+    strategy: int | None = None  # among those of the batch
 
 
 class JudgedRuns(NamedTuple):
     states: tuple[JudgedState, ...]
     faults: tuple[FaultRow, ...]
     contradictions: tuple[ContradictionRow, ...]  # where the policy now says otherwise
+    strategies: tuple[Packed, ...] = ()  # that the bugs rest on
 
 
 class ModelWork(Work):
@@ -85,6 +90,7 @@ class ModelWork(Work):
         self._source = policy
         self._batch_size = batch_size
         self._calls_before = 0  # on engines that are forgotten
+        self._room = room()
         self._bind()
 
     def _bind(self) -> None:
@@ -96,13 +102,27 @@ class ModelWork(Work):
         self.system: System[Values, str] = system_of(self.task, self.policy, self.engine)
 
     def _make_room(self) -> None:
-        if self.engine.bytes + self.system.native.bytes > FUZZING_BYTES:
+        if self.engine.bytes + self.system.native.bytes > min(FUZZING_BYTES, self._room // 2):
             self._rebind()
+
+    def decider(self, oracle: str) -> Decider[Values, str]:
+        """One that knows nothing. What does not fit in the memory is left open."""
+        budget = replace(self.own.budget, bytes=self._room)
+        return Decider(self.system, oracle, budget=budget)
+
+    def _is_crowded(self, decider: Decider[Values, str]) -> bool:
+        own = decider.native.bytes + self.system.native.bytes
+        return own >= self._room or own + self.engine.bytes > 2 * self._room
 
     def _rebind(self) -> None:
         self._calls_before += self.system.native.policy_calls
         self.policy.close()
         self._bind()
+
+    @cached_property
+    def checker(self) -> UnionChecker:
+        """The independent checker of strategies, which reads the model again."""
+        return UnionChecker(self.task)
 
     def close(self) -> None:
         self.policy.close()
@@ -164,9 +184,11 @@ class ModelWork(Work):
 
     def _judge(self, payload: JudgePayload) -> tuple[JudgedRuns, tuple[str, ...]]:
         """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
-        decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+        self._make_room()
+        witnesses = BatchWitnesses(self.checker, self.own.within)
+        decider, spent = self.decider(payload.oracle), 0
         known = {state: self._report(state, own) for state, own in payload.known.items()}
-        better = {state: own.better for state, own in payload.known.items()}
+        better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
         new: dict[Values, JudgedState] = {}
         faults: list[FaultRow] = []
         limits: list[str] = []
@@ -181,22 +203,21 @@ class ModelWork(Work):
             differing = contradictions_on(self.system, row)
             contradictions += differing
             report = None if differing else self._analysed(decider, run, known, limits)
+            if report is not None and self._is_crowded(decider) and _leaves_open(report):
+                # The memory was full before all was decided: once more, without what was found out on the way.
+                decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
+                report = self._analysed(decider, run, known, limits)
             if report is None:
-                decider = Decider(self.system, payload.oracle, budget=self.own.budget)
+                decider = self.decider(payload.oracle)
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
                     at = perf_counter() - began
-                    try:
-                        judged, instead = self._judged(decider, payload, row.number, step, at)
-                    except (PolicyCrashError, PolicyTimeoutError) as error:
-                        limits.append(f"a state was left open, as the policy failed: {error.what}")
-                        step = replace(step, safety=Answer.UNKNOWN, is_fault=None, fault=None)
-                        judged, instead = self._judged(decider, payload, row.number, step, at)
-                    new[step.state] = judged
+                    new[step.state] = self._judged(payload, row.number, step, at)
+                    if step.safety is Answer.SAFE:
+                        witnesses.want(decider, step.state)
                     fresh.append(step.state)
                     known[step.state] = step
-                    better[step.state] = instead
                 if step.fault is not None:
                     label = self.task.label_id(step.label)
                     faults.append(
@@ -205,23 +226,43 @@ class ModelWork(Work):
                             step.step,
                             step.state,
                             label,
-                            better[step.state],
+                            better.get(step.state),
                             None,
                             None,
                             outcome=step.fault.outcome,
                         )
                     )
+            spent += sum(step.effort.evaluations for step in report.steps)
+            if spent > FORGET_AFTER or self._is_crowded(decider):
+                decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
             # What is found out about one state of a run answers for the others: they share the time.
             seconds = (perf_counter() - started) / max(1, len(fresh))
             for state in fresh:
                 verdict = new[state].verdict._replace(seconds=seconds)
                 new[state] = new[state]._replace(verdict=verdict)
+        witnesses.rest(new, limits)
+        faults = witnesses.blamed(faults)
         self._add_severity(decider, new, limits)
         unknown = sum(own.verdict.verdict == "UNKNOWN" for own in new.values())
         if unknown and not limits and not contradictions:
             limits.append(f"{unknown} states were left open by the budget of the oracle")
-        judged_runs = JudgedRuns(tuple(new.values()), tuple(faults), tuple(contradictions))
+        judged_runs = JudgedRuns(
+            tuple(new.values()), tuple(faults), tuple(contradictions), tuple(witnesses.strategies)
+        )
         return judged_runs, tuple(limits)
+
+    def _fresh(
+        self,
+        decider: Decider[Values, str],
+        witnesses: BatchWitnesses,
+        judged: dict[Values, JudgedState],
+        limits: list[str],
+        oracle: str,
+    ) -> Decider[Values, str]:
+        """A decider that knows nothing, on an engine that has met nothing; what the old one owes is settled first."""
+        witnesses.settle(decider, judged, limits)
+        self._rebind()
+        return self.decider(oracle)
 
     def _analysed(
         self,
@@ -290,20 +331,10 @@ class ModelWork(Work):
         return StepReport(0, state, "", ANSWERS[own.verdict], own.fault, fault, None)
 
     def _judged(
-        self,
-        decider: Decider[Values, str],
-        payload: JudgePayload,
-        run: int,
-        step: StepReport[Values, str],
-        at: float,
-    ) -> tuple[JudgedState, int | None]:
-        """The verdict, and what would have been better there."""
-        found = better = None
-        if step.safety is Answer.SAFE:
-            found = decider.strategy(step.state, self.own.within)
-            check_strategy(decider.system, found)  # no bug without a witness that holds
-            better = self.task.label_id(found.labels[step.state])
-        row = self.verdict_row(payload.oracle, step.safety, found, self.radius_of(step.safety))
+        self, payload: JudgePayload, run: int, step: StepReport[Values, str], at: float
+    ) -> JudgedState:
+        """The verdict. Of a bug, the witness follows with those of the whole batch."""
+        row = self.verdict_row(payload.oracle, step.safety, self.radius_of(step.safety))
         verdict = row._replace(
             round=payload.round,
             # A state is expanded once for all questions that this worker is asked, so that their number depends on who
@@ -312,23 +343,12 @@ class ModelWork(Work):
             evaluations=step.effort.evaluations,
             at=at,
         )
-        return JudgedState(step.state, run, step.step, verdict, step.is_fault), better
+        return JudgedState(step.state, run, step.step, verdict, step.is_fault)
 
     def verdict_row(
-        self,
-        oracle: str,
-        answer: Answer,
-        found: Strategy[Values, str] | None,
-        radius: tuple[int | None, int | None],
+        self, oracle: str, answer: Answer, radius: tuple[int | None, int | None]
     ) -> VerdictRow:
         """Without a number, which is for the coordinator to say."""
-        strategy = size = None
-        if found is not None:
-            size = len(found)
-            if size <= LARGEST_STRATEGY:
-                strategy = tuple(
-                    (state, self.task.label_id(label)) for state, label in found.labels.items()
-                )
         return VerdictRow(
             -1,
             oracle,
@@ -337,8 +357,6 @@ class ModelWork(Work):
             "unsafe" if answer is Answer.SAFE else None,
             *radius,
             source=oracle if answer is not Answer.UNKNOWN else None,
-            strategy=strategy,
-            size=size,
         )
 
     def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
@@ -346,6 +364,10 @@ class ModelWork(Work):
         if answer is not Answer.NOT_SAFE:
             return 0, None
         return (None, None) if self.own.within == math.inf else (int(self.own.within) + 1, None)
+
+
+def _leaves_open(report: PathReport[Values, str]) -> bool:
+    return any(step.safety is Answer.UNKNOWN or step.is_fault is None for step in report.steps)
 
 
 def _left_open(

@@ -253,6 +253,21 @@ class Model:
                     vector
                 )
 
+    @property
+    def vectors(self) -> list[list[Vector]]:
+        """Of each label."""
+        return self._vectors
+
+    @property
+    def refused(self) -> list[Vector]:
+        """Silent ones that nobody can choose."""
+        return self._refused
+
+    @property
+    def disables(self) -> bool:
+        """Whether an edge that would leave the bounds of a variable does not apply."""
+        return self._disables
+
     def _vector(self, sync: Node) -> tuple[str | None, Vector]:
         actions, result = items(sync, "synchronise"), optional(sync, "result")
         if len(actions) != len(self.automata) or all(action is None for action in actions):

@@ -1,0 +1,107 @@
+"""Whole campaigns on models at published sizes: states a second against the decider alone, and what a campaign takes.
+
+python -m benchmarks.model_campaigns [RUNS [NAME ...]]
+
+Each model is tested in a process of its own, as `misstep test` does it with its defaults, with a random policy, which
+runs into danger often. `share` is the number that counts: processor time of the decider alone on all states that the
+campaign has tested, one decider for all of them, divided by that of the campaign. A third is the target. A campaign
+that takes more than five minutes is ended, and says so. Seconds are processor time; memory is the most that the process
+had at one time.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import remark, report
+
+ICE = {"drop": True, "ice": "5,7"}
+MODELS: dict[str, tuple[str, dict[str, Any]]] = {
+    "one-way line, park": ("one-way-line", {"cells": 10, "packages": 15, "park": True, **ICE}),
+    "one-way line": ("one-way-line", {"cells": 10, "packages": 15, **ICE}),
+    "two-way line, park": ("two-way-line", {"cells": 10, "packages": 15, "park": True, **ICE}),
+    "two-way line": ("two-way-line", {"cells": 10, "packages": 15, **ICE}),
+    "blocks 4_3": ("blocksworld-cost", {"blocks": 4, "limit": 3, "max_cost": 12}),
+    "blocks 6_5": ("blocksworld-cost", {"blocks": 6, "limit": 5, "max_cost": 12}),
+    "blocks 8_7": ("blocksworld-cost", {"blocks": 8, "limit": 7, "max_cost": 12}),
+    "3x3 puzzle": ("n-puzzle", {"width": 3, "height": 3, "max_cost": 12}),
+    "beluga 4_2": ("beluga", {}),
+    "bouncing ball": ("bouncing-ball", {}),
+    "inverted pendulum": ("inverted-pendulum", {}),
+    "cart pole": ("cartpole", {}),
+    "follow car": ("follow-car", {}),
+}
+POLICY = "random:0"
+SECONDS = 300
+RUNS = 1000  # the default of campaigns
+
+
+def measured(name: str, runs: int) -> dict[str, Any]:
+    """In this process, which does nothing else."""
+    from misstep.campaigns.testing import test
+    from misstep.policies.load import load_policy
+    from misstep.safety import Decider
+    from misstep.safety.jani import system_of
+    from misstep.tasks.jani.load import load_jani
+    from misstep.tasks.models import generate_model, write_model
+
+    domain, choices = MODELS[name]
+    path = Path(tempfile.mkdtemp(prefix="misstep-bench-")) / "model.jani"
+    write_model(generate_model(domain, **choices), path)
+    began = time.process_time()
+    campaign = test(path, POLICY, runs=runs)
+    seconds = time.process_time() - began
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    states = [record.state for record in campaign.records]
+    task = load_jani(path)
+    engine = task.new_engine()
+    policy = load_policy(POLICY, task, engine=engine)
+    decider = Decider(system_of(task, policy, engine))
+    began = time.process_time()
+    for state in states:
+        decider.decide(state)
+    alone = time.process_time() - began
+    verdicts = [record.verdict for record in campaign.records]
+    return {
+        "states": len(states),
+        "bugs": verdicts.count("BUG"),
+        "unknown": verdicts.count("UNKNOWN"),
+        "seconds": round(seconds, 2),
+        "states_per_second": round(len(states) / seconds),
+        "alone_per_second": round(len(states) / alone) if alone else None,
+        "share": round(alone / seconds, 2),
+        "megabytes": most,
+    }
+
+
+def main() -> None:
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["--one"]:
+        print(json.dumps(measured(arguments[1], int(arguments[2]))))
+        return
+    runs = int(arguments[0]) if arguments else RUNS
+    found: dict[str, Any] = {}
+    for name in arguments[1:] or MODELS:
+        command = [sys.executable, "-m", "benchmarks.model_campaigns", "--one", name, str(runs)]
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=SECONDS, check=True
+            )
+            found[name] = json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            found[name] = {"problem": f"more than {SECONDS} seconds"}
+        except subprocess.CalledProcessError as error:
+            found[name] = {"problem": error.stderr.strip().splitlines()[-1][:200]}
+        remark(f"{name}: {found[name]}")
+    report("model_campaigns", found)
+
+
+if __name__ == "__main__":
+    main()

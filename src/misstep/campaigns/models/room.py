@@ -1,0 +1,42 @@
+"""How much memory the work on a model may take in one process.
+
+An engine remembers every state that it met, a system what it expanded, a decider what it has proven. None of it is
+needed for long: all of it can be found again. So the work forgets it between two runs, or two batches, once it is much.
+What is forgotten when is decided by counts that do not depend on who worked before, so that the same campaign has the
+same records on one process and on several; bytes are looked at only where counts have not helped in time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # there are systems without limits
+    resource = None  # type: ignore[assignment]
+
+MOST = 3 * 2**29  # bytes: two processes stay below 4 GB
+LEAST = 2**26
+FORGET_AFTER = 4_000_000  # evaluations of a decider, which take about 200 bytes each
+
+
+def room() -> int:
+    """Bytes for states, expansions and proofs: half of what the limit of this process leaves, which `--memory` sets."""
+    if resource is None:
+        return MOST
+    limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
+    if limit == resource.RLIM_INFINITY:
+        return MOST
+    return max(LEAST, min(MOST, (limit - _in_use()) // 2))
+
+
+def _in_use() -> int:
+    """Bytes of the process that count."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[5])
+    except (OSError, ValueError, IndexError):
+        return 2**28
+    return pages * 4096
+
+
+__all__ = ["FORGET_AFTER", "room"]
