@@ -12,7 +12,7 @@ from typing import Any
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.records import KINDS, Opinion, Record
 from misstep.campaigns.rows import Values
-from misstep.comparison.binomial import Share, share_of
+from misstep.binomial import Share, share_of
 from misstep.errors import InputFormatError, UsageError
 
 COUNTED = ("tested", "solved", "bugs", *KINDS, "optimal", "unsolvable", "unknown", "flaky")
