@@ -117,5 +117,6 @@ void define_jani(nb::module_ &module);
 void define_safety(nb::module_ &module);
 void define_safety_systems(nb::module_ &module);
 void define_janisafety(nb::module_ &module);
+void define_risk(nb::module_ &module);
 
 }  // namespace misstep::bindings

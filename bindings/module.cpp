@@ -25,4 +25,5 @@ NB_MODULE(_core, module) {
     define_safety_systems(module);
     define_safety(module);
     define_janisafety(module);
+    define_risk(module);
 }

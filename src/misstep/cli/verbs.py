@@ -40,6 +40,10 @@ VERBS = {
         "Enumerate the reachable states of a small task and count them, with exact distances to the goal.",
         "misstep.cli.census:census_command",
     ),
+    "risk": Verb(
+        "Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.",
+        "misstep.cli.risk:risk_command",
+    ),
     "dominance": Verb(
         "Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).",
         "misstep.cli.dominance:dominance_command",
