@@ -52,8 +52,8 @@ void define_game(nb::module_ &module) {
                const Array<std::int32_t> &labels, const Array<std::uint64_t> &edges_of,
                const Array<std::uint64_t> &outcomes_of, const Array<std::uint32_t> &outcomes,
                const Array<double> &weights) {
-                Game game{copied(kinds),       copied(labels_of), copied(labels), copied(edges_of),
-                          copied(outcomes_of), copied(outcomes),  copied(weights)};
+                Game game{copied(kinds),       copied(labels_of), copied(labels),  copied(edges_of),
+                          copied(outcomes_of), copied(outcomes),  copied(weights), 1};
                 game.check();
                 new (self) RiskGame{std::move(game), nullptr};
             },

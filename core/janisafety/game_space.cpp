@@ -7,6 +7,9 @@ namespace misstep::safety {
 GameSpace::GameSpace(std::shared_ptr<jani::Engine> engine, std::span<const StateId> roots, System *policy,
                      const Limits &limits)
     : engine_(std::move(engine)) {
+    for (const auto &vectors : engine_->model().vectors())
+        for (const jani::Vector &vector : vectors)
+            game_.factors = std::max(game_.factors, static_cast<std::uint32_t>(vector.groups.size()));
     for (StateId root : roots) number(root);
     root_count_ = static_cast<StateId>(ids_.size());
     explore(policy, limits);

@@ -39,6 +39,7 @@ void Game::check() const {
 Game Game::under(std::span<const std::int64_t> choices) const {
     Game result;
     result.kinds = kinds;
+    result.factors = factors;
     result.labels_of.reserve(size() + 1);
     for (StateId s = 0; s < size(); ++s) {
         if (kinds[s] == INNER && choices[s] < 0) result.kinds[s] = STOP;

@@ -23,6 +23,7 @@ struct Game {
     std::vector<std::uint64_t> outcomes_of{0};  // one more than edges: into outcomes
     std::vector<StateId> outcomes;
     std::vector<double> weights;
+    std::uint32_t factors = 1;  // probabilities of at most so many automata are multiplied in a weight
 
     std::size_t size() const { return kinds.size(); }
     std::uint64_t edge_count() const { return outcomes_of.size() - 1; }

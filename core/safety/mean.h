@@ -6,15 +6,15 @@
 
 namespace misstep::safety {
 
-// The mean of values with weights, moved outward: each of the `count` products, the two sums and the quotient is off by a relative
-// 2^-53 at most, and so is each weight that is itself a product of probabilities of up to 25 automata. Denormal numbers, whose
-// errors are not relative, are far below what is added or cut off.
+// A mean, moved outward. A mean of `count` values has as many products, two sums and a quotient, each off by a relative 2^-53 at
+// most, and so are the weights once for each probability that they are a product of. Denormal numbers, whose errors are not
+// relative, are far below what is added or cut off.
 template <bool UP>
-double outward(double sum, double weight, double low, double high, std::size_t count) {
+double outward(double sum, double weight, double low, double high, std::size_t roundings) {
     if (low == high) return low;
     if (weight < 1e-200) return UP ? high : low;
     const double mean = sum / weight;
-    const double slack = static_cast<double>(2 * count + 64) * 0x1.0p-53;
+    const double slack = static_cast<double>(roundings) * 0x1.0p-53;
     if (UP) return std::min(high, mean * (1 + slack) + 1e-290);
     return std::max(low, mean < 1e-280 ? 0.0 : mean * (1 - slack));
 }
@@ -34,7 +34,7 @@ double edge_mean(const Game &game, std::uint64_t edge, const std::vector<double>
         high = std::max(high, value);
         ++count;
     }
-    return count == 0 ? -1 : outward<UP>(sum, weight, low, high, count);
+    return count == 0 ? -1 : outward<UP>(sum, weight, low, high, 2 * (count + game.factors) + 4);
 }
 template <bool UP>
 double edge_mean(const Game &game, std::uint64_t edge, const std::vector<double> &values) {

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::uint32_t NO_GROUP = ~0U;
 constexpr std::uint64_t MAX_SWEEPS = 200'000;
-constexpr std::uint64_t GUESS_EVERY = 32;
+constexpr std::uint64_t FIRST_GUESS = 32;  // sweeps
 constexpr int ROUNDS = 4;
+constexpr int ATTEMPTS = 8;
 constexpr double SHARE = 1e-3;  // of the precision that one component may spend
 
 bool is_lost_label(const Game &game, std::uint64_t label, const std::vector<std::uint8_t> &lost) {
@@ -201,7 +202,7 @@ void RiskSolver::iterate(std::size_t c, bool unique) {
     };
     double last_gap = 1;
     before_.assign(units_.size(), 0);
-    std::uint64_t sweeps = 0;
+    std::uint64_t sweeps = 0, wait = FIRST_GUESS, guess_at = FIRST_GUESS;
     while (sweeps < MAX_SWEEPS) {
         double change = 0;
         if (!sweep(sweeps % 2 == 1, change)) return;
@@ -209,13 +210,14 @@ void RiskSolver::iterate(std::size_t c, bool unique) {
         const double now = gap();
         if (change == 0 || (closes && now <= behind + SHARE * precision_)) break;
         if ((!closes || !unique) && change <= SHARE * SHARE * precision_) break;
-        if (sweeps % GUESS_EVERY != 0) continue;
-        if (guess(std::min(now / last_gap, 0.999999), unique)) {
-            last_gap = gap();
-            if (closes && last_gap <= behind + SHARE * precision_) break;
-        } else {
-            last_gap = now;
-        }
+        if (sweeps < guess_at) continue;
+        const bool better = guess(std::min(now / last_gap, 0.999999), unique);
+        const double after = better ? gap() : now;
+        if (after <= behind + precision_ && after > 0.7 * last_gap) break;  // rounding keeps them apart
+        // The longer it takes, the more alike errors are; after a good guess that begins anew.
+        wait = after < 0.1 * now ? FIRST_GUESS : 2 * wait;
+        guess_at = sweeps + wait;
+        last_gap = after;
         for (std::size_t i = 0; i < units_.size(); ++i) before_[i] = bounds_.low[units_[i]];
     }
     if (!unique && gap() > behind + SHARE * precision_) undecided_ = true;
@@ -239,8 +241,8 @@ bool RiskSolver::guess(double rate, bool unique) {
     return above || (below && unique);
 }
 
-// Puts the guess in the place of the bounds and sweeps once. If no value is raised (from above) or lowered (from below), the
-// equations hold as inequalities for what is left, and it stays; else the bounds are what they were.
+// Puts the guess in the place of the bounds and sweeps a few times. If a sweep raises no value (from above) or lowers none (from
+// below), the equations hold as inequalities for what is left, and it stays; else the bounds are what they were.
 template <bool UP>
 bool RiskSolver::confirmed(std::vector<double> &values, const std::vector<double> &limits,
                            const std::vector<double> &widths, double margin) {
@@ -251,15 +253,22 @@ bool RiskSolver::confirmed(std::vector<double> &values, const std::vector<double
         const double guess = limits[i] + margin * widths[i];
         put(s, values, UP ? std::min(saved[i], guess) : std::max(saved[i], guess));
     }
-    for (StateId s : units_) {
-        const double value = unit_value<UP>(s, values);
-        if (UP ? value > values[s] : value < values[s]) {
-            for (std::size_t i = 0; i < units_.size(); ++i) put(units_[i], values, saved[i]);
-            return false;
+    for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
+        bool holds = true;
+        for (std::size_t i = 0; i < units_.size(); ++i) {
+            const StateId s = units_[attempt % 2 == 0 ? i : units_.size() - 1 - i];
+            const double value = unit_value<UP>(s, values);
+            holds = holds && (UP ? value <= values[s] : value >= values[s]);
+            put(s, values, value);
         }
-        put(s, values, value);
+        if (!holds) continue;
+        // Both vectors are bounds, so the better one of the two is one in each state.
+        for (std::size_t i = 0; i < units_.size(); ++i)
+            put(units_[i], values, UP ? std::min(saved[i], values[units_[i]]) : std::max(saved[i], values[units_[i]]));
+        return true;
     }
-    return true;
+    for (std::size_t i = 0; i < units_.size(); ++i) put(units_[i], values, saved[i]);
+    return false;
 }
 
 std::vector<std::int64_t> RiskSolver::strategy(bool by_high) const {

@@ -25,10 +25,9 @@ class Interval:
     def __str__(self) -> str:
         if self.low == self.high:
             return f"{self.low:.6g}"
-        digits = 6
-        while digits < 12 and f"{self.low:.{digits}f}" == f"{self.high:.{digits}f}":
-            digits += 1
-        return f"[{self.low:.{digits}f}, {self.high:.{digits}f}]"
+        if self.width < 1e-9:
+            return f"{(self.low + self.high) / 2:.9f}"
+        return f"[{self.low:.6f}, {self.high:.6f}]"
 
     def as_list(self) -> list[float]:
         return [self.low, self.high]
