@@ -57,7 +57,7 @@ IN_CAMPAIGNS = [
     ["store"],
     ["damage", "nature"],
     ["tables"],
-    ["units", "parts", "lent"],
+    ["units", "parts", "lent", "risks"],
     ["view"],
     ["confirm"],
     ["planning", "models"],

@@ -331,7 +331,7 @@ def test_damaged_rows(statement: str, expected: str) -> None:
     [
         (
             "UPDATE meta SET value = '2' WHERE key = 'schema'",
-            "the campaign has schema 2; expected schema 4",
+            "the campaign has schema 2; expected schema 5",
         ),
         ("DELETE FROM meta WHERE key = 'schema'", "the campaign has schema None"),
         ("DROP TABLE meta", "no database of a campaign"),

@@ -55,7 +55,9 @@ def compared(task: JaniTask, document: Any, folder: Path, policy: str = "first")
         found = analysis.risk_of(state)
         assert found.least.low - TOLERANCE <= known <= found.least.high + TOLERANCE, state
         if chain.space.number(analysis.system.id(state)) >= 0:
-            assert found.policy.low - TOLERANCE <= own[state] <= found.policy.high + TOLERANCE, state
+            assert found.policy.low - TOLERANCE <= own[state] <= found.policy.high + TOLERANCE, (
+                state
+            )
         count += 1
     assert count == report.states
     return count

@@ -191,7 +191,10 @@ def as_jani(game: SmallGame, start: int = 0) -> dict[str, Any]:
                 "name": "safety",
                 "expression": {
                     "op": "PA",
-                    "start": {"op": "state-condition", "exp": {"op": "=", "left": "s", "right": start}},
+                    "start": {
+                        "op": "state-condition",
+                        "exp": {"op": "=", "left": "s", "right": start},
+                    },
                     "reach": {"op": "state-condition", "exp": _one_of(unsafe)},
                     "objective": {
                         "op": "objective",

@@ -59,7 +59,10 @@ OF_PLANNING = {
 }
 OF_MODELS = {
     name: Place("model", name)
-    for name in ("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch")
+    for name in (
+        *("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch"),
+        "risk",
+    )
 }
 # Settings that "none" takes away.
 OPTIONAL = {"fault_budget", "fuzz_time", "state_budget", "expansion_budget", "inapplicable"}

@@ -23,6 +23,7 @@ from typing import NamedTuple
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
+from misstep.checking.model_risk_records import ModelRiskRecords
 from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding, unjudged
 from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
@@ -94,6 +95,7 @@ class ModelRecords:
         self.better: dict[State, set[int]] = defaultdict(set)  # what strategies do there
         self.claimed: dict[State, set[str]] = defaultdict(set)  # verdicts
         self._successors: dict[tuple[State, int], list[State]] = {}
+        self.risks = ModelRiskRecords(store, task, self.task, report)
 
     def findings(self) -> Iterator[Finding]:
         """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
@@ -161,6 +163,8 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
+        if problem := self.risks.problem(entry.number, state, decisions):
+            return f"the risk: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 
     def _outcomes(self, state: State, label: int) -> list[State]:

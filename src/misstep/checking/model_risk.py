@@ -113,7 +113,9 @@ class _Equations:
     def fix(self, state: State, risk: Interval) -> None:
         self._fixed[self.number(state)] = risk
 
-    def add(self, state: State, steps: Sequence[Sequence[Sequence[tuple[State, float]]]]) -> list[State]:
+    def add(
+        self, state: State, steps: Sequence[Sequence[Sequence[tuple[State, float]]]]
+    ) -> list[State]:
         """The equation of a state; returns the states that it meets first."""
         fresh = []
         for edges in steps:
@@ -197,4 +199,12 @@ def policy_risks(
     return Risks(task, choice, limit)
 
 
-__all__ = ["FULL_LIMIT", "LIMIT", "PRECISION", "Risks", "TooLargeError", "least_risks", "policy_risks"]
+__all__ = [
+    "FULL_LIMIT",
+    "LIMIT",
+    "PRECISION",
+    "Risks",
+    "TooLargeError",
+    "least_risks",
+    "policy_risks",
+]

@@ -106,7 +106,9 @@ def risk_command(
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
     if not is_model(task):
         raise UsageError(
-            f"{task[0]} is no model", expected="MODEL.jani", hint="planning tasks have no unsafe states"
+            f"{task[0]} is no model",
+            expected="MODEL.jani",
+            hint="planning tasks have no unsafe states",
         )
     loaded = read_model(task, Reading(property, constant, silent, unsafe, goal, start))
     from misstep.policies.load import load_policy

@@ -7,7 +7,6 @@ intervals that hold and are wide, and the last stage draws runs where that is so
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -216,7 +215,9 @@ class RiskAnalysis:
             )
             if own.steps is None:
                 return sample
-            return Sample(own.runs, sample.unsafe, 0, own.level, own.seed, own.steps, sample.several_edges)
+            return Sample(
+                own.runs, sample.unsafe, 0, own.level, own.seed, own.steps, sample.several_edges
+            )
 
         if len(self.starts) == 1:
             self._sample = self._samples[self.starts[0]] = drawn(self.starts)
@@ -243,7 +244,9 @@ class RiskAnalysis:
         starts = tuple(map(self.risk_of, self.starts))
         parts = (self._chain, self._all)
         complete = all(
-            part is not None and part.closed and all(part.of(id).width <= 100 * self.settings.precision for id in self._ids)
+            part is not None
+            and part.closed
+            and all(part.of(id).width <= 100 * self.settings.precision for id in self._ids)
             for part in parts
         )
         remarks = list(self.remarks)
@@ -274,6 +277,21 @@ class RiskAnalysis:
             complete,
             tuple(remarks),
         )
+
+    def decisions(self, most: int) -> dict[State, str | None]:
+        """What the policy does in all states that it can get to; None: it stops. Nothing if there are more."""
+        chain = self._chain
+        if chain is None or len(chain.space) > most or not chain.closed:
+            return {}
+        kinds, labels_of = chain.game.kinds, chain.game.labels_of
+        found: dict[State, str | None] = {}
+        for number in range(len(chain.space)):
+            state = self.system.state(chain.space.id(number))
+            if labels_of[number] < labels_of[number + 1]:
+                found[state] = self._label(chain, number, 0)
+            elif kinds[number] == STOP:
+                found[state] = None
+        return found
 
     def _faults(self) -> tuple[RiskFault, ...]:
         assert self._chain is not None and self._all is not None
@@ -316,7 +334,9 @@ class RiskAnalysis:
         if self._chain is None:
             return None
         states, probability = self._chain.game.likely_run(list(range(self._chain.space.root_count)))
-        if not states or (self.settings.steps is not None and len(states) - 1 > self.settings.steps):
+        if not states or (
+            self.settings.steps is not None and len(states) - 1 > self.settings.steps
+        ):
             return None
         return LikelyRun(
             self.system.states(map(self._chain.space.id, states)),
