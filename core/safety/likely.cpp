@@ -32,9 +32,10 @@ class Flow {
    public:
     Flow(const Game &chain, const std::vector<double> &values) : chain_(chain), values_(values) {}
 
+    // `amount` comes into the state; it is there more often, if it stays now and then, and flows on to other states.
     template <class Add>
-    void out_of(StateId s, double amount, Add &&add) const {
-        if (values_[s] <= 0 || chain_.labels_of[s] == chain_.labels_of[s + 1]) return;
+    double out_of(StateId s, double amount, Add &&add) const {
+        if (values_[s] <= 0 || chain_.labels_of[s] == chain_.labels_of[s + 1]) return amount;
         std::uint64_t worst = first_edge(chain_, s);
         if (last_edge(chain_, s) - worst > 1) {
             double most = -1;
@@ -44,9 +45,15 @@ class Flow {
                     worst = e;
                 }
         }
-        const double sum = weight_of(chain_, worst);
+        double sum = 0, leaving = 0;
+        for (std::uint64_t o = chain_.outcomes_of[worst]; o < chain_.outcomes_of[worst + 1]; ++o) {
+            sum += chain_.weights[o];
+            if (chain_.outcomes[o] != s) leaving += chain_.weights[o];
+        }
+        if (leaving <= 0) return amount;
         for (std::uint64_t o = chain_.outcomes_of[worst]; o < chain_.outcomes_of[worst + 1]; ++o)
-            add(chain_.outcomes[o], amount * chain_.weights[o] / sum);
+            if (chain_.outcomes[o] != s) add(chain_.outcomes[o], amount * chain_.weights[o] / leaving);
+        return amount * sum / leaving;
     }
 
    private:
@@ -71,39 +78,29 @@ Bounds decision_values(const Game &chain, const Bounds &least) {
 // Components in the order in which runs pass them; inside one, what flows in circles dies out, since all its states can leave.
 std::vector<double> expected_visits(const Game &chain, std::span<const StateId> starts,
                                     const std::vector<double> &values, const Limits &limits) {
-    constexpr int MOST = 10'000;
-    std::vector<double> visits(chain.size(), 0), flowing(chain.size(), 0), next(chain.size(), 0);
+    constexpr std::uint64_t MOST = 20'000'000;  // states looked at again in one component
+    std::vector<double> visits(chain.size(), 0), flowing(chain.size(), 0);
     if (starts.empty()) return visits;
     const Flow flow(chain, values);
     const Components components = ComponentSearch(chain).all();
-    std::vector<std::uint32_t> component(chain.size());
-    for (std::size_t c = 0; c < components.count(); ++c)
-        for (StateId s : components.of(c)) component[s] = static_cast<std::uint32_t>(c);
     for (StateId start : starts) flowing[start] += 1.0 / static_cast<double>(starts.size());
     LimitWatch watch(limits);
     Progress progress;
     for (std::size_t c = components.count(); c-- > 0;) {
         const std::span<const StateId> states = components.of(c);
-        double left = 0;
-        for (StateId s : states) left += flowing[s];
-        for (int round = 0; round < MOST && left > 1e-12; ++round) {
-            if (watch.check(progress, [&] { return chain.bytes(); }) != Limit::none) return visits;
-            for (StateId s : states) {
-                const double amount = flowing[s];
+        const std::uint64_t rounds = 1 + (states.size() == 1 ? 0 : MOST / states.size());
+        for (std::uint64_t round = 0; round < rounds; ++round) {
+            double left = 0;
+            for (auto s = states.rbegin(); s != states.rend(); ++s) {
+                const double amount = flowing[*s];
                 if (amount == 0) continue;
-                flowing[s] = 0;
-                visits[s] += amount;
-                flow.out_of(s, amount,
-                            [&](StateId t, double part) { (component[t] == c ? next : flowing)[t] += part; });
+                if (watch.check(progress, [&] { return chain.bytes(); }) != Limit::none) return visits;
+                flowing[*s] = 0;
+                visits[*s] += flow.out_of(*s, amount, [&](StateId t, double part) { flowing[t] += part; });
+                left += amount;
             }
-            left = 0;
-            for (StateId s : states) {
-                flowing[s] = next[s];
-                left += next[s];
-                next[s] = 0;
-            }
+            if (left < 1e-12) break;
         }
-        for (StateId s : states) flowing[s] = 0;
     }
     for (StateId s = 0; s < chain.size(); ++s)
         if (values[s] <= 0) visits[s] = 0;

@@ -65,7 +65,8 @@ def test_going_round_in_circles_for_ever_is_safe() -> None:
     # The same circle by the environment's choice does not help it: it has to leave.
     game = SmallGame([INNER, UNSAFE, GOAL], [[[[(0, 1.0)], [(1, 0.5), (2, 0.5)]]], [], []])
     low, high = bounds(game)
-    assert low[0] <= 0.5 <= high[0] and high[0] - low[0] < 1e-12
+    assert low[0] <= 0.5 <= high[0]
+    assert high[0] - low[0] < 1e-12
 
 
 def test_an_end_component_of_the_environment_is_left_at_its_best_exit() -> None:
@@ -80,7 +81,8 @@ def test_an_end_component_of_the_environment_is_left_at_its_best_exit() -> None:
     )
     low, high = bounds(game)
     for s in (0, 1):
-        assert low[s] <= 2 / 3 <= high[s] and high[s] - low[s] < 1e-8
+        assert low[s] <= 2 / 3 <= high[s]
+        assert high[s] - low[s] < 1e-8
 
 
 def test_a_long_chain_that_mixes_slowly() -> None:
@@ -120,7 +122,8 @@ def test_what_was_not_explored_may_have_any_risk() -> None:
         [INNER, OPEN, UNSAFE, GOAL], [[[[(1, 0.5), (2, 0.25), (3, 0.25)]]], [], [], []]
     )
     low, high = bounds(game)
-    assert low[0] == pytest.approx(0.25) and high[0] == pytest.approx(0.75)
+    assert low[0] == pytest.approx(0.25)
+    assert high[0] == pytest.approx(0.75)
     assert (low[1], high[1]) == (0.0, 1.0)
 
 
@@ -128,7 +131,8 @@ def test_a_rare_danger_behind_a_long_wait() -> None:
     """Without leaving out what stays, this would take a billion sweeps."""
     game = SmallGame([INNER, UNSAFE, GOAL], [[[[(0, 1 - 2e-12), (1, 1e-12), (2, 1e-12)]]], [], []])
     low, high = bounds(game)
-    assert low[0] <= 0.5 <= high[0] and high[0] - low[0] < 1e-12
+    assert low[0] <= 0.5 <= high[0]
+    assert high[0] - low[0] < 1e-12
 
 
 @pytest.mark.parametrize(
@@ -161,7 +165,8 @@ def test_the_most_likely_unsafe_run() -> None:
         [[[[(2, 0.1), (1, 0.9)]]], [[[(2, 0.5), (3, 0.5)]]], [], []],
     )
     states, probability = game.native().likely_run([0])
-    assert states == [0, 1, 2] and probability == pytest.approx(0.45)
+    assert states == [0, 1, 2]
+    assert probability == pytest.approx(0.45)
     assert game.native().likely_run([3]) == ([], 0.0)
 
 

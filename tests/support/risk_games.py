@@ -228,7 +228,7 @@ def _edges(game: SmallGame) -> Iterator[dict[str, Any]]:
 def _one_of(states: Sequence[int]) -> Any:
     found: Any = False
     for s in states:
-        found = {"op": "∨", "left": found, "right": {"op": "=", "left": "s", "right": s}}
+        found = {"op": "\u2228", "left": found, "right": {"op": "=", "left": "s", "right": s}}
     return found
 
 

@@ -1,4 +1,4 @@
-"""Campaigns as databases of schema 4, filled from runs, plans and strategies that the libraries compute.
+"""Campaigns as databases of schema 5, filled from runs, plans and strategies that the libraries compute.
 
 What is written here is what `docs/records.md` says the tables hold, so that the checker can be tested without the code
 that runs campaigns.
@@ -41,6 +41,8 @@ CREATE TABLE verdicts (task, number, oracle, verdict, kind, low, high, lower, up
 CREATE TABLE faults (task, run, step, state, decision, better, low, high, share, recurring, outcome,
     PRIMARY KEY (task, run, step));
 CREATE TABLE contradictions (task, state, first, second, asked, PRIMARY KEY (task, state));
+CREATE TABLE risks (task, number, low, high, least_low, least_high, PRIMARY KEY (task, number));
+CREATE TABLE decisions (task, state, label, PRIMARY KEY (task, state));
 CREATE TABLE dominance (task INTEGER PRIMARY KEY, tables BLOB, problem TEXT);
 """
 LARGEST = 2000  # strategies with more states are not kept
@@ -52,7 +54,7 @@ def new_database(world: str, **settings: str) -> sqlite3.Connection:
     config = f'policy = "first"\nworld = "{world}"\nseed = 0\n\n[{world}]\n' + "".join(
         f'{key} = "{value}"\n' for key, value in settings.items()
     )
-    for key, value in (("schema", "4"), ("config", config)):
+    for key, value in (("schema", "5"), ("config", config)):
         connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
     return connection
 

@@ -18,7 +18,7 @@ from misstep.tasks.jani.task import JaniTask, State
 Json = Any
 
 
-def storm_model(document: Json, task: JaniTask) -> Json:
+def storm_model(document: Json) -> Json:
     """What Storm can read: no properties of ours, the starts as initial states, all variables with a value."""
     model = copy.deepcopy(document)
     expression = model["properties"][0]["expression"]
@@ -26,11 +26,11 @@ def storm_model(document: Json, task: JaniTask) -> Json:
     model["properties"] = []
     for variable in model["variables"]:
         variable.pop("initial-value", None)
-    model["restrict-initial"] = {"exp": _condition(start, task)}
+    model["restrict-initial"] = {"exp": _condition(start)}
     return model
 
 
-def _condition(start: Json, task: JaniTask) -> Json:
+def _condition(start: Json) -> Json:
     if start.get("op") != "states-values":
         return start["exp"]
     found: Json = False
@@ -39,7 +39,7 @@ def _condition(start: Json, task: JaniTask) -> Json:
         for item in entry["variables"]:
             equal = {"op": "=", "left": item["var"], "right": item["value"]}
             own = {"op": "∧", "left": own, "right": equal}
-        found = {"op": "∨", "left": found, "right": own}
+        found = {"op": "\u2228", "left": found, "right": own}
     return found
 
 
@@ -51,7 +51,7 @@ class StormSpace:
 
         self.task = task
         path = folder / f"{task.name}.storm.jani"
-        path.write_text(json.dumps(storm_model(document, task)), encoding="utf-8")
+        path.write_text(json.dumps(storm_model(document)), encoding="utf-8")
         model, _ = stormpy.parse_jani_model(str(path))
         options = stormpy.BuilderOptions()
         options.set_build_state_valuations(True)

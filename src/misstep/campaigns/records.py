@@ -91,8 +91,8 @@ class Run:
         "Of a set-valued policy: what is known of all permitted runs; the run itself is the worst that was found."
     )
     risk: tuple[float, float] | None = _may_be(
-        "With --risk: bounds on the probability that the run of a stochastic policy does not end in a goal; of a model, "
-        "on the probability that the policy gets unsafe."
+        "With --risk: bounds on the probability that the run of a stochastic policy does not end in a goal; of a "
+        "model, on the probability that the policy gets unsafe."
     )
     least_risk: tuple[float, float] | None = _may_be(
         "Of a model, with --risk: bounds on the least probability to get unsafe that any strategy can reach."

@@ -173,8 +173,8 @@ def summarise(content: Content, settings: Settings) -> Summary:
 
 
 CANNOT_TELL = (
-    "every run got unsafe, and in no state that was decided could that be avoided for certain: what can happen at worst "
-    "cannot tell policies apart here; `misstep risk MODEL --policy SPEC` compares probabilities"
+    "every run got unsafe, and in no state that was decided could that be avoided for certain: what can happen at "
+    "worst cannot tell policies apart here; `misstep risk MODEL --policy SPEC` compares probabilities"
 )
 
 

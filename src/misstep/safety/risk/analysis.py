@@ -108,6 +108,7 @@ class RiskAnalysis:
         assert isinstance(transitions, _core.JaniTransitions)
         self.transitions = transitions
         self.remarks: list[str] = []
+        self._listed = True  # the starts are all there are
         self._began = time.monotonic()
         self.starts = tuple(starts) if starts is not None else self._all_starts()
         if not self.starts:
@@ -123,11 +124,10 @@ class RiskAnalysis:
         self._samples: dict[State, Sample] = {}
 
     def _all_starts(self) -> tuple[State, ...]:
-        self.listed = True
         try:
             return tuple(self.task.initial_states(START_STEPS))
         except (BudgetLimitError, UnsupportedError, InputFormatError):
-            self.listed = False
+            self._listed = False
         found: dict[State, None] = {}
         for number in range(DRAWN_STARTS):
             random = _core.CounterRandom(self.settings.seed, number)
@@ -222,7 +222,7 @@ class RiskAnalysis:
         if len(self.starts) == 1:
             self._sample = self._samples[self.starts[0]] = drawn(self.starts)
         else:
-            self._sample = drawn(self.starts if getattr(self, "listed", True) else ())
+            self._sample = drawn(self.starts if self._listed else ())
 
     # -- what came out ----------------------------------------------------------------------------
 
@@ -243,12 +243,7 @@ class RiskAnalysis:
     def report(self) -> RiskReport:
         starts = tuple(map(self.risk_of, self.starts))
         parts = (self._chain, self._all)
-        complete = all(
-            part is not None
-            and part.closed
-            and all(part.of(id).width <= 100 * self.settings.precision for id in self._ids)
-            for part in parts
-        )
+        complete = all(part is not None and self._has_met(part) for part in parts)
         remarks = list(self.remarks)
         if self._stops:
             remarks.append(
@@ -278,6 +273,11 @@ class RiskAnalysis:
             tuple(remarks),
         )
 
+    def _has_met(self, part: _Part) -> bool:
+        """Whether nothing is left open that a start could get to."""
+        largest = 100 * self.settings.precision
+        return part.closed and all(part.of(id).width <= largest for id in self._ids)
+
     def decisions(self, most: int) -> dict[State, str | None]:
         """What the policy does in all states that it can get to; None: it stops. Nothing if there are more."""
         chain = self._chain
@@ -294,7 +294,8 @@ class RiskAnalysis:
         return found
 
     def _faults(self) -> tuple[RiskFault, ...]:
-        assert self._chain is not None and self._all is not None
+        assert self._chain is not None
+        assert self._all is not None
         chain, whole = self._chain, self._all
         ids = [chain.space.id(number) for number in range(len(chain.space))]
         numbers = np.array([whole.space.number(id) for id in ids], dtype=np.int64)
