@@ -129,7 +129,7 @@ def test_a_model_without_probabilities_is_refused(tmp_path: Path) -> None:
         del edge["destinations"][1:]
         del edge["destinations"][0]["probability"]
     task = load_jani(write(model, tmp_path / "m.jani"))
-    with pytest.raises(UnsupportedError, match="lts.*has no probabilities") as error:
+    with pytest.raises(UnsupportedError, match=r"lts.*has no probabilities") as error:
         analysed(task)
     assert "misstep census" in str(error.value)
 

@@ -15,18 +15,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from misstep.checking.errors import CheckError
 from misstep.checking.jani import SafetyTask, State
 
 LIMIT = 5_000  # states, for all questions together
 FULL_LIMIT = 50_000
-SWEEPS = 20_000
+WORK = 10_000_000  # terms that are added up for one question
 PRECISION = 1e-9
 Interval = tuple[float, float]
-Floats = NDArray[np.float64]
+Edge = list[tuple[int, float]]
 Choice = Callable[[State], Sequence[int] | None]
 """The labels that are followed in a state; None: it is not known."""
 
@@ -96,16 +93,12 @@ class Risks:
 
 
 class _Equations:
-    """V(s) = min over labels of max over edges of the mean over outcomes, as arrays."""
+    """V(s) = min over labels of max over edges of the mean over outcomes, by numbers of states."""
 
     def __init__(self) -> None:
         self.numbers: dict[State, int] = {}
         self._fixed: dict[int, Interval] = {}
-        self._owners: list[int] = []  # of labels: states
-        self._labels: list[int] = []  # of edges: labels
-        self._edges: list[int] = []  # of outcomes: edges
-        self._outcomes: list[int] = []
-        self._weights: list[float] = []
+        self._labels: dict[int, list[list[Edge]]] = {}
 
     def number(self, state: State) -> int:
         return self.numbers.setdefault(state, len(self.numbers))
@@ -120,61 +113,72 @@ class _Equations:
         fresh = []
         for edges in steps:
             for edge in edges:
-                for outcome, weight in edge:
+                for outcome, _ in edge:
                     if outcome not in self.numbers:
                         fresh.append(outcome)
-                    self._outcomes.append(self.number(outcome))
-                    self._weights.append(weight)
-                    self._edges.append(len(self._labels))
-                self._labels.append(len(self._owners))
-            self._owners.append(self.number(state))
+                        self.number(outcome)
+        self._labels[self.number(state)] = [
+            [[(self.numbers[outcome], weight) for outcome, weight in edge] for edge in edges]
+            for edges in steps
+        ]
         return fresh
 
-    def solved(self) -> tuple[Floats, Floats]:
-        low, high = np.zeros(len(self.numbers)), np.ones(len(self.numbers))
+    def solved(self) -> tuple[list[float], list[float]]:
+        """Bounds for each state. States that were met last come first: values flow back to where they began."""
+        low, high = [0.0] * len(self.numbers), [1.0] * len(self.numbers)
         for number, (least, most) in self._fixed.items():
             low[number], high[number] = least, most
-        if not self._owners:
-            return low, high
-        outcomes, weights = np.array(self._outcomes), np.array(self._weights)
-        labels, owners = np.array(self._labels), np.array(self._owners)
-        first_outcome = np.searchsorted(np.array(self._edges), np.arange(len(labels)))
-        first_edge = np.searchsorted(labels, np.arange(len(owners)))
-        places, first_label = np.unique(owners, return_index=True)
-        order = np.argsort(first_label)
-        places, first_label = places[order], first_label[order]
-        sums = np.add.reduceat(weights, first_outcome)
-        counts = np.diff([*first_outcome, len(outcomes)])
-        slack = (2 * counts + 64) * 2.0**-53
-
-        def risk(values: Floats, sign: int) -> Floats:
-            terms = values[outcomes]
-            mean = np.add.reduceat(weights * terms, first_outcome) / sums
-            mean = mean * (1 + sign * slack) + sign * 1e-290
-            # A mean lies between what it is the mean of.
-            mean = np.maximum(mean, np.minimum.reduceat(terms, first_outcome))
-            mean = np.minimum(mean, np.maximum.reduceat(terms, first_outcome))
-            worst = np.maximum.reduceat(mean, first_edge)
-            return np.asarray(np.minimum.reduceat(worst, first_label), np.float64)
-
-        # From below as yes or no first: what is never reached can be avoided for certain.
-        lost = high > 0
-        lost[places] = False
-        while True:
-            again = risk(lost.astype(np.float64), 1)[:] > 0
-            if (again == lost[places]).all():
-                break
-            lost[places] |= again
-        high[~lost] = 0.0
-        for _ in range(SWEEPS):
-            new_low, new_high = risk(low, -1), risk(high, 1)
-            new_high = np.where(lost[places], np.minimum(new_high, high[places]), 0.0)
-            new_low = np.maximum(new_low, low[places])
-            same = (new_low == low[places]).all() and (new_high == high[places]).all()
-            low[places], high[places] = new_low, new_high
-            if same or (high - low).max() <= PRECISION / 100:
+        order = sorted(self._labels, reverse=True)
+        lost = self._lost(order, high)
+        for number in order:
+            if not lost[number]:
+                high[number] = 0.0
+        active = [number for number in order if lost[number]]
+        terms = sum(len(edge) for own in active for label in self._labels[own] for edge in label)
+        for _ in range(max(1, WORK // max(1, terms))):
+            change = gap = 0.0
+            for number in active:
+                below = max(low[number], self._risk(number, low, -1))
+                above = min(high[number], self._risk(number, high, 1))
+                change = max(change, below - low[number], high[number] - above)
+                gap = max(gap, above - below)
+                low[number], high[number] = below, above
+            if change == 0 or gap <= PRECISION / 100:
                 break
         return low, high
+
+    def _lost(self, order: Sequence[int], high: Sequence[float]) -> list[bool]:
+        """Where unsafe states cannot be avoided for certain: each label has an outcome where they cannot."""
+        lost = [most > 0 for most in high]
+        for number in order:
+            lost[number] = False
+        more = True
+        while more:
+            more = False
+            for number in order:
+                if not lost[number] and all(
+                    any(lost[outcome] for edge in edges for outcome, _ in edge)
+                    for edges in self._labels[number]
+                ):
+                    lost[number] = more = True
+        return lost
+
+    def _risk(self, number: int, values: Sequence[float], sign: int) -> float:
+        return min(
+            max(_mean(edge, values, sign) for edge in edges) for edges in self._labels[number]
+        )
+
+
+def _mean(edge: Edge, values: Sequence[float], sign: int) -> float:
+    """Moved outward, but never out of what it is the mean of, which is exact."""
+    terms = [values[outcome] for outcome, _ in edge]
+    least, most = min(terms), max(terms)
+    if least == most:
+        return least
+    mean = sum(weight * values[outcome] for outcome, weight in edge)
+    mean /= sum(weight for _, weight in edge)
+    mean = mean * (1 + sign * (2 * len(edge) + 64) * 2.0**-53) + sign * 1e-290
+    return min(max(mean, least), most)
 
 
 def least_risks(task: SafetyTask, limit: int = LIMIT) -> Risks:
