@@ -345,9 +345,9 @@ def test_a_moved_folder_is_the_same_campaign(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "says"),
     [
-        (2, r"schema 2; expected schema 4; an older misstep wrote it.*config\.toml"),
+        (2, r"schema 2; expected schema 5; an older misstep wrote it.*config\.toml"),
         (0, "schema 0.*an older misstep"),
-        (5, r"schema 5; expected schema 4; a newer misstep wrote it.*config\.toml"),
+        (6, r"schema 6; expected schema 5; a newer misstep wrote it.*config\.toml"),
         (99, "schema 99.*a newer misstep"),
     ],
 )

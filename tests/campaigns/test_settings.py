@@ -94,6 +94,7 @@ OTHER_MODEL: dict[str, Any] = {
     "lookahead_cap": 10,
     "inapplicable": "stop_safe",
     "batch": 3,
+    "risk": True,
 }
 OTHER = {"oracle": "undo", "seed": 2**64 - 1, "max_steps": 17, "fault_budget": 5}
 

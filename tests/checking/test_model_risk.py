@@ -6,6 +6,7 @@ import sqlite3
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from misstep.tasks.jani.load import load_jani
 from misstep.tasks.models import generate_model
 from support.risk_games import SmallGame, as_jani, exact_values, random_game
 
-LINE = {"cells": 6, "packages": 2, "vmax": 3, "drop": True, "ice": "3"}
+LINE: dict[str, Any] = {"cells": 6, "packages": 2, "vmax": 3, "drop": True, "ice": "3"}
 
 
 def checked(game: SmallGame) -> SafetyTask:

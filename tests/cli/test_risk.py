@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from misstep.campaigns.campaign import open_campaign
 from misstep.cli.main import main
 from misstep.safety.risk import RiskAnalysis
 from misstep.tasks.models import generate_model, write_model
@@ -64,7 +65,7 @@ def test_exit_codes(model: Path, capsys: Captured) -> None:
     # From where nothing can be chosen, nothing can be avoided.
     found = told(capsys, model, "--policy", "first", "--start", "s = 1", code=0)
     assert found["size"] == 0
-    words = ("--max-states", "1", "--runs", "0")
+    words: tuple[str, ...] = ("--max-states", "1", "--runs", "0")
     assert told(capsys, model, "--policy", "first", *words, code=1)["complete"] is False
     words = ("--start", "s = 0 or s = 1", "--max-states", "1", "--runs", "0", "--min-size", "0.3")
     assert told(capsys, model, "--policy", "first", *words, code=10)["complete"] is False
@@ -140,3 +141,6 @@ def test_campaigns(tmp_path: Path, capsys: Captured) -> None:
     grown = json.loads(capsys.readouterr().out)
     assert grown["risk"]["states"] == grown["tested"] >= weighed["tested"]
     assert run("replay", tmp_path / "weighed") == 0
+    report = open_campaign(tmp_path / "weighed").risk()
+    assert report.complete
+    assert report.size > 0.9

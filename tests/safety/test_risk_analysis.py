@@ -143,7 +143,7 @@ def test_settings_that_make_no_sense() -> None:
         {"runs": -1},
     ):
         with pytest.raises(UsageError):
-            RiskSettings(**wrong)  # type: ignore[arg-type]
+            RiskSettings(**wrong)
 
 
 # -- models that are too large --------------------------------------------------------------------

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from misstep.campaigns.rows import Values, decoded, to_json, values_of
-from misstep.campaigns.tables import Findings
+from misstep.campaigns.tables import Content, Findings
+from misstep.errors import UsageError
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.policy import Policy
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
+
+if TYPE_CHECKING:
+    from misstep.safety.risk import RiskReport, RiskSettings
 
 Bounds = tuple[float, float]
 
@@ -21,8 +29,10 @@ class RiskRow(NamedTuple):
     least_high: float
 
     def checked(self) -> RiskRow:
+        if not all(type(own) is float for own in self[1:]):
+            raise ValueError("a probability is no number")
         for low, high in (self.policy, self.least):
-            if not (isinstance(low, float) and isinstance(high, float) and 0 <= low <= high <= 1):
+            if not 0 <= low <= high <= 1:
                 raise ValueError(f"no probabilities: {low} to {high}")
         return self
 
@@ -77,4 +87,32 @@ def read_risks(findings: Findings) -> dict[int, RiskRow]:
     return {row.number: row for row in rows}
 
 
-__all__ = ["Bounds", "DecisionRow", "RiskRow", "add_decisions", "add_risks", "read_risks"]
+def risk_from_starts(
+    content: Content,
+    name: str | None,
+    policy_of: Callable[[AnyTask], Policy | LabelPolicy],
+    settings: RiskSettings | None,
+) -> RiskReport:
+    """The risks of the starts of a model of the campaign; its first one if none is named."""
+    task = content.task(content.task_names()[0] if name is None else name)
+    if not isinstance(task, JaniTask):
+        raise UsageError(f"{task.name} is a planning task", expected="the name of a model")
+    from misstep.safety.risk import RiskAnalysis
+
+    policy = policy_of(task)
+    assert isinstance(policy, LabelPolicy)
+    try:
+        return RiskAnalysis(task, policy, settings, engine=policy.engine).run()
+    finally:
+        policy.close()
+
+
+__all__ = [
+    "Bounds",
+    "DecisionRow",
+    "RiskRow",
+    "add_decisions",
+    "add_risks",
+    "read_risks",
+    "risk_from_starts",
+]

@@ -163,7 +163,8 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
-        if problem := self.risks.problem(entry.number, state, decisions):
+        shown = () if self.contradictions.first else decisions  # such a policy has more than one
+        if problem := self.risks.problem(entry.number, state, shown):
             return f"the risk: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 

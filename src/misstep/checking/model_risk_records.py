@@ -6,9 +6,8 @@ states that it can get to, unless they are too many; where a stored run shows a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from misstep.checking.errors import CheckError
+from misstep.checking.flaky import Decisions
 from misstep.checking.jani import SafetyTask, State
 from misstep.checking.model_risk import (
     FULL_LIMIT,
@@ -37,9 +36,7 @@ class ModelRiskRecords:
         self._limit = limit
         self._own: Risks | None = None
 
-    def problem(
-        self, number: int, state: State, passed: Sequence[tuple[State, int | str]]
-    ) -> str | None:
+    def problem(self, number: int, state: State, passed: Decisions) -> str | None:
         """What is wrong with the risks of a state; `passed`: decisions of its run."""
         claim = self._claims.get(number)
         if claim is None:
@@ -50,7 +47,8 @@ class ModelRiskRecords:
             return own if isinstance(own, str) else str(least)
         decisions = self._known()
         for here, label in passed:
-            if isinstance(label, int) and decisions.get(here, label) != label:
+            known = decisions.get(here, label) if isinstance(here, tuple) else label
+            if isinstance(label, int) and label >= 0 and known != label:
                 return "the policy is said to do otherwise than in its run"
         if self._own is None:
             self._own = policy_risks(self._task, decisions, self._limit)
