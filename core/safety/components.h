@@ -29,7 +29,7 @@ class ComponentSearch {
     // Of some states, along edges that stay among them: those for which `stays` is true.
     Components within(std::span<const StateId> states, const std::function<bool(std::uint64_t edge)> &stays);
 
-    // The maximal end components of two states or more inside some states of a chain (a game with one label a state): sets in which
+    // The maximal end components of two states or more inside some states that have one label each: sets in which
     // the environment can stay for ever. All states of one have the same risk.
     std::vector<std::vector<StateId>> end_components(std::span<const StateId> states);
 

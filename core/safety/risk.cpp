@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "safety/mean.h"
 
@@ -13,7 +14,9 @@ constexpr std::uint32_t NO_GROUP = ~0U;
 constexpr std::uint64_t MAX_SWEEPS = 200'000;
 constexpr std::uint64_t FIRST_GUESS = 32;  // sweeps
 constexpr int ROUNDS = 4;
+constexpr int IMPROVEMENTS = 8;
 constexpr int ATTEMPTS = 8;
+constexpr std::size_t MOST_DIRECT = 400;  // units of a component whose equations are solved by elimination
 constexpr double SHARE = 1e-3;  // of the precision that one component may spend
 
 bool is_lost_label(const Game &game, std::uint64_t label, const std::vector<std::uint8_t> &lost) {
@@ -122,7 +125,7 @@ void RiskSolver::solve_component(std::size_t c, std::span<const StateId> states)
         bounds_.high[s] = state_value<true>(s, bounds_.high);
         return;
     }
-    const bool unique = collapse(states);
+    const bool unique = collapse();
     iterate(c, unique);
     for (const std::vector<StateId> &group : groups_) group_[group.front()] = NO_GROUP;
     groups_.clear();
@@ -147,7 +150,7 @@ void RiskSolver::find_lost(std::span<const StateId> states) {
 
 // Finds where the environment can go round in circles, and makes each circle one unit. Returns whether the equations of the
 // component then have one solution only.
-bool RiskSolver::collapse(std::span<const StateId> states) {
+bool RiskSolver::collapse() {
     bool labels = false, edges = false;
     for (StateId s : units_) {
         const std::uint64_t first = game_.labels_of[s], last = game_.labels_of[s + 1];
@@ -156,7 +159,7 @@ bool RiskSolver::collapse(std::span<const StateId> states) {
     }
     if (!edges) return true;
     if (labels) return false;
-    groups_ = search_.end_components(states);
+    groups_ = search_.end_components(units_);
     if (groups_.empty()) return true;
     if (group_.empty()) group_.assign(game_.size(), NO_GROUP);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -226,6 +229,7 @@ void RiskSolver::iterate(std::size_t c, bool unique) {
 // Errors shrink by about `rate` between two guesses, all in proportion. Continuing that gives where the bounds will meet; a little
 // above and below it, in the same proportions, is the guess.
 bool RiskSolver::guess(double rate, bool unique) {
+    if (units_.size() <= MOST_DIRECT && guess_directly(unique)) return true;
     std::vector<double> limits(units_.size()), widths(units_.size());
     for (std::size_t i = 0; i < units_.size(); ++i) {
         const StateId s = units_[i];
@@ -239,6 +243,110 @@ bool RiskSolver::guess(double rate, bool unique) {
         if (above && below) return true;
     }
     return above || (below && unique);
+}
+
+// The edge that decides the value of a unit, by the lower bounds.
+std::uint64_t RiskSolver::chosen_edge(StateId unit) const {
+    const bool is_group = !group_.empty() && group_[unit] != NO_GROUP;
+    const std::span<const StateId> members =
+        is_group ? std::span<const StateId>(groups_[group_[unit]]) : std::span<const StateId>(&unit, 1);
+    std::uint64_t chosen = 0;
+    double of_members = -1;
+    for (StateId s : members) {
+        std::uint64_t of_state = 0;
+        double best = 3;
+        for (std::uint64_t label = game_.labels_of[s]; label < game_.labels_of[s + 1]; ++label) {
+            std::uint64_t of_label = game_.edges_of[label];
+            double worst = -2;
+            for (std::uint64_t e = game_.edges_of[label]; e < game_.edges_of[label + 1]; ++e)
+                if (const double value = edge_value<false>(e, unit, bounds_.low); value > worst) {
+                    worst = value;
+                    of_label = e;
+                }
+            if (worst < best) {
+                best = worst;
+                of_state = of_label;
+            }
+        }
+        if (best > of_members) {
+            of_members = best;
+            chosen = of_state;
+        }
+    }
+    return chosen;
+}
+
+// Gauss's elimination with pivots. False: the equations have no single solution.
+bool RiskSolver::linear_guess(const std::vector<std::uint64_t> &edges, LinearGuess &result) const {
+    const std::size_t n = units_.size(), width = n + 3;
+    std::unordered_map<StateId, std::size_t> places;
+    for (std::size_t i = 0; i < n; ++i) places[units_[i]] = i;
+    std::vector<double> rows(n * width, 0);
+    for (std::size_t i = 0; i < n; ++i) {
+        double *row = rows.data() + i * width;
+        double weight = 0;
+        for (std::uint64_t o = game_.outcomes_of[edges[i]]; o < game_.outcomes_of[edges[i] + 1]; ++o)
+            if (unit_[game_.outcomes[o]] != units_[i]) weight += game_.weights[o];
+        if (!(weight > 0)) return false;
+        row[i] = row[n + 2] = 1;
+        for (std::uint64_t o = game_.outcomes_of[edges[i]]; o < game_.outcomes_of[edges[i] + 1]; ++o) {
+            const StateId t = unit_[game_.outcomes[o]];
+            if (t == units_[i]) continue;
+            const double share = game_.weights[o] / weight;
+            if (const auto place = places.find(t); place != places.end()) row[place->second] -= share;
+            else {
+                row[n] += share * bounds_.low[game_.outcomes[o]];
+                row[n + 1] += share * bounds_.high[game_.outcomes[o]];
+            }
+        }
+    }
+    for (std::size_t i = 0; i < n; ++i) {
+        std::size_t pivot = i;
+        for (std::size_t k = i + 1; k < n; ++k)
+            if (std::abs(rows[k * width + i]) > std::abs(rows[pivot * width + i])) pivot = k;
+        if (std::abs(rows[pivot * width + i]) < 1e-14) return false;
+        if (pivot != i) std::swap_ranges(&rows[i * width], &rows[i * width] + width, &rows[pivot * width]);
+        for (std::size_t k = i + 1; k < n; ++k) {
+            const double factor = rows[k * width + i] / rows[i * width + i];
+            if (factor == 0) continue;
+            for (std::size_t j = i; j < width; ++j) rows[k * width + j] -= factor * rows[i * width + j];
+        }
+    }
+    for (std::vector<double> *part : {&result.low, &result.high, &result.steps}) {
+        const std::size_t column = n + static_cast<std::size_t>(part == &result.low ? 0 : part == &result.high ? 1 : 2);
+        part->assign(n, 0);
+        for (std::size_t i = n; i-- > 0;) {
+            double value = rows[i * width + column];
+            for (std::size_t j = i + 1; j < n; ++j) value -= rows[i * width + j] * (*part)[j];
+            (*part)[i] = value / rows[i * width + i];
+        }
+    }
+    return true;
+}
+
+// Solves the equations for the choices that look best, moved outward by a little for each step: that makes up for
+// rounding in the sweep that confirms it. Choices are improved by what was found.
+bool RiskSolver::guess_directly(bool unique) {
+    bool above = false, below = !unique;
+    std::vector<std::uint64_t> edges(units_.size()), before;
+    LinearGuess found;
+    for (int round = 0; round < IMPROVEMENTS; ++round) {
+        std::vector<double> saved(units_.size());
+        for (std::size_t i = 0; i < units_.size(); ++i) saved[i] = bounds_.low[units_[i]];
+        if (round > 0)
+            for (std::size_t i = 0; i < units_.size(); ++i)
+                put(units_[i], bounds_.low, std::clamp(found.low[i], 0.0, 1.0));
+        for (std::size_t i = 0; i < units_.size(); ++i) edges[i] = chosen_edge(units_[i]);
+        for (std::size_t i = 0; i < units_.size(); ++i) put(units_[i], bounds_.low, saved[i]);
+        if (edges == before || !linear_guess(edges, found)) break;
+        before = edges;
+        for (const double margin : {1e-14, 1e-13, 1e-12}) {
+            if (!above) above = confirmed<true>(bounds_.high, found.high, found.steps, margin);
+            if (!below) below = confirmed<false>(bounds_.low, found.low, found.steps, -margin);
+        }
+        if (above && below) return true;
+    }
+    return false;
 }
 
 // Puts the guess in the place of the bounds and sweeps a few times. If a sweep raises no value (from above) or lowers none (from

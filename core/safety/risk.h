@@ -29,6 +29,12 @@ struct Bounds {
     Limit limit = Limit::none;  // other than none: the bounds hold and are not as close as they could be
 };
 
+// Solutions of the equations of a component for fixed choices: with what is behind it at its lower and at its upper bound, and
+// how many steps it takes to leave.
+struct LinearGuess {
+    std::vector<double> low, high, steps;
+};
+
 class RiskSolver {
    public:
     // `precision`: how close the bounds shall come to each other.
@@ -49,11 +55,14 @@ class RiskSolver {
 
     void solve_component(std::size_t c, std::span<const StateId> states);
     void find_lost(std::span<const StateId> states);
-    bool collapse(std::span<const StateId> states);
+    bool collapse();
     void iterate(std::size_t c, bool unique);
     double gap_behind(std::size_t c) const;
     bool sweep(bool backward, double &change);
     bool guess(double rate, bool unique);
+    bool guess_directly(bool unique);
+    std::uint64_t chosen_edge(StateId unit) const;
+    bool linear_guess(const std::vector<std::uint64_t> &edges, LinearGuess &result) const;
     template <bool UP>
     bool confirmed(std::vector<double> &values, const std::vector<double> &limits, const std::vector<double> &widths,
                    double margin);
