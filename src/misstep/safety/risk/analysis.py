@@ -120,6 +120,7 @@ class RiskAnalysis:
         self._ids = [self.system.id(state) for state in self.starts]
         self._chain: _Part | None = None
         self._all: _Part | None = None
+        self._stops = False  # the policy may end its run where a strategy would have to go on
         self._sample: Sample | None = None
         self._samples: dict[State, Sample] = {}
 
@@ -141,6 +142,7 @@ class RiskAnalysis:
         """Does the work stage by stage; yields the name of the one that comes next."""
         yield "exploring the policy's states"
         self._chain = self._explored(self.system.native, progress)
+        self._stops = bool((self._chain.game.kinds == STOP).any())
         yield "exploring all states"
         self._all = self._explored(None, progress)
         if self.settings.runs and self._is_wide():
@@ -234,11 +236,6 @@ class RiskAnalysis:
         if self._chain is not None and not self._stops and own.high < least.high:
             least = Interval(least.low, own.high)  # the policy is a strategy
         return StateRisk(state, own, least, self._samples.get(state))
-
-    @property
-    def _stops(self) -> bool:
-        """Whether the policy may end its run where a strategy would have to go on."""
-        return self._chain is not None and bool((self._chain.game.kinds == STOP).any())
 
     def report(self) -> RiskReport:
         starts = tuple(map(self.risk_of, self.starts))
