@@ -224,13 +224,18 @@ void Engine::expand_weighted(StateId id, Weighted &result, LabelId only) {
     weights_.clear();
     edge_ends_.assign(1, 0);
     if ((known(id) & (UNSAFE | GOAL)) == 0) {
+        std::vector<LabelId> wanted{only};
+        if (only == SILENT) {
+            const std::span<const LabelId> all = applicable(id);
+            wanted.assign(all.begin(), all.end());
+            outcomes_.clear();
+        }
         weighing_ = splitting_ = true;
         try {
             guarded(id, [&] {
                 load(id);
                 refuse_silent();
-                const LabelId end = only == SILENT ? label_count() : only + 1;
-                for (LabelId label = only == SILENT ? 0 : only; label < end; ++label) {
+                for (LabelId label : wanted) {
                     const std::size_t before = edge_ends_.size();
                     expand_label(label);
                     if (edge_ends_.size() == before) continue;
