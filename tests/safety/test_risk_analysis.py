@@ -242,3 +242,81 @@ def test_cut_runs_never_break_an_interval(cut: float) -> None:
         seen = unsafe - lost[0]
         held = (ends[seen, 0] <= truth) & (ends[seen + lost[0] + lost[1], 1] >= truth)
         assert held.mean() >= level - 4 * (level * (1 - level) / repetitions) ** 0.5
+
+
+# -- other shapes of models -----------------------------------------------------------------------
+
+
+def two_automata() -> dict[str, Any]:
+    """Two coins are thrown together until one shows heads: both heads is unsafe."""
+    fair = {"exp": {"op": "/", "left": 1, "right": 3}}
+    other = {"exp": {"op": "/", "left": 2, "right": 3}}
+    coin = {"kind": "bounded", "base": "int", "lower-bound": 0, "upper-bound": 1}
+
+    def automaton(name: str) -> dict[str, Any]:
+        shown = [(other, 0), (fair, 1)]
+        return {
+            "name": name,
+            "locations": [{"name": "l"}],
+            "initial-locations": ["l"],
+            "edges": [
+                {
+                    "location": "l",
+                    "action": "throw",
+                    "destinations": [
+                        {
+                            "location": "l",
+                            "probability": share,
+                            "assignments": [{"ref": name, "value": side}],
+                        }
+                        for share, side in shown
+                    ],
+                }
+            ],
+        }
+
+    def heads(name: str) -> dict[str, Any]:
+        return {"op": "=", "left": name, "right": 1}
+
+    def condition(op: str) -> dict[str, Any]:
+        return {"op": "state-condition", "exp": {"op": op, "left": heads("x"), "right": heads("y")}}
+
+    return {
+        "jani-version": 1,
+        "name": "coins",
+        "type": "mdp",
+        "actions": [{"name": "throw"}],
+        "variables": [{"name": name, "type": coin, "initial-value": 0} for name in "xy"],
+        "automata": [automaton("x"), automaton("y")],
+        "system": {
+            "elements": [{"automaton": "x"}, {"automaton": "y"}],
+            "syncs": [{"synchronise": ["throw", "throw"], "result": "throw"}],
+        },
+        "properties": [
+            {
+                "name": "safety",
+                "expression": {
+                    "op": "PA",
+                    "reach": condition("\u2227"),
+                    "objective": {"op": "objective", "goal": condition("\u2228")},
+                },
+            }
+        ],
+    }
+
+
+def test_probabilities_of_automata_that_move_together_are_multiplied(tmp_path: Path) -> None:
+    (start,) = analysed(load_jani(write(two_automata(), tmp_path / "m.jani"))).report().starts
+    assert near(start.policy, 1 / 5)  # one ninth of five ninths
+    assert near(start.least, 1 / 5)
+
+
+def test_a_silent_edge_is_a_label_like_others(tmp_path: Path) -> None:
+    model = as_jani(TWO_WAYS)
+    for edge in model["automata"][0]["edges"]:
+        if edge["action"] == "a1":
+            del edge["action"]
+    task = load_jani(write(model, tmp_path / "m.jani"), silent="as_action")
+    (start,) = analysed(task).report().starts
+    assert near(start.policy, 0.5)
+    assert near(start.least, 0.1)
