@@ -344,8 +344,12 @@ class RiskAnalysis:
 
 
 def refuse_without_probabilities(task: JaniTask) -> None:
-    files = task.source["files"]
-    model = parse_json(files[task.source["path"]].decode("utf-8-sig"))
+    """An error for models of type lts. A model that was translated from another language is none."""
+    content: bytes = task.source["files"].get(task.source["path"], b"")
+    try:
+        model = parse_json(content.decode("utf-8-sig"))
+    except ValueError:
+        return
     if isinstance(model, dict) and model.get("type") == "lts":
         raise UnsupportedError(
             "the model is of type lts, which has no probabilities",
