@@ -118,5 +118,6 @@ void define_safety(nb::module_ &module);
 void define_safety_systems(nb::module_ &module);
 void define_janisafety(nb::module_ &module);
 void define_prove(nb::module_ &module);
+void define_risk(nb::module_ &module);
 
 }  // namespace misstep::bindings

@@ -26,4 +26,5 @@ NB_MODULE(_core, module) {
     define_safety(module);
     define_janisafety(module);
     define_prove(module);
+    define_risk(module);
 }

@@ -59,6 +59,7 @@ COUNTERPARTS = {
     "run": "run",
     "plan": "plan",
     "census": "census",
+    "risk": "Campaign.risk",
     "dominance": "dominance",
     "check-policy": "check_policy",
     "train": "train",

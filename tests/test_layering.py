@@ -29,7 +29,7 @@ from import_graph import (
 
 # Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
 ORDER = [
-    ["errors", "escaping", "decoding", "files", "gym", "kept", "verdicts"],
+    ["binomial", "errors", "escaping", "decoding", "files", "gym", "kept", "verdicts"],
     ["_core"],
     ["tasks"],
     ["planning"],
@@ -57,7 +57,7 @@ IN_CAMPAIGNS = [
     ["store"],
     ["damage", "nature"],
     ["tables"],
-    ["units", "parts", "lent"],
+    ["units", "parts", "lent", "risks"],
     ["view"],
     ["confirm"],
     ["planning", "models"],

@@ -236,6 +236,43 @@ std::span<const double> Engine::probabilities(StateId id, LabelId label) {
     return weights_;
 }
 
+void Engine::expand_weighted(StateId id, Weighted &result, LabelId only) {
+    result.labels.clear();
+    result.edges_of.assign(1, 0);
+    outcomes_.clear();
+    weights_.clear();
+    edge_ends_.assign(1, 0);
+    if ((known(id) & (UNSAFE | GOAL)) == 0) {
+        std::vector<LabelId> wanted{only};
+        if (only == SILENT) {
+            const std::span<const LabelId> all = applicable(id);
+            wanted.assign(all.begin(), all.end());
+            outcomes_.clear();
+        }
+        weighing_ = splitting_ = true;
+        try {
+            guarded(id, [&] {
+                load(id);
+                refuse_silent();
+                for (LabelId label : wanted) {
+                    const std::size_t before = edge_ends_.size();
+                    expand_label(label);
+                    if (edge_ends_.size() == before) continue;
+                    result.labels.push_back(label);
+                    result.edges_of.push_back(static_cast<std::uint32_t>(edge_ends_.size() - 1));
+                }
+            });
+        } catch (...) {
+            weighing_ = splitting_ = false;
+            throw;
+        }
+        weighing_ = splitting_ = false;
+    }
+    result.outcomes_of = edge_ends_;
+    result.outcomes = outcomes_;
+    result.weights = weights_;
+}
+
 Expansion Engine::keep(StateId id) {
     const std::size_t words = 3 + 2 * labels_.size() + outcomes_.size();
     const std::size_t room =

@@ -23,6 +23,16 @@ struct Expansion {
     }
 };
 
+// The same with probabilities, edge by edge: the edges of the i-th label are at [edges_of[i], edges_of[i + 1]), the outcomes of
+// an edge at [outcomes_of[e], outcomes_of[e + 1]). An outcome may stand twice. Weights are as the model computes them: they miss
+// a sum of one by rounding.
+struct Weighted {
+    std::vector<LabelId> labels;
+    std::vector<std::uint32_t> edges_of, outcomes_of;
+    std::vector<StateId> outcomes;
+    std::vector<double> weights;
+};
+
 // Runs a task. States are interned to dense ids, and what was computed of a state is kept under its id.
 //
 // The order of questions is fixed: a state is unsafe, or else a goal, or else a dead end, or none of these. Unsafe states and goals
@@ -72,6 +82,9 @@ class Engine {
     // are the values of a non-deterministic assignment. Computed whenever asked for: whether a state is safe does not depend on them.
     std::span<const double> probabilities(StateId id, LabelId label);
 
+    // All labels, or one of them, with what each enabled edge does. Empty in unsafe states and goals. The result is overwritten.
+    void expand_weighted(StateId id, Weighted &result, LabelId only = SILENT);
+
     Expansion expand_raw(StateId id);
     std::span<const StateId> outcomes_raw(StateId id, LabelId label);
     bool is_kept(StateId id) const { return id < kept_.size() && kept_[id] != nullptr; }
@@ -116,6 +129,9 @@ class Engine {
     void add_outcome();
     void weigh(StateId outcome);
     void roll_back(std::size_t size);
+    void end_edge() {
+        if (splitting_) edge_ends_.push_back(static_cast<std::uint32_t>(outcomes_.size()));
+    }
     Expansion keep(StateId id);
 
     std::shared_ptr<const Task> task_;
@@ -151,6 +167,8 @@ class Engine {
     bool weighing_ = false;
     double weight_ = 0;
     std::vector<double> weights_, weights_before_;
+    bool splitting_ = false;  // edges are kept apart
+    std::vector<std::uint32_t> edge_ends_;
 
     // Kept expansions lie in blocks that never move: counts, labels, offsets, outcomes.
     std::size_t cache_bytes_;

@@ -101,24 +101,25 @@ void Engine::possible(const Edge &edge, std::vector<const Destination *> &result
 
 void Engine::fire_edge(const Edge &edge) {
     const std::size_t before = outcomes_.size();
-    if (weighing_) weights_before_ = weights_;
+    if (weighing_ && !splitting_) weights_before_ = weights_;
     if (edge.certain) {
         for (const Destination &destination : edge.destinations) {
             const Destination *const part = &destination;
             if (!add_successor({&part, 1})) return roll_back(before);
         }
-        return;
+        return end_edge();
     }
     possible_.resize(std::max<std::size_t>(possible_.size(), 1));
     possible(edge, possible_[0]);
     for (const Destination *part : possible_[0])
         if (!add_successor({&part, 1})) return roll_back(before);
+    end_edge();
 }
 
 // One possible destination of each edge, in all ways.
 void Engine::fire_together() {
     const std::size_t before = outcomes_.size();
-    if (weighing_) weights_before_ = weights_;
+    if (weighing_ && !splitting_) weights_before_ = weights_;
     const std::size_t count = parts_.size();
     std::vector<std::size_t> at(count, 0);
     for (;;) {
@@ -126,7 +127,7 @@ void Engine::fire_together() {
         if (!add_successor(parts_)) return roll_back(before);
         std::size_t i = 0;
         while (i < count && ++at[i] == possible_[i].size()) at[i++] = 0;
-        if (i == count) return;
+        if (i == count) return end_edge();
     }
 }
 
@@ -316,6 +317,11 @@ std::vector<Word> Engine::selectable(const Assignment &assignment) {
 }
 
 void Engine::weigh(StateId outcome) {
+    if (splitting_) {  // nothing is added up, since that would round
+        outcomes_.push_back(outcome);
+        weights_.push_back(weight_);
+        return;
+    }
     const auto known = std::find(outcomes_.begin(), outcomes_.end(), outcome);
     if (known == outcomes_.end()) {
         outcomes_.push_back(outcome);
@@ -349,7 +355,8 @@ void Engine::add_outcome() {
 }
 
 void Engine::roll_back(std::size_t size) {
-    if (weighing_) weights_ = weights_before_;
+    if (splitting_) weights_.resize(size);
+    else if (weighing_) weights_ = weights_before_;
     if (stamped_)
         for (std::size_t i = size; i < outcomes_.size(); ++i) stamps_[outcomes_[i]] = 0;
     outcomes_.resize(size);

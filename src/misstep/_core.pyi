@@ -1244,3 +1244,91 @@ def jani_ground_truth(
     bytes: int | None = None,
     progress: _Progress | None = None,
 ) -> JaniGroundTruth: ...
+
+_RiskBounds: TypeAlias = tuple[NDArray[np.float64], NDArray[np.float64], int, str]
+
+class RiskGame:
+    def __init__(
+        self,
+        kinds: NDArray[np.uint8],
+        labels_of: NDArray[np.uint64],
+        labels: NDArray[np.int32],
+        edges_of: NDArray[np.uint64],
+        outcomes_of: NDArray[np.uint64],
+        outcomes: NDArray[np.uint32],
+        weights: NDArray[np.float64],
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def edge_count(self) -> int: ...
+    @property
+    def label_count(self) -> int: ...
+    @property
+    def outcome_count(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def kinds(self) -> NDArray[np.uint8]: ...
+    @property
+    def labels_of(self) -> NDArray[np.uint64]: ...
+    @property
+    def labels(self) -> NDArray[np.int32]: ...
+    def under(self, choices: NDArray[np.int64]) -> RiskGame: ...
+    def bounds(
+        self,
+        precision: float,
+        *,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        progress: _Progress | None = None,
+    ) -> tuple[_RiskBounds, NDArray[np.int64]]: ...
+    def bounds_within(
+        self, steps: int, *, seconds: float | None = None, progress: _Progress | None = None
+    ) -> _RiskBounds: ...
+    def decision_values(
+        self, low: NDArray[np.float64], high: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def visits(
+        self,
+        starts: Sequence[int],
+        values: NDArray[np.float64],
+        progress: _Progress | None = None,
+    ) -> NDArray[np.float64]: ...
+    def likely_run(self, starts: Sequence[int]) -> tuple[list[int], float]: ...
+
+class JaniGame:
+    def __init__(
+        self,
+        transitions: JaniTransitions,
+        roots: Sequence[int],
+        policy: SafetySystem | None,
+        *,
+        seconds: float | None = None,
+        bytes: int | None = None,
+        states: int | None = None,
+        progress: _Progress | None = None,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    @property
+    def limit(self) -> str: ...
+    @property
+    def root_count(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def game(self) -> RiskGame: ...
+    def id(self, number: int, /) -> int: ...
+    def number(self, id: int) -> int: ...
+
+def sample_jani_risk(
+    system: SafetySystem,
+    transitions: JaniTransitions,
+    starts: Sequence[int],
+    runs: int,
+    seed: int,
+    max_steps: int,
+    *,
+    seconds: float | None = None,
+    bytes: int | None = None,
+    progress: _Progress | None = None,
+) -> tuple[int, int, int, int, bool, str]: ...

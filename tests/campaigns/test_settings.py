@@ -99,6 +99,7 @@ OTHER_MODEL: dict[str, Any] = {
     "distance": "unsafe",
     "severity": "all",
     "severity_budget": 500,
+    "risk": True,
 }
 OTHER = {"oracle": "undo", "seed": 2**64 - 1, "max_steps": 17, "fault_budget": 5}
 

@@ -172,6 +172,8 @@ def test_records(campaign: Path) -> None:
                 "message": None,
                 "permitted": None,
                 "risk": None,
+                "least_risk": None,
+                "avoidable": None,
             },
             "verdict": "UNKNOWN",
             "kind": None,

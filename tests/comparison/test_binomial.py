@@ -7,7 +7,7 @@ from math import comb
 
 import pytest
 
-from misstep.comparison.binomial import clopper_pearson, share_of
+from misstep.binomial import clopper_pearson, share_of
 
 
 def tail(count: int, total: int, share: float, *, upper: bool) -> float:

@@ -26,6 +26,7 @@ from misstep import load_task
 from misstep.safety import jani_transitions
 model, policy = jani_transitions(load_task("model.jani")), "first"
 """,
+    "risk.md": "",
     "families.md": "",
     "label-policies.md": "",
     "policies/program.md": "",

@@ -56,6 +56,9 @@ TABLES = {
     "faults": "the decisions of each run that are to blame.",
     "contradictions": "states in which the policy gave two answers, and how often it was asked.",
     "permitted": "the operators that a set-valued policy permits in a state, where a proof needs them.",
+    "risks": "of models with `--risk`: bounds on the policy's risk to get unsafe (`low`, `high`) and on the least "
+    "possible one.",
+    "decisions": "of models with `--risk`: the policy's label in each state that it can get to, null where it stops.",
     "dominance": "the dominance function of a task, or why there is none.",
     "knowledge": "what the rounds of judging hand on to later ones.",
     "fuzzed": "of models: how each batch of runs ended.",

@@ -43,6 +43,8 @@ CREATE TABLE strategies (task, number, states, content, PRIMARY KEY (task, numbe
 CREATE TABLE faults (task, run, step, state, decision, better, low, high, share, recurring, outcome,
     PRIMARY KEY (task, run, step));
 CREATE TABLE contradictions (task, state, first, second, asked, PRIMARY KEY (task, state));
+CREATE TABLE risks (task, number, low, high, least_low, least_high, PRIMARY KEY (task, number));
+CREATE TABLE decisions (task, state, label, PRIMARY KEY (task, state));
 CREATE TABLE dominance (task INTEGER PRIMARY KEY, tables BLOB, problem TEXT);
 """
 

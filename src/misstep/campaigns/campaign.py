@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
+    from misstep.safety.risk import RiskReport, RiskSettings
     from misstep.safety.shield import DeciderShield
 
 StrPath = str | os.PathLike[str]
@@ -262,6 +263,12 @@ class Campaign:
                 hint="a replay can be given the policy to compare with",
             )
         return policy
+
+    def risk(self, task: str | None = None, settings: RiskSettings | None = None) -> RiskReport:
+        """How likely the policy gets unsafe from the starts of a model, and how likely that is at least."""
+        from misstep.campaigns.risks import risk_from_starts
+
+        return risk_from_starts(self._content, task, self._ask_again, settings)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""

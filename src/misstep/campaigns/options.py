@@ -62,6 +62,7 @@ OF_MODELS = {
     for name in (
         *("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch"),
         *("on_revisit", "layers", "distance", "severity", "severity_budget"),
+        "risk",
     )
 }
 # Settings that "none" takes away.

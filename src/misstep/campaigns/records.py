@@ -91,7 +91,14 @@ class Run:
         "Of a set-valued policy: what is known of all permitted runs; the run itself is the worst that was found."
     )
     risk: tuple[float, float] | None = _may_be(
-        "Of a stochastic policy, with --risk: bounds on the probability that its run does not end in a goal."
+        "With --risk: bounds on the probability that the run of a stochastic policy does not end in a goal; of a "
+        "model, on the probability that the policy gets unsafe."
+    )
+    least_risk: tuple[float, float] | None = _may_be(
+        "Of a model, with --risk: bounds on the least probability to get unsafe that any strategy can reach."
+    )
+    avoidable: float | None = _may_be(
+        "Of a model, with --risk: how much of the policy's risk could be avoided, at least; 0 if none is certain."
     )
 
 

@@ -12,6 +12,9 @@ What avoids the danger is a row of `strategies`, which many verdicts on a model 
 
 Of a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` what the
 policy permits in each state that a verdict rests on.
+
+Of a model with --risk, `risks` holds between which numbers the policy's and the least possible risk of a state lie, and
+`decisions` what the policy does in all states that it can get to from there, unless they are too many.
 """
 
 from __future__ import annotations
@@ -133,6 +136,24 @@ CREATE TABLE permitted (
     state TEXT NOT NULL,
     operators TEXT NOT NULL,
     probabilities TEXT,
+    PRIMARY KEY (task, state)
+);
+
+CREATE TABLE risks (
+    task INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    low REAL NOT NULL,
+    high REAL NOT NULL,
+    least_low REAL NOT NULL,
+    least_high REAL NOT NULL,
+    PRIMARY KEY (task, number),
+    FOREIGN KEY (task, number) REFERENCES states(task, number)
+);
+
+CREATE TABLE decisions (
+    task INTEGER NOT NULL REFERENCES tasks(id),
+    state TEXT NOT NULL,
+    label INTEGER,
     PRIMARY KEY (task, state)
 );
 

@@ -80,6 +80,7 @@ class ModelSettings:
     # What happens to labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
     batch: int = 50  # runs that are fuzzed or judged together
+    risk: bool = False  # compute the probability to get unsafe, and the least possible one
 
     def __post_init__(self) -> None:
         from misstep.policies.labels.policy import INAPPLICABLE
@@ -98,6 +99,7 @@ class ModelSettings:
             )
         for name in ("runs", "evaluations", "lookahead_cap", "batch"):
             _check_positive(name, getattr(self, name))
+        _check_truth("risk", self.risk)
 
     @property
     def within(self) -> float:

@@ -13,6 +13,7 @@ from misstep.campaigns.batches import distribution, text_of
 from misstep.campaigns.metrics.blame import Blame, blame, together
 from misstep.campaigns.metrics.blame import text_of as blame_text
 from misstep.campaigns.records import KINDS, contradiction_text, interval_text
+from misstep.campaigns.risks import read_risks
 from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
@@ -71,6 +72,8 @@ class Summary:
     # What each oracle has proven by itself; a state counts for all that have judged it.
     by_oracle: dict[str, dict[str, int]] = field(default_factory=dict)
     worst: dict[str, str] | None = None  # the worst bug: its id, and a sentence about it
+    # Of models with --risk: states with avoidable risk, and the record with the most of it.
+    risk: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -97,6 +100,8 @@ class Summary:
         shown.append(("unknown", f"{self.unknown}{why}"))
         if self.flaky:
             shown.append(("flaky", f"{self.flaky} ({self._why_flaky()})"))
+        if self.risk is not None:
+            shown.append(("risk", _risk_text(self.risk)))
         if self.faults:
             where = f"; {blame_text(Blame(**self.blame))}" if self.blame else ""
             shown.append(("faults", f"{self.faults} decision(s) to blame{where}"))
@@ -156,6 +161,9 @@ def summarise(content: Content, settings: Settings) -> Summary:
     remarks = [text if times == 1 else f"{text} ({times} times)" for text, times in said.items()]
     if ended.get("finished") == "bug":
         remarks.append("the work stopped at the first bug, as asked for; --resume goes on")
+    totals = counter.totals()
+    if settings.world != PLANNING and _cannot_tell(totals):
+        remarks.append(CANNOT_TELL)
     return Summary(
         campaign=None if store.folder is None else str(store.folder),
         world=settings.world,
@@ -167,7 +175,33 @@ def summarise(content: Content, settings: Settings) -> Summary:
         batches=distribution(sizes),
         seconds={stage: round(spent, 3) for stage, spent in stages.items() if spent},
         remarks=[*counter.remarks, *remarks],
-        **counter.totals(),
+        **totals,
+    )
+
+
+CANNOT_TELL = (
+    "every run got unsafe, and in no state that was decided could that be avoided for certain: what can happen at "
+    "worst cannot tell policies apart here; `misstep risk MODEL --policy SPEC` compares probabilities"
+)
+
+
+def _cannot_tell(totals: dict[str, Any]) -> bool:
+    """Whether the worst case is the same for every policy, as far as was seen."""
+    unsafe = totals["outcomes"].get("unsafe", 0)
+    return (
+        bool(unsafe)
+        and unsafe == totals["runs"]
+        and not totals["bugs"]["total"]
+        and not totals["unknown"]
+    )
+
+
+def _risk_text(risk: dict[str, Any]) -> str:
+    if not risk["avoidable"]:
+        return f"avoidable in none of {risk['states']} state(s) for certain"
+    return (
+        f"avoidable in {risk['avoidable']} of {risk['states']} state(s), at least {risk['most']:.4g} in {risk['id']} "
+        f"(policy {risk['policy'][0]:.4g}, least possible {risk['least'][1]:.4g})"
     )
 
 
@@ -201,6 +235,7 @@ class _Counter:
         self.worst: tuple[tuple[float, ...], dict[str, str]] | None = None
         self.candidate: tuple[tuple[float, ...], int] | None = None  # of the last task
         self.remarks: list[str] = []
+        self.risk: dict[str, Any] | None = None
 
     def add(self, findings: Findings) -> None:
         self.candidate = None
@@ -233,6 +268,7 @@ class _Counter:
         else:
             self._count_fuzzed(findings, own)
             self.blames.append(_blame(findings, runs, best))
+            self._count_risks(findings)
         self.by_task[findings.name] = own
 
     def keep_worst(self, content: Content, findings: Findings) -> None:
@@ -280,6 +316,22 @@ class _Counter:
                 "went on from one of the closest; --lookahead-cap N lets them look further"
             )
 
+    def _count_risks(self, findings: Findings) -> None:
+        """The record with the most avoidable risk, the first of several."""
+        for row in read_risks(findings).values():
+            if self.risk is None:
+                self.risk = {"states": 0, "avoidable": 0, "most": 0.0, "id": None}
+                self.risk |= {"policy": None, "least": None}
+            self.risk["states"] += 1
+            self.risk["avoidable"] += row.avoidable > 0
+            if row.avoidable > self.risk["most"]:
+                self.risk |= {
+                    "most": row.avoidable,
+                    "id": f"{findings.name}:{row.number}",
+                    "policy": list(row.policy),
+                    "least": list(row.least),
+                }
+
     def totals(self) -> dict[str, Any]:
         blamed = together(self.blames)
         summed = {name: sum(own[name] for own in self.by_task.values()) for name in COUNTS}
@@ -296,6 +348,7 @@ class _Counter:
             "by_task": self.by_task,
             "by_oracle": self.by_oracle,
             "worst": None if self.worst is None else self.worst[1],
+            "risk": self.risk,
         }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -30,6 +31,7 @@ from misstep.campaigns.records import (
     Times,
     Witness,
 )
+from misstep.campaigns.risks import RiskRow, read_risks
 from misstep.campaigns.rows import (
     ContradictionRow,
     FaultRow,
@@ -344,6 +346,18 @@ class ModelView(View):
         self.task = task
         self.names = task.labels
         self.shared = SharedStrategies(task, findings)
+        self.risks: dict[int, RiskRow] = {}
+
+    def take(self, part: Part) -> None:
+        super().take(part)
+        self.risks = read_risks(self.findings)
+
+    def record(self, state: StateRow) -> Record:
+        found, risk = super().record(state), self.risks.get(state.number)
+        if risk is None:
+            return found
+        run = replace(found.run, risk=risk.policy, least_risk=risk.least, avoidable=risk.avoidable)
+        return replace(found, run=run)
 
     def facts(self, state: Values) -> tuple[str, ...]:
         return tuple(self.task.text(state).split(", "))

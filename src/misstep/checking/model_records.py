@@ -24,6 +24,7 @@ from misstep.checking.closed import closed_problem
 from misstep.checking.errors import CheckError
 from misstep.checking.flaky import STOPS, Contradictions, Decisions
 from misstep.checking.jani import SafetyTask, State
+from misstep.checking.model_risk_records import ModelRiskRecords
 from misstep.checking.planning_records import shares_problem
 from misstep.checking.report import CampaignReport, Finding, unjudged
 from misstep.checking.safe_states import FULL_LIMIT, LIMIT, SafeStates
@@ -97,6 +98,7 @@ class ModelRecords:
         self._successors: dict[tuple[State, int], list[State]] = {}
         self._packed = {number: row for number, *row in store.strategies(task.id)}
         self._strategies: dict[int, SafeStrategy | str] = {}
+        self.risks = ModelRiskRecords(store, task, self.task, report)
 
     def findings(self) -> Iterator[Finding]:
         """Of runs and faults, what is wrong is told with the records that they belong to, if there are any."""
@@ -164,6 +166,9 @@ class ModelRecords:
                 problem = self._verdict_problem(verdict, state, run)
             if problem:
                 return f"oracle {verdict.oracle}: {problem}"
+        shown = () if self.contradictions.first else decisions  # such a policy has more than one
+        if problem := self.risks.problem(entry.number, state, shown):
+            return f"the risk: {problem}"
         return unjudged(self.oracles, (own.oracle for own in self.verdicts[entry.number]))
 
     def _outcomes(self, state: State, label: int) -> list[State]:

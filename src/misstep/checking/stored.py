@@ -36,6 +36,8 @@ COLUMNS = {
     "faults": "task run step state decision better low high share recurring outcome",
     "contradictions": "",
     "permitted": "",
+    "risks": "task number low high least_low least_high",
+    "decisions": "task state label",
     "dominance": "task tables",
     "knowledge": "",
     "fuzzed": "",
@@ -220,6 +222,18 @@ class Store:
         columns = "state, first, second, asked"
         return [StoredContradiction(*row) for row in self._of("contradictions", columns, task)]
 
+    def risks(self, task: int) -> dict[int, tuple[object, object, object, object]]:
+        """Of a model: bounds on the policy's and on the least possible risk, by the number of the state."""
+        columns = "number, low, high, least_low, least_high"
+        return {
+            _key(number): (low, high, least_low, least_high)
+            for number, low, high, least_low, least_high in self._of("risks", columns, task)
+        }
+
+    def decisions(self, task: int) -> list[tuple[object, object]]:
+        """Of a model: states, and the policy's label there."""
+        return [(state, label) for state, label in self._of("decisions", "state, label", task)]
+
     def dominance(self, task: int) -> bytes | None:
         for (tables,) in self._of("dominance", "tables", task):
             return None if tables is None else unpacked(tables)
@@ -235,6 +249,7 @@ class Store:
             "faults",
             "permitted",
             "contradictions",
+            "risks",
         ):
             rest = "WHERE task IS NULL OR task NOT IN (SELECT id FROM tasks) LIMIT 1"
             for (task,) in self._rows(table, "task", rest):

@@ -208,12 +208,6 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
             help="Count a permitted run that costs more than a plan, also if another one does not.",
         ),
     ] = False
-    risk: Annotated[
-        bool,
-        typer.Option(
-            "--risk", help="Of a stochastic policy: compute the probability to miss the goal."
-        ),
-    ] = False
     isolate: Annotated[
         bool,
         typer.Option("--isolate", help="Judge each state without what is known from the others."),
@@ -308,6 +302,14 @@ class Judging(Group, heading="Judging"):
             help=f"Evaluations for blaming one bug; none: faults are not looked for. Default: {FAULT_BUDGET}.",
         ),
     ] = None
+    risk: Annotated[
+        bool,
+        typer.Option(
+            "--risk",
+            help="Also compute probabilities: of a stochastic policy, to miss the goal; of a model, to get unsafe, and "
+            "the least possible one.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,10 @@ VERBS = {
         "Prove that a policy is clean: never unsafe on a model, or always at the goal of a planning task.",
         "misstep.cli.prove:prove_command",
     ),
+    "risk": Verb(
+        "Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.",
+        "misstep.cli.risk:risk_command",
+    ),
     "dominance": Verb(
         "Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).",
         "misstep.cli.dominance:dominance_command",

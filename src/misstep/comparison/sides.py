@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from misstep.binomial import Share, share_of
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.records import KINDS, Opinion, Record
 from misstep.campaigns.rows import Values
-from misstep.comparison.binomial import Share, share_of
 from misstep.errors import InputFormatError, UsageError
 
 COUNTED = ("tested", "solved", "bugs", *KINDS, "optimal", "unsolvable", "unknown", "flaky")

@@ -261,9 +261,7 @@ class _Tester:
                 self._wanted[number] = state
         if answer is Answer.UNKNOWN:
             self.limits.append("a state was left open by the budget of the oracle")
-        verdict = self.work.verdict_row(
-            self.payload.oracle, answer, self.work.radius_of(answer)
-        )
+        verdict = self.work.verdict_row(self.payload.oracle, answer, self.work.radius_of(answer))
         verdict = verdict._replace(
             number=number,
             round=LENT_ROUND if source == WITNESS else 0,

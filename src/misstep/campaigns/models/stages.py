@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from misstep.campaigns.confirm import Asking, ConfirmStage
 from misstep.campaigns.lent import loan_of
 from misstep.campaigns.models.retest import RetestStage
+from misstep.campaigns.models.risk import RiskStage
 from misstep.campaigns.models.work import (
     Fuzzed,
     FuzzPayload,
@@ -40,6 +41,8 @@ def model_stages(
         if not lent:
             yield JudgeStage(findings, settings, oracle)
         yield ConfirmStage(findings, asking, oracle, settings.seed)
+    if settings.of_model.risk:
+        yield RiskStage(findings)
 
 
 class FuzzStage(Stage):

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.models.confirm import ask_again, contradictions_on, weigh_runs
 from misstep.campaigns.models.retest import retest_states
+from misstep.campaigns.models.risk import weigh_risks
 from misstep.campaigns.models.room import FORGET_AFTER, room
 from misstep.campaigns.models.witnesses import BatchWitnesses
 from misstep.campaigns.rows import ContradictionRow, FaultRow, RunRow, Values, VerdictRow
@@ -139,6 +140,9 @@ class ModelWork(Work):
             elif unit.job == "retest":
                 self._make_room()
                 content, limits = retest_states(self, unit.payload)
+            elif unit.job == "risk":
+                self._make_room()
+                content, remarks = weigh_risks(self.task, self.policy, self.engine, unit.payload)
             elif unit.job == "weigh":
                 content = weigh_runs(unit.payload)
             elif unit.job in ("ask", "sample", "often"):

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from time import monotonic
 
 from misstep._core import CounterRandom, SafetySystem
+from misstep.binomial import clopper_pearson
 from misstep.campaigns.records import Record
 from misstep.campaigns.signatures import schema_of
-from misstep.comparison.binomial import clopper_pearson
 from misstep.comparison.families.conditions import Decided
 from misstep.comparison.families.decisions import faulty_decisions
 from misstep.comparison.families.family import Measured

@@ -124,6 +124,9 @@ class Details:
             detail["states"] = [list(state) for state in states]
             detail["verdicts"] = [verdicts.get(state) for state in states[:-1]]
             detail["outcomes"] = self._outcomes(record, book.task)
+        if record.run.risk is not None and record.run.least_risk is not None:
+            detail["risk"] = list(record.run.risk)
+            detail["leastRisk"] = list(record.run.least_risk)
         if record.is_bug:
             detail["size"] = record.witness.size
             detail["strategy"] = _strategy(record)

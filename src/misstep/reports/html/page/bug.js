@@ -112,6 +112,9 @@ function faultsPart(campaign, row, detail) {
 // What proved it, and the oracle that asked for it, unless that begins with the same name.
 const decidedBy = (source, oracle) => (source === null ? `what is known of other states, ${oracle}` : (oracle || "").startsWith(source) ? oracle : `${source}, ${oracle}`);
 
+// Between which shares a probability lies.
+const share = (ends) => (ends ? [...new Set(ends.map((p) => (100 * p).toFixed(1) + "%"))].join(" to ") : null);
+
 function knownPart(campaign, row, detail) {
   const own = campaign.column, facts = factsOf(detail.task, detail.state), at = own.at[row];
   const list = h("ul", { class: "facts" }, facts.slice(0, FACTS_AT_ONCE).map((text) => h("li", {}, name(text))));
@@ -123,7 +126,7 @@ function knownPart(campaign, row, detail) {
     ["found", walk ? (walk.length ? h("span", {}, `by a walk of ${plural(walk.length, "step")}: `, name(walk.slice(0, 30).map((op) => nameOf(detail.task, op)).join(", ") + (walk.length > 30 ? ", ..." : ""))) : "the initial state") : detail.found ? `run ${detail.found[0]}, step ${detail.found[1]}` : own.depth[row] >= 0 ? `at depth ${own.depth[row]}` : null],
     ["cheapest plan", campaign.isModel ? null : "costs " + interval(own.lower[row], own.upper[row])],
     ["permitted runs", permitted ? `least cost ${count(permitted.least === null ? Infinity : permitted.least)}, largest ${permitted.most === null ? "not known or failing" : count(permitted.most)}` : null],
-    ["risk to miss the goal", detail.risk ? detail.risk.map((p) => (100 * p).toFixed(1) + "%").join(" to ") : null],
+    [campaign.isModel ? "risk to get unsafe" : "risk to miss the goal", share(detail.risk)], ["least possible risk", share(detail.leastRisk)],
     ["decided by", decidedBy(campaign.word("source", row), campaign.word("oracle", row))],
     ["belongs to", detail.chooser ? "the pair of the policy and " + detail.chooser : null],
     ["the policy said", detail.message || null], ["after", seconds(at) + " of work on the task"],

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "safety/transitions.h"
+
+namespace misstep::safety {
+
+// A model with its probabilities, in flat arrays: a state has labels, a label has edges, an edge has outcomes with weights. The
+// policy, or whoever wants to be safe, chooses the label. The environment chooses the edge, and the outcome is drawn
+// with probability weight / sum of the edge's weights: that quotient of the stored numbers, taken exactly, is what all
+// bounds are about.
+struct Game {
+    // OPEN: a state that was met and not explored. Nothing is known of it, so its risk is between 0 and 1. STOP: the policy ends its
+    // run there, which is safe.
+    enum Kind : std::uint8_t { INNER = 0, UNSAFE = 1, GOAL = 2, DEAD_END = 3, OPEN = 4, STOP = 5 };
+
+    std::vector<std::uint8_t> kinds;
+    std::vector<std::uint64_t> labels_of{0};    // one more than states: into labels
+    std::vector<LabelId> labels;
+    std::vector<std::uint64_t> edges_of{0};     // one more than labels: into edges
+    std::vector<std::uint64_t> outcomes_of{0};  // one more than edges: into outcomes
+    std::vector<StateId> outcomes;
+    std::vector<double> weights;
+    std::uint32_t factors = 1;  // probabilities of at most so many automata are multiplied in a weight
+
+    std::size_t size() const { return kinds.size(); }
+    std::uint64_t edge_count() const { return outcomes_of.size() - 1; }
+    // All outcomes of a state lie together.
+    std::uint64_t first_outcome(StateId s) const { return outcomes_of[edges_of[labels_of[s]]]; }
+    std::uint64_t last_outcome(StateId s) const { return outcomes_of[edges_of[labels_of[s + 1]]]; }
+    std::size_t bytes() const {
+        return kinds.capacity() + labels.capacity() * sizeof(LabelId) + outcomes.capacity() * sizeof(StateId) +
+               weights.capacity() * sizeof(double) +
+               (labels_of.capacity() + edges_of.capacity() + outcomes_of.capacity()) * sizeof(std::uint64_t);
+    }
+
+    // Throws std::invalid_argument if the arrays do not fit together.
+    void check() const;
+    // One label a state is kept: the one at the position `choices` gives; with STOPS none.
+    static constexpr std::int64_t STOPS = -1;
+    Game under(std::span<const std::int64_t> choices) const;
+};
+
+}  // namespace misstep::safety

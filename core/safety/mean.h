@@ -1,0 +1,44 @@
+#pragma once
+
+#include <algorithm>
+
+#include "safety/game.h"
+
+namespace misstep::safety {
+
+// A mean, moved outward. A mean of `count` values has as many products, two sums and a quotient, each off by a relative 2^-53 at
+// most, and so are the weights once for each probability that they are a product of. Denormal numbers, whose errors are not
+// relative, are far below what is added or cut off.
+template <bool UP>
+double outward(double sum, double weight, double low, double high, std::size_t roundings) {
+    if (low == high) return low;
+    if (weight < 1e-200) return UP ? high : low;
+    const double mean = sum / weight;
+    const double slack = static_cast<double>(roundings) * 0x1.0p-53;
+    if (UP) return std::min(high, mean * (1 + slack) + 1e-290);
+    return std::max(low, mean < 1e-280 ? 0.0 : mean * (1 - slack));
+}
+
+// The mean of values over the outcomes of an edge, but for those that are `skipped`; below 0 if all are.
+template <bool UP, class Skipped>
+double edge_mean(const Game &game, std::uint64_t edge, const std::vector<double> &values, Skipped &&skipped) {
+    double sum = 0, weight = 0, low = 1, high = 0;
+    std::size_t count = 0;
+    for (std::uint64_t o = game.outcomes_of[edge]; o < game.outcomes_of[edge + 1]; ++o) {
+        const StateId t = game.outcomes[o];
+        if (skipped(t)) continue;
+        const double value = values[t];
+        sum += game.weights[o] * value;
+        weight += game.weights[o];
+        low = std::min(low, value);
+        high = std::max(high, value);
+        ++count;
+    }
+    return count == 0 ? -1 : outward<UP>(sum, weight, low, high, 2 * (count + game.factors) + 4);
+}
+template <bool UP>
+double edge_mean(const Game &game, std::uint64_t edge, const std::vector<double> &values) {
+    return edge_mean<UP>(game, edge, values, [](StateId) { return false; });
+}
+
+}  // namespace misstep::safety

@@ -1,0 +1,88 @@
+"""The stage that computes the risks of all states that were tested, in one exploration for all of them.
+
+It comes last and changes no verdict: whether a state is a bug is about what can happen at worst, and this is about how
+likely it is. What was computed stays; a campaign that has grown computes what is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from misstep import _core
+from misstep.campaigns.risks import DecisionRow, RiskRow, add_decisions, add_risks, read_risks
+from misstep.campaigns.rows import Values
+from misstep.campaigns.tables import Findings
+from misstep.campaigns.units import Result, Stage, Unit
+from misstep.errors import PolicyCrashError, PolicyTimeoutError, UnsupportedError
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.safety.risk import RiskAnalysis, RiskSettings
+from misstep.tasks.jani.task import JaniTask
+
+STATES = 1_000_000  # that are explored at most
+LARGEST_CHAIN = 20_000  # decisions; more are not kept, and the policy's risk cannot be checked
+
+
+class RiskPayload(NamedTuple):
+    states: tuple[tuple[int, Values], ...]
+
+
+class Weighed(NamedTuple):
+    risks: tuple[RiskRow, ...]
+    decisions: tuple[DecisionRow, ...]
+
+
+def weigh_risks(
+    task: JaniTask, policy: LabelPolicy, engine: _core.JaniEngine, payload: RiskPayload
+) -> tuple[Weighed, tuple[str, ...]]:
+    """The risks of some states, with remarks. The policy was loaded on the engine."""
+    settings = RiskSettings(max_states=STATES, runs=0, faults=0)
+    try:
+        analysis = RiskAnalysis(
+            task, policy, settings, starts=[state for _, state in payload.states], engine=engine
+        )
+        for _ in analysis.stages():
+            pass
+    except UnsupportedError as error:
+        return Weighed((), ()), (f"no risks were computed: {error.what}",)
+    except (PolicyCrashError, PolicyTimeoutError) as error:
+        return Weighed((), ()), (f"no risks were computed, as the policy failed: {error.what}",)
+    rows = []
+    for number, state in payload.states:
+        found = analysis.risk_of(state)
+        rows.append(RiskRow(number, *found.policy.as_list(), *found.least.as_list()))
+    decisions = tuple(
+        DecisionRow(state, None if label is None else task.label_id(label))
+        for state, label in analysis.decisions(LARGEST_CHAIN).items()
+    )
+    return Weighed(tuple(rows), decisions), tuple(f"risks: {text}" for text in analysis.remarks)
+
+
+class RiskStage(Stage):
+    name = "risk"
+    title = "computing risks"
+
+    def __init__(self, findings: Findings) -> None:
+        super().__init__(findings)
+        self.total = self.weighed = 0
+
+    def rounds(self) -> Iterator[Sequence[Unit]]:
+        states = self.findings.states()
+        known = read_risks(self.findings)
+        self.total, self.weighed = len(states), len(known)
+        missing = tuple((row.number, row.state) for row in states if row.number not in known)
+        key = f"of {len(states)}"
+        if missing and key not in self.findings.done(self.name):
+            yield [Unit(self.findings.name, self.name, key, "risk", RiskPayload(missing))]
+
+    def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
+        weighed: Weighed = result.content
+        add_risks(self.findings, weighed.risks)
+        add_decisions(self.findings, weighed.decisions)
+        self.weighed += len(weighed.risks)
+
+    def progress(self) -> tuple[int, int | None]:
+        return self.weighed, self.total
+
+
+__all__ = ["RiskPayload", "RiskStage", "Weighed", "weigh_risks"]

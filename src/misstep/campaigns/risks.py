@@ -1,0 +1,118 @@
+"""What stands in the store of the risks of a model's states, and of the decisions that they follow from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from misstep.campaigns.rows import Values, decoded, to_json, values_of
+from misstep.campaigns.tables import Content, Findings
+from misstep.errors import UsageError
+from misstep.policies.labels.policy import LabelPolicy
+from misstep.policies.policy import Policy
+from misstep.tasks.jani.task import JaniTask
+from misstep.tasks.load import AnyTask
+
+if TYPE_CHECKING:
+    from misstep.safety.risk import RiskReport, RiskSettings
+
+Bounds = tuple[float, float]
+
+
+class RiskRow(NamedTuple):
+    """Between which numbers the risk of a state lies: the policy's, and the least that any strategy can reach."""
+
+    number: int
+    low: float
+    high: float
+    least_low: float
+    least_high: float
+
+    def checked(self) -> RiskRow:
+        if not all(type(own) is float for own in self[1:]):
+            raise ValueError("a probability is no number")
+        for low, high in (self.policy, self.least):
+            if not 0 <= low <= high <= 1:
+                raise ValueError(f"no probabilities: {low} to {high}")
+        return self
+
+    @property
+    def policy(self) -> Bounds:
+        return self.low, self.high
+
+    @property
+    def least(self) -> Bounds:
+        return self.least_low, self.least_high
+
+    @property
+    def avoidable(self) -> float:
+        """How much of the policy's risk could be avoided, at least."""
+        return max(0.0, self.low - self.least_high)
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> RiskRow:
+        return RiskRow(*row).checked()
+
+
+class DecisionRow(NamedTuple):
+    """The policy's label in a state; None: it stops there."""
+
+    state: Values
+    label: int | None
+
+    @staticmethod
+    def decoded(row: Sequence[Any]) -> DecisionRow:
+        state, label = row
+        if label is not None and type(label) is not int:
+            raise ValueError(f"{label!r} is no label")
+        return DecisionRow(values_of(state), label)
+
+
+def add_risks(findings: Findings, rows: Iterable[RiskRow]) -> None:
+    findings.store.insert("risks", [(findings.task, *row.checked()) for row in rows], "replace")
+
+
+def add_decisions(findings: Findings, rows: Iterable[DecisionRow]) -> None:
+    """The first answer of a state stands."""
+    encoded = [(findings.task, to_json(row.state), row.label) for row in rows]
+    findings.store.insert("decisions", encoded, "ignore")
+
+
+def read_risks(findings: Findings) -> dict[int, RiskRow]:
+    """By the number of the state."""
+    where = findings.store.path
+    rows = findings.store.read_rows(
+        "risks", findings.task, "number", lambda row: decoded(RiskRow.decoded, row[1:], where)
+    )
+    return {row.number: row for row in rows}
+
+
+def risk_from_starts(
+    content: Content,
+    name: str | None,
+    policy_of: Callable[[AnyTask], Policy | LabelPolicy],
+    settings: RiskSettings | None,
+) -> RiskReport:
+    """The risks of the starts of a model of the campaign; its first one if none is named."""
+    task = content.task(content.task_names()[0] if name is None else name)
+    if not isinstance(task, JaniTask):
+        raise UsageError(f"{task.name} is a planning task", expected="the name of a model")
+    from misstep.safety.risk import RiskAnalysis
+
+    policy = policy_of(task)
+    assert isinstance(policy, LabelPolicy)
+    try:
+        return RiskAnalysis(task, policy, settings, engine=policy.engine).run()
+    finally:
+        policy.close()
+
+
+__all__ = [
+    "Bounds",
+    "DecisionRow",
+    "RiskRow",
+    "add_decisions",
+    "add_risks",
+    "read_risks",
+    "risk_from_starts",
+]

@@ -1,0 +1,207 @@
+"""`misstep risk`: how likely a policy gets unsafe, and how much of that could be avoided."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from misstep.cli.arguments import (
+    AsJson,
+    MemoryLimit,
+    PolicySpec,
+    TaskPaths,
+    TimeLimit,
+    check_limits,
+)
+from misstep.cli.defaults import (
+    MAX_STEPS,
+    RISK_LEVEL,
+    RISK_PRECISION,
+    RISK_RUNS,
+    RISK_STATES,
+)
+from misstep.cli.models import (
+    SILENT,
+    Constants,
+    Goal,
+    Inapplicable,
+    Property,
+    Reading,
+    Silent,
+    Start,
+    Unsafe,
+    is_model,
+    read_model,
+)
+from misstep.cli.output import print_json, print_pairs, print_table, remark, search_progress
+from misstep.errors import UsageError
+from misstep.escaping import escaped
+
+if TYPE_CHECKING:
+    from misstep.safety.risk import RiskAnalysis, RiskReport
+    from misstep.tasks.jani.task import JaniTask
+
+INTERRUPTED = 23
+UNDECIDED = 10
+
+
+def risk_command(
+    task: TaskPaths,
+    policy: PolicySpec,
+    steps: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Risk to get unsafe within N steps. Default: ever."),
+    ] = None,
+    precision: Annotated[
+        float, typer.Option(metavar="P", help="How close the ends of an interval shall come.")
+    ] = RISK_PRECISION,
+    max_states: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Explore at most so many states; what is behind may have any risk."
+        ),
+    ] = RISK_STATES,
+    runs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Runs to draw where the model is too large to explore; 0: none."
+        ),
+    ] = RISK_RUNS,
+    level: Annotated[
+        float, typer.Option(metavar="P", help="Confidence level of an interval from drawn runs.")
+    ] = RISK_LEVEL,
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Cut a drawn run after so many steps.")
+    ] = MAX_STEPS,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the drawn runs.")] = 0,
+    min_size: Annotated[
+        float,
+        typer.Option(
+            metavar="P", help="Exit code 1 only if more than P of a start's risk could be avoided."
+        ),
+    ] = 0.0,
+    rows: Annotated[
+        int, typer.Option(metavar="N", help="Print so many starts and faults, the largest first.")
+    ] = 20,
+    time_limit: TimeLimit = None,
+    memory_limit: MemoryLimit = None,
+    property: Property = None,
+    constant: Constants = None,
+    silent: Silent = SILENT[0],
+    unsafe: Unsafe = None,
+    goal: Goal = None,
+    start: Start = None,
+    inapplicable: Inapplicable = None,
+    as_json: AsJson = False,
+) -> int:
+    """Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.
+
+    Both are intervals that hold for certain, from each start (`--start` names others). What lies between them could
+    be avoided; the decisions that add most to it are named. Exit code 1 says that a part of the risk could be
+    avoided for certain, 10 that the model was too large to say.
+
+    Example: misstep risk model.jani --policy first --start "position = 0"
+    """
+    check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
+    if not is_model(task):
+        raise UsageError(
+            f"{task[0]} is no model",
+            expected="MODEL.jani",
+            hint="planning tasks have no unsafe states",
+        )
+    loaded = read_model(task, Reading(property, constant, silent, unsafe, goal, start))
+    from misstep.policies.load import load_policy
+    from misstep.safety.risk import RiskAnalysis, RiskSettings
+
+    settings = RiskSettings(
+        steps, precision, max_states, time_limit, memory_limit, runs, level, max_steps, seed, rows
+    )
+    handle = load_policy(policy, loaded, inapplicable=inapplicable)
+    try:
+        analysis = RiskAnalysis(loaded, handle, settings)
+        stopped = _work(analysis)
+        report = analysis.report()
+    finally:
+        handle.close()
+    told = {"task": loaded.name, "spec": policy, "interrupted": stopped, **report.as_dict()}
+    if as_json:
+        print_json(told)
+    else:
+        _print(loaded, report, rows)
+        for text in report.remarks:
+            remark(f"Note: {text}.")
+    return INTERRUPTED if stopped else _exit_code(report, min_size)
+
+
+def _work(analysis: RiskAnalysis) -> bool:
+    """Whether Ctrl-C ended it; what earlier stages have found is kept."""
+    stages = analysis.stages
+    try:
+        with search_progress("computing risks", "states") as progress:
+            for _ in stages(progress):
+                pass
+    except KeyboardInterrupt:
+        analysis.remarks.append("stopped by Ctrl-C: what was not computed lies between 0 and 1")
+        return True
+    return False
+
+
+def _exit_code(report: RiskReport, min_size: float) -> int:
+    sizes = [start.size for start in report.starts]
+    sizes += [start.sampled_size for start in report.starts if start.sampled_size is not None]
+    if any(size > min_size for size in sizes):
+        return 1
+    return 0 if report.complete else UNDECIDED
+
+
+def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
+    many = len(report.starts) > 1
+    within = "" if report.steps is None else f" within {report.steps:,} steps"
+    pairs: dict[str, Any] = {
+        "starts": len(report.starts),
+        "states of the policy": report.chain_states,
+        "states": report.states,
+        f"risk of the policy{within}": f"{report.policy}{' on average' if many else ''}",
+    }
+    if report.sample is not None:
+        own = report.sample
+        pairs["the same, from drawn runs"] = (
+            f"{own.interval} at level {own.level:g}: {own.unsafe:,} of {own.runs:,} runs unsafe, {own.cut:,} cut"
+        )
+    pairs[f"least possible risk{within}"] = f"{report.least}{' on average' if many else ''}"
+    pairs["avoidable"] = f"at least {report.size:.6g}, in {report.avoidable:,} starts"
+    print_pairs(pairs)
+    worst = sorted(report.starts, key=lambda own: (-own.size, -own.policy.low))[:rows]
+    if many and worst:
+        print(f"\nStarts, the most avoidable risk first ({len(worst):,} of {len(report.starts):,})")
+        print_table(
+            ("policy", "least", "avoidable", "state"),
+            (
+                (str(own.policy), str(own.least), f"{own.size:.6g}", task.text(own.state))
+                for own in worst
+            ),
+            left=4,
+        )
+    if report.faults:
+        print("\nDecisions that add risk, the largest share first")
+        print_table(
+            ("share", "added", "visits", "label", "better", "state"),
+            (
+                (
+                    f"{own.share:.4g}",
+                    f"{own.added:.4g}",
+                    f"{own.visits:.4g}",
+                    own.label,
+                    own.better or "-",
+                    task.text(own.state),
+                )
+                for own in report.faults[:rows]
+            ),
+            left=6,
+        )
+    if report.likely is not None:
+        run = report.likely
+        print(f"\nThe most likely unsafe run (probability {run.probability:.4g})")
+        for label, state in zip(("", *run.labels), run.states, strict=True):
+            print(escaped(f"  {label + ': ' if label else ''}{task.text(state)}"))
