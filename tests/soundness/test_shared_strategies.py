@@ -254,13 +254,8 @@ def test_unions_within_a_radius() -> None:
         system: System[Any, str] = System(jani_transitions(task), "first")
         first = [actions[0][0] if actions else -1 for actions in world.actions]
         ordered = Explicit(world.flags, world.actions, first)
-        labels = sorted({label for own in world.actions for label, _ in own})
-        if any(
-            [own for own, _ in actions] != sorted(own for own, _ in actions)
-            for actions in world.actions
-        ):
+        if any(own != sorted(own) for own in ([a for a, _ in acts] for acts in world.actions)):
             continue  # the model lists labels in the order of their names
-        del labels
         least = exact_values(ordered)
         decider = Decider(system, "localfix")
         states = [
@@ -292,13 +287,20 @@ def test_damaged_content_is_refused() -> None:
         np.array([len(targets) for targets in led]),
         np.array([t for targets in led for t in targets], np.int64),
     ).content
-    random = Random(5)
+    whole = read_shared(content, len(honest))
+    expected = (whole.states, whole.labels, whole.targets)
+    random, refused = Random(5), 0
     for _ in range(300):
         damaged = bytearray(content)
         damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
         if random.random() < 0.3:
             damaged = damaged[: random.randrange(len(damaged))]
-        with pytest.raises(CheckError):
-            read_shared(bytes(damaged), len(honest))
+        try:  # a bit of the header of zlib may say nothing
+            read = read_shared(bytes(damaged), len(honest))
+        except CheckError:
+            refused += 1
+            continue
+        assert (read.states, read.labels, read.targets) == expected
+    assert refused > 250
     with pytest.raises(CheckError, match="states of"):
         read_shared(content, len(honest) + 1)

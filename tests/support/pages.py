@@ -53,6 +53,8 @@ TABLES = {
     "is known of all runs that a set-valued policy permits.",
     "verdicts": "what each oracle says of each state; `low` and `high` are the gap or the radius, `lower` and `upper` "
     "the bounds on the cost of the cheapest plan.",
+    "strategies": "of models: what avoids the danger, a row for many verdicts, which name its number. `content` is "
+    "compressed with zlib; `misstep/checking/shared.py` describes it.",
     "faults": "the decisions of each run that are to blame.",
     "contradictions": "states in which the policy gave two answers, and how often it was asked.",
     "permitted": "the operators that a set-valued policy permits in a state, where a proof needs them.",

@@ -6,6 +6,7 @@ import sqlite3
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from misstep.checking.errors import CheckError
 from misstep.checking.jani import SafetyTask
@@ -41,7 +42,7 @@ def packed_pairs(task: SafetyTask, pairs: Pairs) -> Packed:
         except (CheckError, IndexError):
             outcomes = []
         led.append(sorted({numbers[own] for own in outcomes if own in numbers}))
-    columns = [
+    columns: list[NDArray[Any]] = [
         np.array([state[i] for state, _ in pairs], KINDS[slot.type.base])
         for i, slot in enumerate(task.model.slots)
     ]

@@ -86,13 +86,13 @@ class SharedWitness(Witness):
         object.__setattr__(self, "_origin", (shared, number, state))
 
     @property
-    def strategy(self) -> Part:  # type: ignore[override]
+    def strategy(self) -> Part:
         shared, number, state = self.__dict__["_origin"]
         found: Part = shared.part(number, state)
         return found
 
     @property
-    def size(self) -> int:  # type: ignore[override]
+    def size(self) -> int:
         return len(self.strategy)
 
     def __reduce__(self) -> tuple[type[Witness], tuple[Any, ...]]:

@@ -72,9 +72,9 @@ def literal(value: Value) -> Operand:
         truth = Found(np.bool_(value))  # type: ignore[arg-type]
         return Term("bool", lambda _: truth)
     if isinstance(value, int):
-        whole = Found(np.int64(operators.whole(value)))  # type: ignore[arg-type]
+        whole = Found(np.int64(operators.whole(value)))
         return Term("int", lambda _: whole, value, value)
-    real = Found(np.float64(operators.finite(value)))  # type: ignore[arg-type]
+    real = Found(np.float64(operators.finite(value)))
     return Term("real", lambda _: real)
 
 
