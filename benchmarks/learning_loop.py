@@ -39,7 +39,7 @@ class Study:
 
 STUDIES = (
     Study("one-way-line", {"cells": 8, "packages": 3, "drop": True}, 24_000, 12_000),
-    Study("inverted-pendulum", {"horizon": 90}, 1_600, 4_000),
+    Study("bouncing-ball", {"horizon": 40}, 1_200, 1_200),
     Study("beluga", {"racks": 2, "lines": "0,3/2,1", "swaps": 6}, 30_000, 12_000),
 )
 

@@ -59,8 +59,8 @@ def load(name: str) -> tuple[JaniTask, str]:
     domain = name.partition(",")[0]
     path = Path(tempfile.mkdtemp(prefix="misstep-bench-")) / f"{name}.jani"
     write_model(generate_model(domain, **MODELS[name]), path)
-    if domain in shipped_names("safety"):
-        return load_jani(path), f"shipped:{domain}"
+    if f"{domain}-small" in shipped_names("safety"):
+        return load_jani(path), f"shipped:{domain}-small"
     return load_jani(path), "random:1" if domain in FIRST_IS_SAFE else "first"
 
 

@@ -57,8 +57,8 @@ class Learner:
         if init is not None:
             parts = [part for layer in init.layers for part in (layer.matrix, layer.bias)]
             with torch.no_grad():
-                for own, values in zip(self.parameters, parts, strict=True):
-                    own.copy_(self._tensor(values.astype(np.float32)))
+                for own, part in zip(self.parameters, parts, strict=True):
+                    own.copy_(self._tensor(part.astype(np.float32)))
         self.target = [p.detach().clone() for p in self.parameters]
         self.adam = torch.optim.Adam(self.parameters, lr=settings.learning_rate)
 
