@@ -47,6 +47,7 @@ class Chart:
     curves: tuple[Curve, ...] = ()
     bins: tuple[str, ...] = ()
     series: tuple[Series, ...] = ()
+    empty: str = "no bugs"  # what stands in a chart without any value
 
     def page(self) -> Page:
         """The chart, laid out."""
@@ -74,7 +75,9 @@ class _Layout:
         shapes = [*self._frame(), *body, *legend]
         if self.empty:
             middle = (self.left + self.right) / 2
-            nothing = Text(middle, _TOP + _PLOT_HEIGHT / 2, "no bugs", _LARGE, "#666666", "middle")
+            nothing = Text(
+                middle, _TOP + _PLOT_HEIGHT / 2, self.chart.empty, _LARGE, "#666666", "middle"
+            )
             shapes.append(nothing)
         height = self.bottom + 46 + rows * _ROW + 8
         return Page(_WIDTH, height, self.chart.title, self._in_words(), tuple(shapes))

@@ -1,0 +1,115 @@
+"""Fault analysis of unsafe runs: a unit is an oracle, a radius and a way to share knowledge, on the runs of a row.
+
+path   what is found out about a state of a run serves for its other states; the next run begins anew (the paper)
+all    what is found out serves for all runs
+none   every question is answered from scratch: the baseline
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import process_time
+
+from misstep import _core
+from misstep.experiments.expressions import Value
+from misstep.experiments.kinds import Json, Part
+from misstep.experiments.kinds.models import (
+    COLLECTING,
+    LIMITS,
+    ORACLES,
+    RADII,
+    budget,
+    collected,
+    collecting,
+    limits,
+    open_subject,
+    radius_of,
+)
+from misstep.experiments.schema import texts, whole
+from misstep.safety.decider import Answer, Decider
+from misstep.safety.faults import analyse
+from misstep.safety.system import Radius, System
+from misstep.tasks.jani.task import State
+
+WORLD = "models"
+VERSION = 1
+KNOWLEDGE = ("path", "all", "none")
+KEYS = {
+    **COLLECTING,
+    **LIMITS,
+    "paths": whole(),
+    "oracles": texts(ORACLES),
+    "radii": texts(RADII),
+    "knowledge": texts(KNOWLEDGE),
+}
+COLUMNS = (
+    *("policy", "oracle", "radius", "knowledge", "path", "length", "faults", "complete"),
+    *("safe_states", "undecided", "seconds", "evaluations"),
+)
+
+
+class ForgetfulDecider(Decider[State, str]):
+    """Answers every question as if it were the first."""
+
+    def decide_id(self, id: int, radius: Radius = float("inf")) -> _core.SafetyDecision:
+        self.native = _core.make_safety_decider(self.system.native, self.kind, 0)
+        return super().decide_id(id, radius)
+
+
+def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
+    for radius in step["radii"]:
+        for oracle in step["oracles"]:
+            for knowledge in step["knowledge"]:
+                payload = {
+                    "subject": row["subject"],
+                    "collecting": collecting(step),
+                    "limits": limits(step),
+                    "paths": step["paths"],
+                    "oracle": oracle,
+                    "radius": radius,
+                    "knowledge": knowledge,
+                    "seed": seed,
+                }
+                label = f"{oracle}, radius {radius}, knowledge {knowledge}"
+                yield Part(label, payload, step["paths"])
+
+
+def run(payload: Json) -> Json:
+    opened = open_subject(payload["subject"])
+    runs = collected(payload["subject"], payload["collecting"], payload["seed"])
+    kept: Decider[State, str] | None = None
+    paths = []
+    for own in runs[: payload["paths"]]:
+        decider = kept or _decider(payload, opened.system())
+        if payload["knowledge"] == "all":
+            kept = decider
+        began = process_time()
+        found = analyse(decider, own, radius_of(payload["radius"]), largest=None)
+        spent = process_time() - began
+        paths.append(
+            {
+                "length": len(own),
+                "faults": len(found.faults),
+                "complete": found.is_complete,
+                "safe_states": sum(step.safety is Answer.SAFE for step in found.steps),
+                "undecided": sum(step.safety is Answer.UNKNOWN for step in found.steps),
+                "seconds": spent,
+                "evaluations": sum(step.effort.evaluations for step in found.steps),
+            }
+        )
+    return {"policy": opened.policy, "paths": paths}
+
+
+def _decider(payload: Json, system: System[State, str]) -> Decider[State, str]:
+    made = ForgetfulDecider if payload["knowledge"] == "none" else Decider[State, str]
+    return made(system, payload["oracle"], budget=budget(payload["limits"]))
+
+
+def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
+    about = {name: payload[name] for name in ("oracle", "radius", "knowledge")}
+    for number, path in enumerate(result["paths"]):
+        yield {"policy": result["policy"], **about, "path": number, **path}
+
+
+def longest(payload: Json) -> float | None:  # noqa: ARG001
+    return None  # a run has as many questions as states
