@@ -54,6 +54,7 @@ TABLE = {
     "title": text(),
     "step": text(),
     "rows": texts(None, ["row"]),
+    "totals": texts(None, ["row"]),
     "column": text(None),
     "cells": table(),
     "where": text(None),
@@ -276,7 +277,7 @@ def _known(name: str, known: Any, what: str, source: TomlText, path: TomlPath) -
 
 
 def _check_table(own: Json, columns: list[str], source: TomlText, path: TomlPath) -> None:
-    _columns([*own["rows"], own["column"]], columns, source, path)
+    _columns([*own["rows"], *own["totals"], own["column"]], columns, source, path)
     _expressions(own, {"where": Condition}, columns, source, path)
     for title, cell in own["cells"].items():
         expression(Summary, cell, columns, source, (*path, "cells", title))
@@ -296,7 +297,12 @@ def _check_figure(own: Json, columns: list[str], source: TomlText, path: TomlPat
 
 def _check_claim(own: Json, columns: list[str], source: TomlText, path: TomlPath) -> None:
     _columns(own["groups"], columns, source, path)
-    kinds = {"where": Condition, "among": Summary, "holds": Summary, "value": Summary}
+    kinds: dict[str, type[Condition] | type[Summary]] = {
+        "where": Condition,
+        "among": Summary,
+        "holds": Summary,
+        "value": Summary,
+    }
     _expressions(own, kinds, columns, source, path)
     if (own["holds"] is None) == (own["value"] is None):
         raise InputFormatError(

@@ -20,6 +20,7 @@ from time import monotonic
 import misstep
 from misstep.errors import Interrupted, ToolError, UsageError
 from misstep.experiments.definition import Definition, Unit
+from misstep.experiments.kinds import Json
 from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, begin
 
 Progress = Callable[[str, int, int], None]
@@ -142,7 +143,7 @@ class _Pool:
         except BrokenPipeError:
             pass  # it has ended, which reading from it tells
 
-    def collect(self) -> list[tuple[Unit, dict[str, object]]]:
+    def collect(self) -> list[tuple[Unit, Json]]:
         """Wait for at least one result."""
         found = []
         for key, _ in self._selector.select():

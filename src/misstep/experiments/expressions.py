@@ -34,10 +34,10 @@ _ARITHMETIC: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Mult: operator.mul,
 }
 _ORDER: dict[type[ast.cmpop], Callable[[float | str, float | str], bool]] = {
-    ast.Lt: operator.lt,  # type: ignore[dict-item]
-    ast.LtE: operator.le,  # type: ignore[dict-item]
-    ast.Gt: operator.gt,  # type: ignore[dict-item]
-    ast.GtE: operator.ge,  # type: ignore[dict-item]
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
 }
 _LONGEST = 2000
 _DEEPEST = 40
@@ -174,7 +174,9 @@ def _function(name: str, values: list[Value]) -> Value:
         return math.fsum(numbers) / len(numbers)
     if name == "spread":
         return deviation(numbers)
-    return {"median": median, "min": min, "max": max}[name](numbers)
+    if name == "median":
+        return median(numbers)
+    return min(numbers) if name == "min" else max(numbers)
 
 
 def deviation(numbers: Sequence[float]) -> float | None:

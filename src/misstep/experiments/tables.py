@@ -92,7 +92,7 @@ def make_table(own: Json, gathered: Gathered) -> Made:
                 columns.append((f"{name}, paper", name, None))
     rows = [
         (tuple(map(_shown, key)), tuple(_cells(key, group, columns, own)))
-        for key, group in _groups(found, own["rows"])
+        for key, group in _groups(found, own)
     ]
     rows += _missing_rows(own, gathered, len(columns), {names[0] for names, _ in rows})
     names = tuple(name for name, *_ in columns)
@@ -112,11 +112,14 @@ def _column_name(value: Value, title: str, cells: int) -> str:
 
 
 def _groups(
-    found: list[dict[str, Value]], columns: Sequence[str]
+    found: list[dict[str, Value]], own: Json
 ) -> Iterator[tuple[tuple[Value, ...], list[dict[str, Value]]]]:
-    yield from grouped(found, columns).items()
-    if columns[0] == "row" and len({own["row"] for own in found}) > 1:
-        yield from grouped([{**own, "row": ALL} for own in found], columns).items()
+    """The rows of a table; behind them those over all values of the columns in `totals`."""
+    yield from grouped(found, own["rows"]).items()
+    summed = [name for name in own["rows"] if name in own["totals"]]
+    if summed and len(grouped(found, summed)) > 1:
+        over = {summed[0]: ALL, **dict.fromkeys(summed[1:], "-")}
+        yield from grouped([{**one, **over} for one in found], own["rows"]).items()
 
 
 def _cells(
@@ -125,7 +128,9 @@ def _cells(
     columns: Sequence[tuple[str, Value, Summary | None]],
     own: Json,
 ) -> Iterator[Number | str]:
-    by_value = grouped(group, [own["column"]]) if own["column"] is not None else {(None,): group}
+    by_value: dict[tuple[Value, ...], list[dict[str, Value]]] = {(None,): group}
+    if own["column"] is not None:
+        by_value = grouped(group, [own["column"]])
     for _, value, summary in columns:
         if summary is None:
             yield str(own["paper"].get(str(key[0]), {}).get(value, "-"))

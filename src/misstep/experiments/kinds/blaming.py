@@ -18,6 +18,7 @@ from misstep.experiments.kinds.models import (
     LIMITS,
     ORACLES,
     RADII,
+    Systems,
     budget,
     collected,
     collecting,
@@ -78,9 +79,10 @@ def run(payload: Json) -> Json:
     opened = open_subject(payload["subject"])
     runs = collected(payload["subject"], payload["collecting"], payload["seed"])
     kept: Decider[State, str] | None = None
+    systems = Systems(opened)
     paths = []
     for own in runs[: payload["paths"]]:
-        decider = kept or _decider(payload, opened.system())
+        decider = kept or _decider(payload, systems.next())
         if payload["knowledge"] == "all":
             kept = decider
         began = process_time()

@@ -1,8 +1,9 @@
 """States on unsafe runs, decided from scratch: a unit is some of the states of a row, an oracle and a radius.
 
-Every state gets a new engine and a new decider, so that no answer about one helps with the next. The states are drawn
-at random from all that the unsafe runs pass before their end; whoever draws with the same seed draws the same ones, so
-that oracles and radii can be compared state by state.
+Every state gets a new decider, so that no answer about one helps with the next; only the outcomes of actions and the
+choices of the policy are remembered, by the engine. The states are drawn at random from all that the unsafe runs pass
+before their end; whoever draws with the same seed draws the same ones, so that oracles and radii can be compared state
+by state.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from misstep.experiments.kinds.models import (
     LIMITS,
     ORACLES,
     RADII,
+    Systems,
     budget,
     collected,
     collecting,
@@ -72,10 +74,10 @@ def run(payload: Json) -> Json:
     states = drawn_states(runs, payload["states"], payload["seed"])
     first = payload["first"]
     allowed, radius = budget(payload["limits"]), radius_of(payload["radius"])
+    systems = Systems(opened)
     answers = []
     for state in states[first : first + payload["count"]]:
-        system = opened.system()
-        decider = Decider(system, payload["oracle"], budget=allowed)
+        decider = Decider(systems.next(), payload["oracle"], budget=allowed)
         began = process_time()
         found = decider.decide(state, radius)
         spent = process_time() - began
@@ -128,5 +130,4 @@ def _state(own: dict[str, Value]) -> tuple[Value, ...]:
 
 
 def longest(payload: Json) -> float | None:
-    seconds: float = payload["limits"]["seconds"]
-    return seconds * payload["count"]
+    return float(payload["limits"]["seconds"] * payload["count"])

@@ -34,6 +34,7 @@ from misstep.tasks.models import generate_model, write_model
 SHIPPED = "shipped"
 _KEPT = 4  # subjects and collections of runs that a worker keeps
 _MOST_BYTES = 64 * 2**20
+_MOST_EXPANSIONS = 200_000  # of an engine that serves for further questions
 RADII = ("0", "1", "2", "3", "inf")
 
 ROW_KEYS = {
@@ -87,6 +88,23 @@ class Opened:
         """The model under the policy, with nothing known about it yet."""
         engine = self.task.new_engine()
         return system_of(self.task, load_policy(self.policy, self.task, engine=engine), engine)
+
+
+class Systems:
+    """Systems for many questions. The engine remembers outcomes and what the policy said, and no verdicts.
+
+    Loading a network for a new engine takes longer than most questions, so an engine serves for many of them, until it
+    has met so many states that it is worth its memory no more.
+    """
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._current: System[State, str] | None = None
+
+    def next(self) -> System[State, str]:
+        if self._current is None or self._current.native.expansions > _MOST_EXPANSIONS:
+            self._current = self._opened.system()
+        return self._current
 
 
 def open_subject(found: Json) -> Opened:
@@ -176,6 +194,7 @@ __all__ = [
     "RADII",
     "ROW_KEYS",
     "Opened",
+    "Systems",
     "budget",
     "collected",
     "collecting",
