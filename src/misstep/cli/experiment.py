@@ -185,7 +185,7 @@ def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
             progress=progress,
         )
     written = write_report(folder)
-    _remarks(found)
+    _remarks(found, written)
     if as_json:
         print_json({**written.as_dict(), "seconds": round(found.seconds, 3)})
     else:
@@ -193,7 +193,7 @@ def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
     return 0
 
 
-def _remarks(found: Outcome) -> None:
+def _remarks(found: Outcome, written: Report) -> None:
     changes = found.changes
     if changes.dropped:
         remark(
@@ -203,10 +203,10 @@ def _remarks(found: Outcome) -> None:
         remark(f"{changes.outdated} results of another version of Misstep were done again")
     if found.before:
         remark(f"{found.before} of {found.units} units were done before")
-    for title, message in list(found.without.items())[:_MOST_MISSING]:
-        remark(f"no result for {title}: {message}")
-    if len(found.without) > _MOST_MISSING:
-        remark(f"and {len(found.without) - _MOST_MISSING} further units without a result")
+    for step, row, reason in written.missing[:_MOST_MISSING]:
+        remark(f"no result for {step}, {row}: {reason}")
+    if len(written.missing) > _MOST_MISSING:
+        remark(f"and {len(written.missing) - _MOST_MISSING} further rows without results")
 
 
 def _print_report(written: Report, folder: Path) -> None:
