@@ -140,12 +140,12 @@ class Definition:
         return [*COMMON, *tags, *kind(self.steps[step]["kind"]).COLUMNS]
 
     def seeds(self, scale: str) -> int:
+        _check_scale(scale)
         return int(at_scale(self.top["seeds"], scale, self.source, ("seeds",)))
 
     def units(self, scale: str, seeds: int, tasks: Path | None = None) -> list[Unit]:
         """All units at a scale, in the order of the steps; seeds from 0 on."""
-        if scale not in SCALES:
-            raise UsageError(f"no scale {scale!r:.40}", expected=", ".join(SCALES))
+        _check_scale(scale)
         rows = self._rows(scale, tasks)
         found = []
         for place, step in enumerate(self.top["steps"]):
@@ -179,6 +179,11 @@ class Definition:
         return {
             name: at_scale(value, scale, self.source, (*path, name)) for name, value in own.items()
         }
+
+
+def _check_scale(scale: str) -> None:
+    if scale not in SCALES:
+        raise UsageError(f"no scale {scale!r:.40}", expected=", ".join(SCALES))
 
 
 def _key(step: Json, row: str, version: int, payload: Json) -> str:

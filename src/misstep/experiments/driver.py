@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -88,7 +89,7 @@ def _work(
 ) -> None:
     waiting = deque(todo)
     total, done = before + len(todo), before
-    with _Pool(min(jobs, len(todo)), megabytes) as pool:
+    with Pool(min(jobs, len(todo)), megabytes) as pool:
         while waiting or pool.busy:
             while waiting and pool.idle:
                 pool.give(waiting.popleft())
@@ -99,7 +100,7 @@ def _work(
                     progress("units", done, total)
 
 
-class _Pool:
+class Pool:
     """Worker processes, each with at most one unit."""
 
     def __init__(self, size: int, megabytes: int | None) -> None:
@@ -109,7 +110,7 @@ class _Pool:
         self.idle: list[subprocess.Popen[bytes]] = []
         self._size = size
 
-    def __enter__(self) -> _Pool:
+    def __enter__(self) -> Pool:
         self.idle = [self._start() for _ in range(self._size)]
         return self
 
@@ -117,9 +118,7 @@ class _Pool:
         for process in (*self.idle, *self._units):
             process.kill() if process in self._units else _end(process)
             process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None:
-                    stream.close()
+            _close(process)
         self._selector.close()
 
     @property
@@ -133,11 +132,9 @@ class _Pool:
         request = {"kind": unit.kind, "payload": unit.payload}
         self._units[process] = unit, monotonic()
         self._selector.register(process.stdout, selectors.EVENT_READ, process)
-        try:
+        with suppress(BrokenPipeError):  # it has ended, which reading from it tells
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has ended, which reading from it tells
 
     def collect(self) -> list[tuple[Unit, Json]]:
         """Wait for at least one result."""
@@ -155,7 +152,7 @@ class _Pool:
                 found.append((unit, json.loads(line)))
                 continue
             message = f"its process ended with the code {process.wait()} (out of memory?)"
-            process.stdout.close()
+            _close(process)
             result = {"message": message}
             seconds = monotonic() - began
             found.append((unit, {"outcome": FAILED, "result": result, "seconds": seconds}))
@@ -176,6 +173,13 @@ class _Pool:
             raise ToolError(f"no worker process could be started: {error.strerror}") from error
 
 
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):  # what it did not read any more
+                stream.close()
+
+
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.stdin is not None:
         process.stdin.close()
@@ -185,4 +189,4 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.kill()
 
 
-__all__ = ["Outcome", "Progress", "run_experiment"]
+__all__ = ["Outcome", "Pool", "Progress", "run_experiment"]

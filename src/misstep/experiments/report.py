@@ -19,9 +19,9 @@ from misstep.experiments.claims import Judged, judge_claim
 from misstep.experiments.figures import make_figures
 from misstep.experiments.observations import Gathered, gather
 from misstep.experiments.store import DONE, open_results
-from misstep.experiments.tables import Made, make_table
+from misstep.experiments.tables import Made, in_markdown, make_table
 from misstep.files import write_bytes
-from misstep.reports.escaping import slug, visible
+from misstep.reports.escaping import slug
 from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.latex import latex_text
 from misstep.reports.exports.spreadsheet import write_csv
@@ -132,9 +132,7 @@ def _page(
     if missing:
         yield "### Missing"
         yield ""
-        yield from (
-            f"- {visible(step)}, {visible(row)}: {visible(why)[:300]}" for step, row, why in missing
-        )
+        yield from (f"- {in_markdown(f'{step}, {row}: {why}'[:300])}" for step, row, why in missing)
 
 
 def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str]:
@@ -144,20 +142,20 @@ def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str
     for own in claims:
         yield ""
         where = f" (section {own.section})" if own.section else ""
-        yield f"**{own.verdict}.** \u201c{visible(own.text)}\u201d{where}"
+        yield f"**{own.verdict}.** \u201c{in_markdown(own.text)}\u201d{where}"
         yield ""
         if own.paper:
-            yield f"- Paper: {visible(own.paper)}"
+            yield f"- Paper: {in_markdown(own.paper)}"
         yield f"- Ours: {own.ours}"
-        yield f"- {visible(own.why)}"
+        yield f"- {in_markdown(own.why)}"
 
 
 def _head(gathered: Gathered) -> Iterator[str]:
     definition = gathered.definition
     seeds = f"{gathered.seeds} seed{'' if gathered.seeds == 1 else 's'}"
-    yield f"## {visible(definition.title)}"
+    yield f"## {in_markdown(definition.title)}"
     yield ""
-    yield f"{visible(definition.top['paper'])}"
+    yield in_markdown(definition.top["paper"])
     yield ""
     yield (
         f"Scale {gathered.scale}, {seeds}, {gathered.done} of {len(gathered.units)} units done. "

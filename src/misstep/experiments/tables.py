@@ -70,7 +70,7 @@ class Made:
 
     def as_markdown(self) -> str:
         table = self.as_text()
-        lines = [f"### {_cell(self.title)}", "", _line(table.columns)]
+        lines = [f"### {in_markdown(self.title)}", "", _line(table.columns)]
         lines.append("|" + "---|" * len(table.columns))
         lines += [_line(row) for row in table.rows]
         return "\n".join([*lines, "", self.note, ""])
@@ -171,7 +171,7 @@ def _note(own: Json, gathered: Gathered) -> str:
         parts.append(own["note"])
     lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
     if lacking:
-        parts.append(f"Not everything was done for: {', '.join(map(visible, lacking))}.")
+        parts.append(f"Not everything was done for: {', '.join(map(in_markdown, lacking))}.")
     return " ".join(parts)
 
 
@@ -188,11 +188,11 @@ def _shown(value: Any) -> str:
 
 
 def _line(cells: Sequence[Cell]) -> str:
-    return "| " + " | ".join(_cell(str(own)) for own in cells) + " |"
+    return "| " + " | ".join(in_markdown(str(own)) for own in cells) + " |"
 
 
-def _cell(text: str) -> str:
-    """Text of others in a table of Markdown: nothing in it is markup."""
+def in_markdown(text: str) -> str:
+    """Text of others in Markdown, also in a table: nothing in it is markup."""
     shown = visible(text)
     return "".join(f"\\{own}" if own in "|\\`*_<>[]" else own for own in shown)
 
@@ -201,4 +201,4 @@ def _dicts(found: Sequence[Observation]) -> list[dict[str, Value]]:
     return [dict(own) for own in found]
 
 
-__all__ = ["Made", "Number", "make_table", "over_seeds"]
+__all__ = ["Made", "Number", "in_markdown", "make_table", "over_seeds"]

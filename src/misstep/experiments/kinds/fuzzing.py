@@ -21,7 +21,7 @@ KEYS = {
 }
 COLUMNS = (
     *("policy", "configuration", "runs", "unsafe", "distinct", "unsafe_starts", "steps"),
-    *("looked_at", "cut", "seconds"),
+    *("looked_at", "cut", "crashes", "seconds"),
 )
 
 
@@ -56,6 +56,7 @@ def run(payload: Json) -> Json:
         "steps": found.steps,
         "looked_at": found.looked_at,
         "cut": found.cut_lookaheads,
+        "crashes": found.ends.get("error", 0) + found.ends.get("timeout", 0),
         "seconds": process_time() - began,
     }
 

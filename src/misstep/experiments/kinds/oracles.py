@@ -156,7 +156,7 @@ def _join(part: Sequence[dict[str, Value]]) -> list[dict[str, Value]]:
                 "bug": bug,
                 "joint": joint,
                 "processed": bool(judged),
-                "at": min(at, default=None),  # type: ignore[type-var]
+                "at": min(at, default=None),
             }
         )
     return best
