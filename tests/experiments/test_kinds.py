@@ -21,7 +21,13 @@ SUBJECT = {
 }
 COLLECTING = {"configuration": "greedy-inf", "runs": 60, "max_steps": 100}
 LIMITS = {"evaluations": None, "seconds": 60, "megabytes": None}
-HOW = {"subject": SUBJECT, "collecting": COLLECTING, "limits": LIMITS, "seed": 0}
+HOW = {
+    "subject": SUBJECT,
+    "collecting": COLLECTING,
+    "limits": LIMITS,
+    "seed": 0,
+    "path_evaluations": None,
+}
 
 
 def seen(oracle: str, radius: str) -> list[dict[str, Any]]:
@@ -77,6 +83,21 @@ def test_shared_knowledge_changes_effort_and_no_verdict(radius: str) -> None:
         for name, paths in found.items()
     }
     assert verdicts["none"] == verdicts["path"] == verdicts["all"]
+
+
+def test_an_allowance_for_a_run_leaves_states_open() -> None:
+    payload = {**HOW, "paths": 10, "oracle": "tarjan", "radius": "inf", "knowledge": "path"}
+    whole = blaming.run(payload)["paths"]
+    largest = max(own["evaluations"] for own in whole)
+    assert largest > 20
+    some = blaming.run({**payload, "path_evaluations": largest // 2})["paths"]
+    assert not all(own["complete"] for own in some)
+    assert any(own["undecided"] for own in some)
+    # A question may end one evaluation later, and each further one costs one.
+    bound = [largest // 2 + 4 * own["length"] for own in some]
+    assert all(own["evaluations"] <= most for own, most in zip(some, bound, strict=True))
+    enough = blaming.run({**payload, "path_evaluations": 10 * largest})["paths"]
+    assert without_times(enough) == without_times(whole)
 
 
 def test_faults_are_among_those_of_the_census() -> None:

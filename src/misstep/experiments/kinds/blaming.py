@@ -7,7 +7,9 @@ none   every question is answered from scratch: the baseline
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from time import process_time
 
 from misstep import _core
@@ -39,6 +41,7 @@ KEYS = {
     **COLLECTING,
     **LIMITS,
     "paths": whole(),
+    "path_evaluations": whole(None),
     "oracles": texts(ORACLES),
     "radii": texts(RADII),
     "knowledge": texts(KNOWLEDGE),
@@ -49,12 +52,33 @@ COLUMNS = (
 )
 
 
-class ForgetfulDecider(Decider[State, str]):
-    """Answers every question as if it were the first."""
+class PathDecider(Decider[State, str]):
+    """Answers questions about the states of one run within an allowance for all of them together.
 
-    def decide_id(self, id: int, radius: Radius = float("inf")) -> _core.SafetyDecision:
-        self.native = _core.make_safety_decider(self.system.native, self.kind, 0)
-        return super().decide_id(id, radius)
+    An allowance in evaluations, unlike one in seconds, gives the same results on every machine. What it does not cover
+    is left open.
+    """
+
+    def __init__(self, system: System[State, str], payload: Json) -> None:
+        super().__init__(system, payload["oracle"], budget=budget(payload["limits"]))
+        self._forgets = payload["knowledge"] == "none"
+        self._each = self.budget
+        self._allowance = payload["path_evaluations"]
+        self._left = self._allowance
+
+    def next_path(self) -> None:
+        self._left = self._allowance
+
+    def decide_id(self, id: int, radius: Radius = math.inf) -> _core.SafetyDecision:
+        if self._forgets:
+            self.native = _core.make_safety_decider(self.system.native, self.kind, 0)
+        if self._left is not None:
+            limits = (self._each.evaluations, max(1, self._left))
+            self.budget = replace(self._each, evaluations=min(x for x in limits if x is not None))
+        found = super().decide_id(id, radius)
+        if self._left is not None:
+            self._left -= found.evaluations
+        return found
 
 
 def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
@@ -66,6 +90,7 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
                     "collecting": collecting(step),
                     "limits": limits(step),
                     "paths": step["paths"],
+                    "path_evaluations": step["path_evaluations"],
                     "oracle": oracle,
                     "radius": radius,
                     "knowledge": knowledge,
@@ -78,11 +103,12 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
 def run(payload: Json) -> Json:
     opened = open_subject(payload["subject"])
     runs = collected(payload["subject"], payload["collecting"], payload["seed"])
-    kept: Decider[State, str] | None = None
+    kept: PathDecider | None = None
     systems = Systems(opened)
     paths = []
     for own in runs[: payload["paths"]]:
-        decider = kept or _decider(payload, systems.next())
+        decider = kept or PathDecider(systems.next(), payload)
+        decider.next_path()
         if payload["knowledge"] == "all":
             kept = decider
         began = process_time()
@@ -100,11 +126,6 @@ def run(payload: Json) -> Json:
             }
         )
     return {"policy": opened.policy, "paths": paths}
-
-
-def _decider(payload: Json, system: System[State, str]) -> Decider[State, str]:
-    made = ForgetfulDecider if payload["knowledge"] == "none" else Decider[State, str]
-    return made(system, payload["oracle"], budget=budget(payload["limits"]))
 
 
 def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
