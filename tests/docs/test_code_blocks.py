@@ -40,6 +40,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "compare.md": "",
     "gates.md": "",
     "retest.md": "",
+    "experiments.md": "",
 }
 
 

@@ -137,11 +137,11 @@ def test_recall_is_that_of_the_metrics() -> None:
             found.append({"row": "g", "seed": 0, **own})
     assert {own["policy"] for own in found} == {"noisy:0.3:1+heuristic:ff"}
     kinds.join("planning-oracles", found)
-    records = {}
+    records: dict[tuple[Any, Any], list[oracles._Opinion]] = {}
     for own in found:
         if own["oracle"] != oracles.BEST_OF:
             key = (own["task"], own["state"])
-            records.setdefault(key, []).append(oracles._Opinion(own["oracle"], own["bug"]))
+            records.setdefault(key, []).append(oracles._Opinion(str(own["oracle"]), bool(own["bug"])))
     seen = [oracles._Seen(t, f"{t}:{s}", tuple(v)) for (t, s), v in records.items()]
     exact = joint_recall(seen, min_states_a_task=1)  # type: ignore[arg-type]
     for oracle, share in exact.recall.items():

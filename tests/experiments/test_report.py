@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import csv
+import sqlite3
 import xml.etree.ElementTree as ET
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from misstep.errors import InputFileError, InputFormatError
 from misstep.experiments import kinds
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.experiments.driver import run_experiment
@@ -111,3 +114,37 @@ def test_names_of_others_are_no_markup(tmp_path: Path) -> None:
             assert "ball|" not in content
         if path.suffix == ".svg":
             assert "<b>" not in content
+
+
+def test_links_in_the_folder_are_not_followed(tmp_path: Path) -> None:
+    fill(tmp_path / "out", GUIDED)
+    precious = tmp_path / "precious.md"
+    precious.write_text("mine")
+    (tmp_path / "out/report").mkdir()
+    (tmp_path / "out/report/claims.md").symlink_to(precious)
+    write_report(tmp_path / "out")
+    assert precious.read_text() == "mine"
+    assert not (tmp_path / "out/report/claims.md").is_symlink()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    fill(tmp_path / "other", GUIDED)
+    (tmp_path / "other/report").symlink_to(elsewhere)
+    with pytest.raises(InputFileError, match="symbolic link"):
+        write_report(tmp_path / "other")
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_result_that_somebody_has_changed_is_told(tmp_path: Path) -> None:
+    fill(tmp_path, GUIDED)
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
+        connection.execute("UPDATE results SET result = '[1]'")
+    with pytest.raises(InputFormatError, match="not what its kind stores"):
+        write_report(tmp_path)
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
+        connection.execute("UPDATE results SET result = '{'")
+    with pytest.raises(InputFormatError, match="damaged"):
+        write_report(tmp_path)
+    with closing(sqlite3.connect(tmp_path / NAME)) as connection, connection:
+        connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
+    with pytest.raises(InputFormatError, match="another folder"):
+        write_report(tmp_path)

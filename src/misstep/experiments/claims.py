@@ -17,6 +17,7 @@ from misstep.experiments.expressions import Condition, Summary
 from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.relations import relation
+from misstep.experiments.tables import shown_number
 
 AGREES, DISAGREES, OPEN = "agrees", "disagrees", "not decidable at this scale"
 
@@ -111,7 +112,7 @@ def _ours(measured: _Measured) -> str:
     if measured.share is not None:
         count, total = measured.share
         return f"{100 * measured.value:.1f} % ({count} of {total})"
-    return f"{measured.value:.3g}"
+    return shown_number(measured.value)
 
 
 __all__ = ["AGREES", "DISAGREES", "OPEN", "Judged", "judge_claim"]

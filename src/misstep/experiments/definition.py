@@ -74,6 +74,7 @@ FIGURE = {
     "value_title": text(None),
     "by": texts(None, ["row", "seed"]),
     "reached": text(None),
+    "reached_title": text(None),
     "against": text(None),
     "panels": text(None),
 }

@@ -69,7 +69,8 @@ def _curves(own: Json, found: Rows, title: str) -> Page:
         points = tuple((x, 100 * (k + 1) / len(group)) for k, x in enumerate(times))
         curves.append(Curve(label, points, longest))
     x_title = own["value_title"] or own["value"]
-    return shares_over_time(title, x_title, f"% with {own['reached']}", curves)
+    y_title = own["reached_title"] or f"% with {own['reached']}"
+    return shares_over_time(title, x_title, y_title, curves)
 
 
 def _scatter(own: Json, found: Rows, title: str) -> Page:

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from misstep.errors import InputFileError
 from misstep.experiments.claims import Judged, judge_claim
 from misstep.experiments.figures import make_figures
 from misstep.experiments.observations import Gathered, gather
 from misstep.experiments.store import DONE, open_results
 from misstep.experiments.tables import Made, in_markdown, make_table
-from misstep.files import write_bytes
+from misstep.files import reason, write_inside
 from misstep.reports.escaping import slug
 from misstep.reports.exports.files import make_folder
 from misstep.reports.exports.latex import latex_text
@@ -71,12 +72,7 @@ def write_report(folder: Path) -> Report:
     texts = {**_table_files(tables), **figures}
     texts["claims.md"] = "\n".join(_claims_page(gathered, claims)) + "\n"
     texts["report.md"] = "\n".join(_page(gathered, tables, list(figures), claims)) + "\n"
-    written = []
-    for name, text in texts.items():
-        path = folder / FOLDER / name
-        make_folder(path.parent)
-        write_bytes(path, text.encode(errors="backslashreplace"))
-        written.append(path)
+    written = _write(folder / FOLDER, texts)
     return Report(
         gathered.definition.name,
         gathered.scale,
@@ -87,6 +83,27 @@ def write_report(folder: Path) -> Report:
         tuple(written),
         measured_costs(gathered),
     )
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+    """The folder may come from a stranger, so no link in it is followed."""
+    written = []
+    for name, text in texts.items():
+        path = folder / name
+        for above in {folder, path.parent}:
+            if above.is_symlink():
+                raise InputFileError(
+                    "this is a symbolic link, which is not followed here",
+                    where=str(above),
+                    expected="a folder of its own",
+                )
+        make_folder(path.parent)
+        try:
+            write_inside(path, text.encode(errors="backslashreplace"))
+        except OSError as error:
+            raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
+        written.append(path)
+    return written
 
 
 def measured_costs(gathered: Gathered) -> dict[str, dict[str, float]]:

@@ -30,8 +30,8 @@ class Number:
         if self.mean is None:
             return "-"
         if self.spread is None:
-            return _shown(self.mean)
-        return f"{_shown(self.mean)} +- {_shown(self.spread)}"
+            return shown_number(self.mean)
+        return f"{shown_number(self.mean)} +- {shown_number(self.spread)}"
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def make_table(own: Json, gathered: Gathered) -> Made:
             if any(name in of_row for of_row in paper.values()):
                 columns.append((f"{name}, paper", name, None))
     rows = [
-        (tuple(map(_shown, key)), tuple(_cells(key, group, columns, own)))
+        (tuple(map(shown_number, key)), tuple(_cells(key, group, columns, own)))
         for key, group in _groups(found, own)
     ]
     rows += _missing_rows(own, gathered, len(columns), {names[0] for names, _ in rows})
@@ -108,7 +108,7 @@ def _values(found: Sequence[Observation], own: Json) -> list[Value]:
 def _column_name(value: Value, title: str, cells: int) -> str:
     if value is None:
         return title
-    return _shown(value) if cells == 1 else f"{_shown(value)}: {title}"
+    return shown_number(value) if cells == 1 else f"{shown_number(value)}: {title}"
 
 
 def _groups(
@@ -175,7 +175,7 @@ def _note(own: Json, gathered: Gathered) -> str:
     return " ".join(parts)
 
 
-def _shown(value: Any) -> str:
+def shown_number(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -183,7 +183,9 @@ def _shown(value: Any) -> str:
     if isinstance(value, float):
         if value == int(value) and abs(value) < 1e15:
             return str(int(value))
-        return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+        if abs(value) >= 100:
+            return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+        return f"{value:.3g}"
     return visible(str(value))
 
 
@@ -194,11 +196,11 @@ def _line(cells: Sequence[Cell]) -> str:
 def in_markdown(text: str) -> str:
     """Text of others in Markdown, also in a table: nothing in it is markup."""
     shown = visible(text)
-    return "".join(f"\\{own}" if own in "|\\`*_<>[]" else own for own in shown)
+    return "".join(f"\\{own}" if own in "|\\`*_<[]" else own for own in shown)
 
 
 def _dicts(found: Sequence[Observation]) -> list[dict[str, Value]]:
     return [dict(own) for own in found]
 
 
-__all__ = ["Made", "Number", "in_markdown", "make_table", "over_seeds"]
+__all__ = ["Made", "Number", "in_markdown", "make_table", "over_seeds", "shown_number"]
