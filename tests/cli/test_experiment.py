@@ -22,6 +22,18 @@ def test_the_safety_paper_at_the_scale_smoke(tmp_path: Path) -> None:
     assert again["claims"] == found["claims"]
 
 
+def test_the_metamorphic_oracles_at_the_scale_smoke(tmp_path: Path) -> None:
+    """Domains that nobody generates are named, the others are compared."""
+    found = result_of("experiment", "p23", "--jobs", "2", "--out", tmp_path / "p23")
+    rows = {own["row"] for own in found["missing"]}
+    assert rows <= {"MBlocks", "Scanalyzer", "Storage"}
+    assert found["done"] == found["units"] - 4 * len(rows)
+    table = (tmp_path / "p23/report/tables/table-1.md").read_text()
+    assert "| Gripper | " in table
+    assert "gbfs(1000) (baseline)" in table
+    assert "bmo(100)+aras/ehc, paper" in table
+
+
 def test_a_definition_of_ones_own(tmp_path: Path) -> None:
     path, out = write(tmp_path), tmp_path / "out"
     done = misstep("experiment", path, "--seeds", "1", "--out", out)

@@ -141,7 +141,9 @@ def test_recall_is_that_of_the_metrics() -> None:
     for own in found:
         if own["oracle"] != oracles.BEST_OF:
             key = (own["task"], own["state"])
-            records.setdefault(key, []).append(oracles._Opinion(str(own["oracle"]), bool(own["bug"])))
+            records.setdefault(key, []).append(
+                oracles._Opinion(str(own["oracle"]), bool(own["bug"]))
+            )
     seen = [oracles._Seen(t, f"{t}:{s}", tuple(v)) for (t, s), v in records.items()]
     exact = joint_recall(seen, min_states_a_task=1)  # type: ignore[arg-type]
     for oracle, share in exact.recall.items():

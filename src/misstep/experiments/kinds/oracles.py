@@ -71,7 +71,8 @@ def run(payload: Json) -> Json:
     )
     with found:
         states = [_state(record) for record in found.records]
-    return {"policy": policy, "task": task.name, "solves_start": solves, "states": states}
+    name = task_name(payload["task"])
+    return {"policy": policy, "task": name, "solves_start": solves, "states": states}
 
 
 def _state(record: Record) -> list[Value]:

@@ -68,7 +68,8 @@ def _of_files(folder: Path) -> list[Json]:
     for own in suite_files([folder]):
         contents = [read_bytes(path, _MOST_BYTES, "a task") for path in own.files]
         digest = hashlib.sha256(b"\0".join(contents)).hexdigest()
-        found.append({"name": own.name, "files": [str(p) for p in own.files], "digest": digest})
+        name = f"{folder.name}/{own.name}"
+        found.append({"name": name, "files": [str(p) for p in own.files], "digest": digest})
     return found
 
 
@@ -76,7 +77,7 @@ def task_name(own: Json) -> str:
     if "files" in own:
         return str(own["name"])
     sizes = ", ".join(f"{name} {size}" for name, size in own["sizes"].items())
-    return f"{sizes}, task {own['seed']}"
+    return f"{own['domain']}, {sizes}, task {own['seed']}"
 
 
 def open_task(own: Json) -> Task:
