@@ -15,7 +15,7 @@ from misstep.reports.figures.shapes import Box, Line, Page, Point, Shape, Text, 
 
 _INK, _PALE = "#222222", "#DDDDDD"
 _WIDTH, _HEIGHT = 560.0, 280.0
-_LEFT, _RIGHT, _TOP = 64.0, 20.0, 44.0
+_LEFT, _RIGHT, _TOP = 76.0, 20.0, 44.0
 _SMALL, _NORMAL, _LARGE, _ROW = 10.0, 11.0, 14.0, 17.0
 LEAST = 1e-6  # seconds; less is not measured
 _DOT = 4.0
