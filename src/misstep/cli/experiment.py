@@ -10,7 +10,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, typed
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import phase_progress, print_json, print_table, remark
+from misstep.cli.output import phase_progress, print_json, print_table, remark, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -124,7 +124,8 @@ def _report(context: typer.Context, what: What, kept: Kept) -> int:
         raise UsageError("no folder to report on", expected="misstep experiment report DIR")
     from misstep.experiments.report import write_report
 
-    written = write_report(what.folder)
+    with waiting("writing the report"):
+        written = write_report(what.folder)
     if kept.as_json:
         print_json(written.as_dict())
     else:
@@ -185,7 +186,8 @@ def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
             tasks=how.tasks,
             progress=progress,
         )
-    written = write_report(folder)
+    with waiting("writing the report"):
+        written = write_report(folder)
     _remarks(found, written)
     if as_json:
         print_json({**written.as_dict(), "seconds": round(found.seconds, 3)})
