@@ -24,6 +24,7 @@ from misstep.experiments.kinds.models import (
     budget,
     collected,
     collecting,
+    is_trained,
     limits,
     open_subject,
     radius_of,
@@ -47,7 +48,7 @@ KEYS = {
     "knowledge": texts(KNOWLEDGE),
 }
 COLUMNS = (
-    *("policy", "oracle", "radius", "knowledge", "path", "length", "faults", "complete"),
+    *("policy", "trained", "oracle", "radius", "knowledge", "path", "length", "faults", "complete"),
     *("safe_states", "undecided", "seconds", "evaluations"),
 )
 
@@ -130,8 +131,9 @@ def run(payload: Json) -> Json:
 
 def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
     about = {name: payload[name] for name in ("oracle", "radius", "knowledge")}
+    about |= {"policy": result["policy"], "trained": is_trained(result["policy"])}
     for number, path in enumerate(result["paths"]):
-        yield {"policy": result["policy"], **about, "path": number, **path}
+        yield {**about, "path": number, **path}
 
 
 def longest(payload: Json) -> float | None:  # noqa: ARG001

@@ -23,6 +23,7 @@ from misstep.experiments.kinds.models import (
     collected,
     collecting,
     drawn_states,
+    is_trained,
     limits,
     open_subject,
     radius_of,
@@ -41,7 +42,7 @@ KEYS = {
     "radii": texts(RADII),
 }
 COLUMNS = (
-    *("policy", "oracle", "radius", "state", "answer", "decided", "limit", "seconds"),
+    *("policy", "trained", "oracle", "radius", "state", "answer", "decided", "limit", "seconds"),
     *("evaluations", "expansions", "truth"),
 )
 NOT_KNOWN, CONTRADICTION = "not known", "contradiction"
@@ -97,6 +98,7 @@ def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
     for place, (answer, limit, seconds, evaluations, expansions) in enumerate(result["answers"]):
         yield {
             "policy": result["policy"],
+            "trained": is_trained(result["policy"]),
             "oracle": payload["oracle"],
             "radius": payload["radius"],
             "state": payload["first"] + place,

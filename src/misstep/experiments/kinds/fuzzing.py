@@ -8,7 +8,7 @@ from time import process_time
 
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import Json, Part
-from misstep.experiments.kinds.models import open_subject
+from misstep.experiments.kinds.models import is_trained, open_subject
 from misstep.experiments.schema import texts, whole
 from misstep.safety.fuzz import CONFIGURATIONS, fuzz
 
@@ -20,7 +20,7 @@ KEYS = {
     "max_steps": whole(1000),
 }
 COLUMNS = (
-    *("policy", "configuration", "runs", "unsafe", "distinct", "unsafe_starts", "steps"),
+    *("policy", "trained", "configuration", "runs", "unsafe", "distinct", "unsafe_starts", "steps"),
     *("looked_at", "cut", "crashes", "seconds"),
 )
 
@@ -62,7 +62,8 @@ def run(payload: Json) -> Json:
 
 
 def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
-    yield {"configuration": payload["configuration"], **result}
+    about = {"configuration": payload["configuration"], "trained": is_trained(result["policy"])}
+    yield {**about, **result}
 
 
 def longest(payload: Json) -> float | None:  # noqa: ARG001

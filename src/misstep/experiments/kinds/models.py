@@ -144,6 +144,11 @@ def _fitting(specs: Sequence[str], task: JaniTask) -> str:
     raise UnsupportedError(f"no policy fits the model; {'; '.join(refused)}"[:500])
 
 
+def is_trained(policy: str) -> bool:
+    """Whether a row has a network that comes with Misstep, and not the simple policy that stands in for one."""
+    return policy.startswith("shipped:")
+
+
 def collecting(step: Json) -> Json:
     return {name: step[name] for name in COLLECTING}
 
@@ -199,6 +204,7 @@ __all__ = [
     "collected",
     "collecting",
     "drawn_states",
+    "is_trained",
     "limits",
     "open_subject",
     "radius_of",
