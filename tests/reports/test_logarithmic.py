@@ -39,7 +39,7 @@ def test_equal_times_are_on_the_diagonal() -> None:
         ((d.x + 2 - left) / (right - left), (bottom - d.y - 2) / (bottom - top)) for d in dots
     ]
     assert shares[0][0] == pytest.approx(shares[0][1])
-    assert shares[1] == (pytest.approx(1.0), pytest.approx(1.0))
+    assert shares[1] == pytest.approx((1.0, 1.0))
     assert shares[2][0] < shares[2][1]
     assert shares[3][0] == pytest.approx(0.0)  # no time at all is as good as the least
     assert "4 pairs, 2 above the diagonal" in page.description

@@ -2,7 +2,7 @@
 
 Costs are seconds for one piece of work of a step on a row, measured before and kept in the definition (`[costs]`), or
 taken from the folder where it has results already. A scale that was never measured takes the costs of the largest
-one that was, and the plan says so; limits on single questions give the worst case.
+one that was, and the plan says "at least"; limits on single questions give the worst case.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class RunPlan:
     jobs: int
     steps: tuple[StepPlan, ...]
     costs_from: str
+    measured: bool  # at this scale; else it takes longer than expected
 
     @property
     def seconds(self) -> float | None:
@@ -60,7 +61,7 @@ def plan(
     count = definition.seeds(scale) if seeds is None else seeds
     units = definition.units(scale, count, tasks)
     done, measured = _known(folder)
-    costs, costs_from = _costs(definition, scale)
+    costs, costs_from, at_scale = _costs(definition, scale)
     steps = []
     for name in definition.steps:
         own = [unit for unit in units if unit.step == name]
@@ -69,7 +70,7 @@ def plan(
         expected = _expected(left, each)
         work = sum(unit.work for unit in left)
         steps.append(StepPlan(name, len(own), len(own) - len(left), work, expected, _longest(left)))
-    return RunPlan(definition.name, scale, count, jobs, tuple(steps), costs_from)
+    return RunPlan(definition.name, scale, count, jobs, tuple(steps), costs_from, at_scale)
 
 
 def _known(folder: Path | None) -> tuple[set[str], dict[str, dict[str, float]]]:
@@ -81,16 +82,20 @@ def _known(folder: Path | None) -> tuple[set[str], dict[str, dict[str, float]]]:
     return done, measured_costs(gathered)
 
 
-def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str]:
+def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, bool]:
     known = definition.top["costs"]
     if scale in known:
-        return known[scale], f"measured at the scale {scale}"
+        return known[scale], f"measured at the scale {scale}", True
     # The closest smaller scale, else any.
     smaller = [own for own in SCALES[: SCALES.index(scale)] if own in known]
     others = [*reversed(smaller), *(own for own in SCALES if own in known)]
     if not others:
-        return {}, "not measured yet"
-    return known[others[0]], f"measured at the scale {others[0]}, where tasks are smaller"
+        return {}, "not measured yet", False
+    return (
+        known[others[0]],
+        f"measured at the scale {others[0]}, where sizes and budgets are smaller",
+        False,
+    )
 
 
 def _expected(units: Sequence[Unit], each: Json) -> float | None:
