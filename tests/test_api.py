@@ -67,7 +67,10 @@ COUNTERPARTS = {
     "generate": "generate",
 }
 # The same where it has no public name: module and function.
-INSIDE = {"prove": "misstep.faults.prove:prove"}
+INSIDE = {
+    "prove": "misstep.faults.prove:prove",
+    "experiment": "misstep.experiments.driver:run_experiment",
+}
 # These are about the installation, or are services for other programs.
 WITHOUT = {"list", "doctor", "serve-policy"}
 

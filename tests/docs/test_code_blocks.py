@@ -42,6 +42,7 @@ model, policy = jani_transitions(load_task("model.jani")), "first"
     "gates.md": "",
     "prove.md": "",
     "retest.md": "",
+    "experiments.md": "",
 }
 
 

@@ -97,6 +97,11 @@ VERBS = {
         "Write what campaigns found as one HTML file that works offline, with every bug to step through.",
         "misstep.cli.report:report_command",
     ),
+    "experiment": Verb(
+        "Run an experiment of a paper, or one's own, and report it: tables, figures, claims, beside the paper's "
+        "numbers.",
+        "misstep.cli.experiment:experiment_command",
+    ),
     "generate": Verb(
         "Write an instance of a built-in domain (domain.pddl and problem.pddl) or a built-in model (JANI).",
         "misstep.cli.generate:app",

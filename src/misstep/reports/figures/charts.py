@@ -47,6 +47,7 @@ class Chart:
     curves: tuple[Curve, ...] = ()
     bins: tuple[str, ...] = ()
     series: tuple[Series, ...] = ()
+    empty: str = "no bugs"  # what stands in a chart without any value
 
     def page(self) -> Page:
         """The chart, laid out."""
@@ -74,7 +75,9 @@ class _Layout:
         shapes = [*self._frame(), *body, *legend]
         if self.empty:
             middle = (self.left + self.right) / 2
-            nothing = Text(middle, _TOP + _PLOT_HEIGHT / 2, "no bugs", _LARGE, "#666666", "middle")
+            nothing = Text(
+                middle, _TOP + _PLOT_HEIGHT / 2, self.chart.empty, _LARGE, "#666666", "middle"
+            )
             shapes.append(nothing)
         height = self.bottom + 46 + rows * _ROW + 8
         return Page(_WIDTH, height, self.chart.title, self._in_words(), tuple(shapes))
@@ -148,8 +151,10 @@ class _Layout:
         shapes: list[Shape] = []
         for place, name in enumerate(chart.bins):
             middle = self.left + (place + 0.5) * step
-            shown = fitted(name, _SMALL, step - 2)
-            shapes.append(Text(middle, self.bottom + 17, shown, _SMALL, _INK, "middle"))
+            for number, part in enumerate(in_two_lines(name, _SMALL, step - 2)):
+                y = self.bottom + (17 if part == name else 13 + 10 * number)
+                shown = fitted(part, _SMALL, step - 2)
+                shapes.append(Text(middle, y, shown, _SMALL, _INK, "middle"))
             first = middle - width * len(chart.series) / 2
             for number, series in enumerate(chart.series):
                 x = first + number * width
@@ -185,6 +190,15 @@ class _Layout:
         return f"{chart.y_title} by {chart.x_title}. " + "; ".join(parts) + "."
 
 
+def in_two_lines(text: str, size: float, room: float) -> list[str]:
+    """A text that is too wide, broken at the hyphen or blank that leaves both parts shortest; else as it is."""
+    breaks = [k + 1 for k, own in enumerate(text[:-1]) if own in "- "]
+    if width_of(text, size) <= room or not breaks:
+        return [text]
+    best = min(breaks, key=lambda k: max(width_of(text[:k], size), width_of(text[k:], size)))
+    return [text[:best].rstrip(), text[best:]]
+
+
 def _dashes(number: int) -> tuple[float, ...]:
     # A new pattern each time, so that neighbours differ by more than their colour.
     return DASHES[number % len(DASHES)]
@@ -218,4 +232,13 @@ def thinned(points: Sequence[tuple[float, float]], most: int = 2000) -> list[tup
     return [*points[:-1:every], points[-1]]
 
 
-__all__ = ["COLOURS", "Chart", "Curve", "Series", "nice_ticks", "number_text", "thinned"]
+__all__ = [
+    "COLOURS",
+    "Chart",
+    "Curve",
+    "Series",
+    "in_two_lines",
+    "nice_ticks",
+    "number_text",
+    "thinned",
+]

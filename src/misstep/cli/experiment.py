@@ -1,0 +1,222 @@
+"""`misstep experiment`: the experiments of papers, and one's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from misstep.cli.arguments import AsJson, check_limits, typed
+from misstep.cli.groups import Group, takes
+from misstep.cli.output import phase_progress, print_json, print_table, remark, waiting
+from misstep.errors import UsageError
+
+if TYPE_CHECKING:
+    from misstep.experiments.definition import Definition
+    from misstep.experiments.driver import Outcome
+    from misstep.experiments.plan import RunPlan
+    from misstep.experiments.report import Report
+
+REPORT = "report"
+_MOST_MISSING = 10  # lines
+
+
+@dataclass(frozen=True)
+class What(Group, heading="What"):
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME|FILE.toml|report",
+            help="A built-in experiment, a definition of your own, or report to write the report again.",
+            show_default=False,
+        ),
+    ]
+    folder: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[DIR]", help="For report: the folder of an experiment.", show_default=False
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class How(Group, heading="How much"):
+    scale: Annotated[
+        str,
+        typer.Option(
+            metavar="smoke|small|medium|paper",
+            help="How large: smoke takes seconds, small up to 30 minutes on two cores, paper is as in the paper.",
+        ),
+    ] = "smoke"
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K", help="Number of seeds. Default: by the scale.", show_default=False
+        ),
+    ] = None
+    jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
+    memory: Annotated[
+        int | None,
+        typer.Option(
+            metavar="MB",
+            help="Memory of each worker process. Default: no limit.",
+            show_default=False,
+        ),
+    ] = None
+    tasks: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with the files of the planning competitions. Default: generated tasks.",
+            show_default=False,
+        ),
+    ] = None
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the plan and its expected cost; run nothing.")
+    ] = False
+
+
+@dataclass(frozen=True)
+class Kept(Group, heading="Output"):
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Folder of the experiment; one that was begun goes on. Default: ./experiment-NAME-SCALE.",
+            show_default=False,
+        ),
+    ] = None
+    as_json: AsJson = False
+
+
+@takes(What, How, Kept)
+def experiment_command(context: typer.Context, what: What, how: How, kept: Kept) -> int:
+    """Run an experiment of a paper, or one's own, and report it: tables, figures, claims, beside the paper's numbers.
+
+    Built in are ps (safety testing) and p23 (oracles for planning tasks). Everything is kept in DIR: after Ctrl-C, or
+    any kill, the same command goes on. The report is in DIR/report.
+
+    Example: misstep experiment ps --scale smoke --jobs 2 --out ps
+    """
+    if what.name == REPORT:
+        return _report(context, what, kept)
+    if what.folder is not None:
+        raise UsageError(f"{what.folder} is one argument too many", hint="--out names the folder")
+    check_limits(jobs=how.jobs, seeds=how.seeds, memory=how.memory)
+    from misstep.experiments.definition import load_definition
+
+    definition = load_definition(what.name)
+    folder = kept.out or Path(f"experiment-{definition.name}-{how.scale}")
+    if how.dry_run:
+        return _dry_run(definition, folder, how, kept.as_json)
+    return _run(definition, folder, how, kept.as_json)
+
+
+def _report(context: typer.Context, what: What, kept: Kept) -> int:
+    given = typed(context, [*How.names(), "out"])
+    if given:
+        raise UsageError(f"{given[0]} says nothing about a report")
+    if what.folder is None:
+        raise UsageError("no folder to report on", expected="misstep experiment report DIR")
+    from misstep.experiments.report import write_report
+
+    with waiting("writing the report"):
+        written = write_report(what.folder)
+    if kept.as_json:
+        print_json(written.as_dict())
+    else:
+        _print_report(written, what.folder)
+    return 0
+
+
+def _dry_run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
+    from misstep.experiments.plan import plan
+
+    found = plan(definition, how.scale, how.seeds, how.jobs, folder, how.tasks)
+    if as_json:
+        print_json(found.as_dict())
+    else:
+        _print_plan(found)
+    return 0
+
+
+def _print_plan(found: RunPlan) -> None:
+    rows = [
+        (
+            own.step,
+            f"{own.units:,}",
+            f"{own.done:,}",
+            f"{own.work:,.0f}",
+            _time(own.seconds),
+            _time(own.longest),
+        )
+        for own in found.steps
+    ]
+    titles = ("step", "units", "done", "work left", "expected, one core", "at most, one core")
+    print_table(titles, rows)
+    jobs = f"{found.jobs} process{'' if found.jobs == 1 else 'es'}"
+    print(f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): ", end="")
+    about = "about" if found.measured or found.seconds is None else "at least"
+    print(f"{about} {_time(found.seconds)} with {jobs}; costs {found.costs_from}")
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return "not known"
+    if seconds < 120:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+
+
+def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
+    from misstep.experiments.driver import run_experiment
+    from misstep.experiments.report import write_report
+
+    with phase_progress() as progress:
+        found = run_experiment(
+            definition,
+            folder,
+            how.scale,
+            seeds=how.seeds,
+            jobs=how.jobs,
+            megabytes=how.memory,
+            tasks=how.tasks,
+            progress=progress,
+        )
+    with waiting("writing the report"):
+        written = write_report(folder)
+    _remarks(found, written)
+    if as_json:
+        print_json({**written.as_dict(), "seconds": round(found.seconds, 3)})
+    else:
+        _print_report(written, folder)
+    return 0
+
+
+def _remarks(found: Outcome, written: Report) -> None:
+    changes = found.changes
+    if changes.dropped:
+        remark(
+            f"{changes.dropped} results that the definition does not ask for any more were dropped"
+        )
+    if changes.outdated:
+        remark(f"{changes.outdated} results of another version of Misstep were done again")
+    if found.before:
+        remark(f"{found.before} of {found.units} units were done before")
+    for step, row, reason in written.missing[:_MOST_MISSING]:
+        remark(f"no result for {step}, {row}: {reason}")
+    if len(written.missing) > _MOST_MISSING:
+        remark(f"and {len(written.missing) - _MOST_MISSING} further rows without results")
+
+
+def _print_report(written: Report, folder: Path) -> None:
+    from misstep.experiments.report import FOLDER, counted
+
+    for own in written.claims:
+        print(f"{own.verdict}: {own.text} [ours: {own.ours}]")
+    print(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
+    print(f"report: {folder / FOLDER / 'report.md'}")

@@ -1,0 +1,192 @@
+"""Running an experiment: units go to local processes, results to the store, in whatever order they are done.
+
+A unit is a function of what it is given, so the order, the number of processes, and kills in between change nothing
+but the times. Ctrl-C and SIGKILL alike lose only the units under way, which the next run does again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+import misstep
+from misstep.errors import Interrupted, ToolError, UsageError
+from misstep.experiments.definition import Definition, Unit
+from misstep.experiments.kinds import Json
+from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, begin
+
+Progress = Callable[[str, int, int], None]
+_GRACE = 5.0  # seconds for a worker to end by itself
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run of the driver ended."""
+
+    units: int
+    done: int  # in this run
+    before: int  # done by earlier runs
+    without: int  # units that have no result: something is missing, or they failed
+    changes: Changes
+    seconds: float
+
+
+def run_experiment(
+    definition: Definition,
+    folder: Path,
+    scale: str = "smoke",
+    *,
+    seeds: int | None = None,
+    jobs: int = 1,
+    megabytes: int | None = None,
+    tasks: Path | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Do all units that are not done yet. Interrupting it keeps what is done."""
+    if jobs < 1:
+        raise UsageError(f"--jobs is {jobs}", expected="a whole number from 1")
+    count = definition.seeds(scale) if seeds is None else seeds
+    if count < 1:
+        raise UsageError(f"--seeds is {count}", expected="a whole number from 1")
+    units = definition.units(scale, count, tasks)
+    began = monotonic()
+    with begin(folder, definition.name, scale) as store:
+        changes = store.update(definition, units, scale, count)
+        stored = store.results()
+        # What could not be done may be possible now: a package or a file that was missing.
+        known = {key for key, own in stored.items() if own.outcome == DONE}
+        todo = [unit for unit in units if unit.key not in known]
+        try:
+            _work(store, todo, len(known), jobs, megabytes, progress)
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "stopped by the user",
+                where=str(folder),
+                hint="what is done is kept; the same command goes on",
+            ) from None
+        finished = store.results()
+    without = sum(finished[unit.key].outcome != DONE for unit in units)
+    done = len(todo) - without
+    return Outcome(len(units), done, len(known), without, changes, monotonic() - began)
+
+
+def _work(
+    store: ResultStore,
+    todo: Sequence[Unit],
+    before: int,
+    jobs: int,
+    megabytes: int | None,
+    progress: Progress | None,
+) -> None:
+    waiting = deque(todo)
+    total, done = before + len(todo), before
+    with Pool(min(jobs, len(todo)), megabytes) as pool:
+        while waiting or pool.busy:
+            while waiting and pool.idle:
+                pool.give(waiting.popleft())
+            for unit, found in pool.collect():
+                store.put(unit.key, found["outcome"], found["result"], found["seconds"])
+                done += 1
+                if progress is not None:
+                    progress("units", done, total)
+
+
+class Pool:
+    """Worker processes, each with at most one unit."""
+
+    def __init__(self, size: int, megabytes: int | None) -> None:
+        self._megabytes = megabytes
+        self._selector = selectors.DefaultSelector()
+        self._units: dict[subprocess.Popen[bytes], tuple[Unit, float]] = {}
+        self.idle: list[subprocess.Popen[bytes]] = []
+        self._size = size
+
+    def __enter__(self) -> Pool:
+        self.idle = [self._start() for _ in range(self._size)]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in (*self.idle, *self._units):
+            process.kill() if process in self._units else _end(process)
+            process.wait()
+            _close(process)
+        self._selector.close()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._units)
+
+    def give(self, unit: Unit) -> None:
+        process = self.idle.pop()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        request = {"kind": unit.kind, "payload": unit.payload}
+        self._units[process] = unit, monotonic()
+        self._selector.register(process.stdout, selectors.EVENT_READ, process)
+        with suppress(BrokenPipeError):  # it has ended, which reading from it tells
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+
+    def collect(self) -> list[tuple[Unit, Json]]:
+        """Wait for at least one result."""
+        found = []
+        for key, _ in self._selector.select():
+            process: subprocess.Popen[bytes] = key.data
+            assert process.stdout is not None
+            unit, began = self._units[process]
+            # Workers write whole lines, so a worker that writes is about to have written all of it.
+            line = process.stdout.readline()
+            self._selector.unregister(process.stdout)
+            del self._units[process]
+            if line.endswith(b"\n"):
+                self.idle.append(process)
+                found.append((unit, json.loads(line)))
+                continue
+            message = f"its process ended with the code {process.wait()} (out of memory?)"
+            _close(process)
+            result = {"message": message}
+            seconds = monotonic() - began
+            found.append((unit, {"outcome": FAILED, "result": result, "seconds": seconds}))
+            self.idle.append(self._start())
+        return found
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", "misstep.experiments.worker"]
+        if self._megabytes is not None:
+            command.append(str(self._megabytes))
+        root = str(Path(misstep.__file__).parents[1])
+        path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
+        # One thread each: libraries that take all cores would let units disturb each other's times.
+        env = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+        try:
+            return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env)
+        except OSError as error:
+            raise ToolError(f"no worker process could be started: {error.strerror}") from error
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with suppress(BrokenPipeError):  # what it did not read any more
+                stream.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        process.wait(_GRACE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+__all__ = ["Outcome", "Pool", "Progress", "run_experiment"]

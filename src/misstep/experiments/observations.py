@@ -1,0 +1,90 @@
+"""Stored results as flat observations: what tables, figures and claims are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from misstep.errors import InputFormatError
+from misstep.experiments.definition import Definition, Unit
+from misstep.experiments.expressions import Value
+from misstep.experiments.kinds import join, kind
+from misstep.experiments.store import DONE, ResultStore, Stored
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """All that is known of an experiment."""
+
+    definition: Definition
+    scale: str
+    seeds: int
+    units: tuple[Unit, ...]
+    results: Mapping[str, Stored]
+    observations: Mapping[str, list[dict[str, Value]]]  # by step
+
+    @property
+    def done(self) -> int:
+        return sum(own.outcome == DONE for own in self.results.values())
+
+    def missing(self) -> Iterator[tuple[str, str, str]]:
+        """Step, row and reason, for each row that lacks something; each reason once."""
+        seen = set()
+        for unit in self.units:
+            own = self.results.get(unit.key)
+            if own is not None and own.outcome == DONE:
+                continue
+            reason = "not done yet" if own is None else str(own.result.get("message"))
+            found = (unit.step, unit.row, reason)
+            if found not in seen:
+                seen.add(found)
+                yield found
+
+
+def gather(store: ResultStore) -> Gathered:
+    definition = store.definition()
+    units, results = store.units(), store.results()
+    return Gathered(
+        definition,
+        store.meta("scale"),
+        int(store.meta("seeds")),
+        tuple(units),
+        results,
+        _observations(definition, units, results),
+    )
+
+
+def _observations(
+    definition: Definition, units: Sequence[Unit], results: Mapping[str, Stored]
+) -> dict[str, list[dict[str, Value]]]:
+    found: dict[str, list[dict[str, Value]]] = {name: [] for name in definition.steps}
+    for unit in units:
+        own = results.get(unit.key)
+        if own is None or own.outcome != DONE or unit.step not in found:
+            continue
+        common = {"row": unit.row, "seed": unit.seed, **definition.tags.get(unit.row, {})}
+        try:
+            for observation in kind(unit.kind).observations(unit.payload, own.result):
+                found[unit.step].append({**common, **observation})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputFormatError(
+                f"the result of a unit is not what its kind stores ({type(error).__name__})",
+                where=unit.title,
+                hint="run the experiment again into another folder",
+            ) from error
+    for name, step in definition.steps.items():
+        join(step["kind"], found[name])
+    return found
+
+
+def grouped(
+    observations: Sequence[dict[str, Value]], columns: Sequence[str]
+) -> dict[tuple[Value, ...], list[dict[str, Value]]]:
+    """The observations by their values in these columns, in the order in which they come."""
+    groups: dict[tuple[Value, ...], list[dict[str, Value]]] = {}
+    for own in observations:
+        groups.setdefault(tuple(own.get(name) for name in columns), []).append(own)
+    return groups
+
+
+__all__ = ["Gathered", "gather", "grouped"]

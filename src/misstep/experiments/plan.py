@@ -1,0 +1,116 @@
+"""What a run would do and what it would cost, before it is started.
+
+Costs are seconds for one piece of work of a step on a row, measured before and kept in the definition (`[costs]`), or
+taken from the folder where it has results already. A scale that was never measured takes the costs of the largest
+one that was, and the plan says "at least"; limits on single questions give the worst case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from misstep.experiments.definition import Definition, Unit
+from misstep.experiments.kinds import Json, kind
+from misstep.experiments.observations import gather
+from misstep.experiments.report import measured_costs
+from misstep.experiments.schema import SCALES
+from misstep.experiments.store import DONE, NAME, open_results
+
+
+@dataclass(frozen=True)
+class StepPlan:
+    step: str
+    units: int
+    done: int  # already in the folder
+    work: float  # pieces of work that are left
+    seconds: float | None  # expected, on one core; None: nothing is known
+    longest: float | None  # by the limits of the step, on one core; None: no limit
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    experiment: str
+    scale: str
+    seeds: int
+    jobs: int
+    steps: tuple[StepPlan, ...]
+    costs_from: str
+    measured: bool  # at this scale; else it takes longer than expected
+
+    @property
+    def seconds(self) -> float | None:
+        """Expected, with so many processes."""
+        known = [own.seconds for own in self.steps]
+        return None if None in known else sum(own or 0.0 for own in known) / self.jobs
+
+    def as_dict(self) -> dict[str, Any]:
+        return {**asdict(self), "seconds": self.seconds}
+
+
+def plan(
+    definition: Definition,
+    scale: str,
+    seeds: int | None,
+    jobs: int,
+    folder: Path | None = None,
+    tasks: Path | None = None,
+) -> RunPlan:
+    count = definition.seeds(scale) if seeds is None else seeds
+    units = definition.units(scale, count, tasks)
+    done, measured = _known(folder)
+    costs, costs_from, at_scale = _costs(definition, scale)
+    steps = []
+    for name in definition.steps:
+        own = [unit for unit in units if unit.step == name]
+        left = [unit for unit in own if unit.key not in done]
+        each = {**costs.get(name, {}), **measured.get(name, {})}
+        expected = _expected(left, each)
+        work = sum(unit.work for unit in left)
+        steps.append(StepPlan(name, len(own), len(own) - len(left), work, expected, _longest(left)))
+    return RunPlan(definition.name, scale, count, jobs, tuple(steps), costs_from, at_scale)
+
+
+def _known(folder: Path | None) -> tuple[set[str], dict[str, dict[str, float]]]:
+    if folder is None or not (folder / NAME).is_file():
+        return set(), {}
+    with open_results(folder) as store:
+        gathered = gather(store)
+    done = {key for key, own in gathered.results.items() if own.outcome == DONE}
+    return done, measured_costs(gathered)
+
+
+def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, bool]:
+    known = definition.top["costs"]
+    if scale in known:
+        return known[scale], f"measured at the scale {scale}", True
+    # The closest smaller scale, else any.
+    smaller = [own for own in SCALES[: SCALES.index(scale)] if own in known]
+    others = [*reversed(smaller), *(own for own in SCALES if own in known)]
+    if not others:
+        return {}, "not measured yet", False
+    return (
+        known[others[0]],
+        f"measured at the scale {others[0]}, where sizes and budgets are smaller",
+        False,
+    )
+
+
+def _expected(units: Sequence[Unit], each: Json) -> float | None:
+    """A row that was never measured costs what the dearest one does."""
+    if not units:
+        return 0.0
+    numbers = [float(own) for own in each.values() if isinstance(own, (int, float))]
+    if not numbers:
+        return None
+    return sum(unit.work * float(each.get(unit.row, max(numbers))) for unit in units)
+
+
+def _longest(units: Sequence[Unit]) -> float | None:
+    limits = [kind(unit.kind).longest(unit.payload) for unit in units]
+    return None if None in limits else sum(own or 0.0 for own in limits)
+
+
+__all__ = ["RunPlan", "StepPlan", "plan"]

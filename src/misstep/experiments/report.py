@@ -1,0 +1,189 @@
+"""The report of an experiment, from its database alone: nothing runs, and no model, task or policy is read.
+
+DIR/report/report.md      all of it on one page: tables, figures, claims, what is missing
+DIR/report/claims.md      what the paper says, sentence by sentence, and what our numbers say to it
+DIR/report/tables/        each table as Markdown, LaTeX and CSV
+DIR/report/figures/       each figure as SVG
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from misstep.errors import InputFileError
+from misstep.experiments.claims import Judged, judge_claim
+from misstep.experiments.figures import make_figures
+from misstep.experiments.observations import Gathered, gather
+from misstep.experiments.store import DONE, open_results
+from misstep.experiments.tables import Made, in_markdown, make_table
+from misstep.files import reason, write_inside
+from misstep.reports.escaping import slug
+from misstep.reports.exports.files import make_folder
+from misstep.reports.exports.latex import latex_text
+from misstep.reports.exports.spreadsheet import write_csv
+from misstep.reports.figures.svg import svg_text
+
+FOLDER = "report"
+
+
+@dataclass(frozen=True)
+class Report:
+    name: str
+    scale: str
+    units: int
+    done: int
+    claims: tuple[Judged, ...]
+    missing: tuple[tuple[str, str, str], ...]
+    files: tuple[Path, ...]
+    costs: dict[str, dict[str, float]]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "experiment": self.name,
+            "scale": self.scale,
+            "units": self.units,
+            "done": self.done,
+            "claims": [own.as_dict() for own in self.claims],
+            "missing": [
+                dict(zip(("step", "row", "reason"), own, strict=True)) for own in self.missing
+            ],
+            "files": [str(path) for path in self.files],
+            "seconds_for_one": self.costs,
+        }
+
+
+def write_report(folder: Path) -> Report:
+    """Write all files of the report."""
+    with open_results(folder) as store:
+        gathered = gather(store)
+    top = gathered.definition.top
+    tables = [make_table(own, gathered) for own in top["tables"]]
+    claims = tuple(judge_claim(own, gathered) for own in top["claims"])
+    figures = {
+        f"figures/{slug(name)}.svg": svg_text(page)
+        for own in top["figures"]
+        for name, page in make_figures(own, gathered)
+    }
+    texts = {**_table_files(tables), **figures}
+    texts["claims.md"] = "\n".join(_claims_page(gathered, claims)) + "\n"
+    texts["report.md"] = "\n".join(_page(gathered, tables, list(figures), claims)) + "\n"
+    written = _write(folder / FOLDER, texts)
+    return Report(
+        gathered.definition.name,
+        gathered.scale,
+        len(gathered.units),
+        gathered.done,
+        claims,
+        tuple(gathered.missing()),
+        tuple(written),
+        measured_costs(gathered),
+    )
+
+
+def _write(folder: Path, texts: dict[str, str]) -> list[Path]:
+    """The folder may come from a stranger, so no link in it is followed."""
+    written = []
+    for name, text in texts.items():
+        path = folder / name
+        for above in {folder, path.parent}:
+            if above.is_symlink():
+                raise InputFileError(
+                    "this is a symbolic link, which is not followed here",
+                    where=str(above),
+                    expected="a folder of its own",
+                )
+        make_folder(path.parent)
+        try:
+            write_inside(path, text.encode(errors="backslashreplace"))
+        except OSError as error:
+            raise InputFileError(f"cannot write: {reason(error)}", where=str(path)) from error
+        written.append(path)
+    return written
+
+
+def measured_costs(gathered: Gathered) -> dict[str, dict[str, float]]:
+    """Seconds for one piece of work (a run, a question, a path, a state), by step and row: what `[costs]` holds."""
+    seconds: Counter[tuple[str, str]] = Counter()
+    work: Counter[tuple[str, str]] = Counter()
+    for unit in gathered.units:
+        own = gathered.results.get(unit.key)
+        if own is not None and own.outcome == DONE:
+            seconds[unit.step, unit.row] += own.seconds  # type: ignore[assignment]
+            work[unit.step, unit.row] += unit.work  # type: ignore[assignment]
+    found: dict[str, dict[str, float]] = {}
+    for (step, row), spent in seconds.items():
+        found.setdefault(step, {})[row] = float(f"{spent / max(work[step, row], 1e-9):.2g}")
+    return found
+
+
+def _table_files(tables: list[Made]) -> dict[str, str]:
+    found = {}
+    for own in tables:
+        name = f"tables/{slug(own.name)}"
+        found[f"{name}.md"] = own.as_markdown()
+        found[f"{name}.tex"] = latex_text(own.as_text())[0]
+        numbers = io.StringIO()
+        write_csv(own.as_numbers(), numbers)
+        found[f"{name}.csv"] = numbers.getvalue()
+    return found
+
+
+def _page(
+    gathered: Gathered, tables: list[Made], figures: list[str], claims: tuple[Judged, ...]
+) -> Iterator[str]:
+    yield from _head(gathered)
+    yield ""
+    yield f"What the paper says, and what these numbers say to it, is in [claims.md](claims.md): {counted(claims)}."
+    yield ""
+    for own in tables:
+        yield own.as_markdown()
+    for name in figures:
+        yield f"![{Path(name).stem}]({name})"
+        yield ""
+    missing = list(gathered.missing())
+    if missing:
+        yield "### Missing"
+        yield ""
+        yield from (f"- {in_markdown(f'{step}, {row}: {why}'[:300])}" for step, row, why in missing)
+
+
+def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str]:
+    yield from _head(gathered)
+    yield ""
+    yield f"Of {len(claims)} sentences: {counted(claims)}."
+    for own in claims:
+        yield ""
+        where = f" (section {own.section})" if own.section else ""
+        yield f"**{own.verdict}.** \u201c{in_markdown(own.text)}\u201d{where}"
+        yield ""
+        if own.paper:
+            yield f"- Paper: {in_markdown(own.paper)}"
+        yield f"- Ours: {own.ours}"
+        yield f"- {in_markdown(own.why)}"
+
+
+def _head(gathered: Gathered) -> Iterator[str]:
+    definition = gathered.definition
+    seeds = f"{gathered.seeds} seed{'' if gathered.seeds == 1 else 's'}"
+    yield f"## {in_markdown(definition.title)}"
+    yield ""
+    yield in_markdown(definition.top["paper"])
+    yield ""
+    yield (
+        f"Scale {gathered.scale}, {seeds}, {gathered.done} of {len(gathered.units)} units done. "
+        f"Written by `misstep experiment report` from stored results."
+    )
+
+
+def counted(claims: tuple[Judged, ...]) -> str:
+    """How many agree, disagree, and are open."""
+    counts = Counter(own.verdict for own in claims)
+    return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
+
+
+__all__ = ["FOLDER", "Report", "counted", "measured_costs", "write_report"]

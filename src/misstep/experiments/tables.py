@@ -1,0 +1,206 @@
+"""The tables of an experiment: numbers over seeds with their spread, the baseline first, the paper's numbers beside.
+
+A cell is computed for each seed on its own; shown are the mean and, of several seeds, the standard deviation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from misstep.experiments.expressions import Condition, Observation, Summary, Value, deviation
+from misstep.experiments.kinds import Json
+from misstep.experiments.observations import Gathered, grouped
+from misstep.reports.escaping import visible
+from misstep.reports.exports.tables import Cell, Table
+
+ALL = "all rows"
+
+
+@dataclass(frozen=True)
+class Number:
+    """A mean over seeds and its spread; `mean` is None where nothing was measured."""
+
+    mean: Value
+    spread: float | None = None
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "-"
+        if self.spread is None:
+            return shown_number(self.mean)
+        return f"{shown_number(self.mean)} +- {shown_number(self.spread)}"
+
+
+@dataclass(frozen=True)
+class Made:
+    """A table of a definition, filled."""
+
+    name: str
+    title: str
+    note: str
+    heads: tuple[str, ...]  # of the columns that name a row
+    columns: tuple[str, ...]
+    rows: tuple[tuple[tuple[str, ...], tuple[Number | str, ...]], ...]
+
+    def as_text(self) -> Table:
+        """Cells as they are read: mean and spread in one."""
+
+        def rows() -> Iterator[tuple[Cell, ...]]:
+            for names, cells in self.rows:
+                yield (*names, *map(str, cells))
+
+        return Table(self.name, self.title, (*self.heads, *self.columns), rows())
+
+    def as_numbers(self) -> Table:
+        """Cells as they are computed with: mean and spread in columns of their own."""
+        columns = [part for name in self.columns for part in (name, f"{name}, spread")]
+
+        def rows() -> Iterator[tuple[Cell, ...]]:
+            for names, cells in self.rows:
+                flat: list[Cell] = []
+                for cell in cells:
+                    own = cell if isinstance(cell, Number) else Number(cell)
+                    flat += [own.mean, own.spread]
+                yield (*names, *flat)
+
+        return Table(self.name, self.title, (*self.heads, *columns), rows())
+
+    def as_markdown(self) -> str:
+        table = self.as_text()
+        lines = [f"### {in_markdown(self.title)}", "", _line(table.columns)]
+        lines.append("|" + "---|" * len(table.columns))
+        lines += [_line(row) for row in table.rows]
+        return "\n".join([*lines, "", self.note, ""])
+
+
+def make_table(own: Json, gathered: Gathered) -> Made:
+    found = gathered.observations[own["step"]]
+    if own["where"] is not None:
+        found = _dicts(Condition(own["where"]).pick(found))
+    pivot = [None] if own["column"] is None else _values(found, own)
+    paper = own["paper"]
+    columns: list[tuple[str, Value, Summary | None]] = []
+    for value in pivot:
+        for title, text in own["cells"].items():
+            name = _column_name(value, title, len(own["cells"]))
+            marked = f"{name} (baseline)" if value == own["baseline"] else name
+            columns.append((marked, value, Summary(text)))
+            if any(name in of_row for of_row in paper.values()):
+                columns.append((f"{name}, paper", name, None))
+    rows = [
+        (tuple(map(shown_number, key)), tuple(_cells(key, group, columns, own)))
+        for key, group in _groups(found, own)
+    ]
+    rows += _missing_rows(own, gathered, len(columns), {names[0] for names, _ in rows})
+    names = tuple(name for name, *_ in columns)
+    return Made(own["name"], own["title"], _note(own, gathered), tuple(own["rows"]), names, tuple(rows))  # fmt: skip
+
+
+def _values(found: Sequence[Observation], own: Json) -> list[Value]:
+    """Of the column that the table is spread by; the baseline first."""
+    values = list(dict.fromkeys(one.get(own["column"]) for one in found))
+    return sorted(values, key=lambda value: value != own["baseline"])
+
+
+def _column_name(value: Value, title: str, cells: int) -> str:
+    if value is None:
+        return title
+    return shown_number(value) if cells == 1 else f"{shown_number(value)}: {title}"
+
+
+def _groups(
+    found: list[dict[str, Value]], own: Json
+) -> Iterator[tuple[tuple[Value, ...], list[dict[str, Value]]]]:
+    """The rows of a table; behind them those over all values of the columns in `totals`."""
+    yield from grouped(found, own["rows"]).items()
+    summed = [name for name in own["rows"] if name in own["totals"]]
+    if summed and len(grouped(found, summed)) > 1:
+        over = {summed[0]: ALL, **dict.fromkeys(summed[1:], "-")}
+        yield from grouped([{**one, **over} for one in found], own["rows"]).items()
+
+
+def _cells(
+    key: tuple[Value, ...],
+    group: list[dict[str, Value]],
+    columns: Sequence[tuple[str, Value, Summary | None]],
+    own: Json,
+) -> Iterator[Number | str]:
+    by_value: dict[tuple[Value, ...], list[dict[str, Value]]] = {(None,): group}
+    if own["column"] is not None:
+        by_value = grouped(group, [own["column"]])
+    for _, value, summary in columns:
+        if summary is None:
+            yield str(own["paper"].get(str(key[0]), {}).get(value, "-"))
+        else:
+            yield over_seeds(summary, by_value.get((value,), []))
+
+
+def over_seeds(summary: Summary, observations: list[dict[str, Value]]) -> Number:
+    """The mean of what the summary gives for each seed."""
+    values = [summary(group) for group in grouped(observations, ["seed"]).values()]
+    numbers = [float(own) for own in values if isinstance(own, (int, float))]
+    if not numbers:
+        return Number(values[0] if values else None)
+    mean = math.fsum(numbers) / len(numbers)
+    whole = len(numbers) == 1 and isinstance(values[0], int)
+    return Number(int(mean) if whole else mean, deviation(numbers))
+
+
+def _missing_rows(
+    own: Json, gathered: Gathered, columns: int, shown: set[str]
+) -> list[tuple[tuple[str, ...], tuple[Number | str, ...]]]:
+    found = []
+    for step, row, reason in gathered.missing():
+        if step == own["step"] and row not in shown:
+            names = (visible(row), *("-" for _ in own["rows"][1:]))
+            found.append((names, (visible(reason)[:200], *("-" for _ in range(columns - 1)))))
+            shown.add(row)
+    return found  # type: ignore[return-value]
+
+
+def _note(own: Json, gathered: Gathered) -> str:
+    seeds = gathered.seeds
+    parts = [f"Scale {gathered.scale}, {seeds} seed{'' if seeds == 1 else 's'}"]
+    parts[0] += "." if seeds == 1 else ": mean +- standard deviation."
+    if own["column"] is None:
+        parts.append(f"Baseline: {own['baseline']}.")
+    if own["note"]:
+        parts.append(own["note"])
+    lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
+    if lacking:
+        parts.append(f"Not everything was done for: {', '.join(map(in_markdown, lacking))}.")
+    return " ".join(parts)
+
+
+def shown_number(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        if value == int(value) and abs(value) < 1e15:
+            return str(int(value))
+        if abs(value) >= 100:
+            return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.1f}"
+        return f"{value:.3g}"
+    return visible(str(value))
+
+
+def _line(cells: Sequence[Cell]) -> str:
+    return "| " + " | ".join(in_markdown(str(own)) for own in cells) + " |"
+
+
+def in_markdown(text: str) -> str:
+    """Text of others in Markdown, also in a table: nothing in it is markup."""
+    shown = visible(text)
+    return "".join(f"\\{own}" if own in "|\\`*_<[]" else own for own in shown)
+
+
+def _dicts(found: Sequence[Observation]) -> list[dict[str, Value]]:
+    return [dict(own) for own in found]
+
+
+__all__ = ["Made", "Number", "in_markdown", "make_table", "over_seeds", "shown_number"]

@@ -1,0 +1,62 @@
+"""A process that does units: one JSON object a line comes in, one goes out.
+
+What a policy or a library prints must not get between the answers, so standard output is put aside and everything else
+that is written to it goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from time import perf_counter
+from typing import TextIO
+
+from misstep.errors import Interrupted, MisstepError, ToolError
+from misstep.experiments.kinds import Json, kind
+from misstep.kept import end_with_parent
+
+# The driver decides when to stop. What reaches the whole group of processes is not meant for those that only work.
+IGNORED = (signal.SIGINT, signal.SIGHUP)
+
+
+def answer(request: Json) -> Json:
+    """The result of a unit, or why there is none."""
+    began = perf_counter()
+    try:
+        outcome, result = "done", kind(request["kind"]).run(request["payload"])
+    except Interrupted:
+        raise
+    except ToolError as error:
+        outcome, result = "failed", {"message": str(error)}
+    except MisstepError as error:
+        outcome, result = "missing", {"message": str(error)}
+    except MemoryError:
+        outcome, result = "failed", {"message": "out of memory"}
+    except Exception as error:  # a bug of ours in one unit must not end the others
+        outcome, result = "failed", {"message": f"internal error: {type(error).__name__}: {error}"}
+    return {"outcome": outcome, "result": result, "seconds": perf_counter() - began}
+
+
+def serve(requests: TextIO, answers: TextIO) -> None:
+    for line in requests:
+        answers.write(json.dumps(answer(json.loads(line))) + "\n")
+        answers.flush()
+
+
+def main() -> None:
+    for number in IGNORED:
+        signal.signal(number, signal.SIG_IGN)
+    end_with_parent()
+    if len(sys.argv) > 1:
+        from misstep.campaigns.workers import limit_memory
+
+        limit_memory(int(sys.argv[1]))
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    serve(sys.stdin, answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""`misstep experiment`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.commands import misstep, result_of
+from support.experiments import SMALL, write
+
+
+def test_the_safety_paper_at_the_scale_smoke(tmp_path: Path) -> None:
+    """All nine domains, all figures, all claims: the whole way from the definition to the report."""
+    found = result_of("experiment", "ps", "--jobs", "2", "--out", tmp_path / "ps")
+    assert found["done"] == found["units"] > 500
+    assert found["missing"] == []
+    verdicts = {own["name"]: own["verdict"] for own in found["claims"]}
+    assert verdicts["no-contradiction"] == "agrees"
+    assert verdicts["deterministic"] == "agrees"
+    names = {Path(path).name for path in found["files"]}
+    assert {"figure-2.svg", "figure-3-safe.svg", "figure-4.svg", "claims.md", "report.md"} <= names
+    again = result_of("experiment", "report", tmp_path / "ps")
+    assert again["claims"] == found["claims"]
+
+
+def test_the_metamorphic_oracles_at_the_scale_smoke(tmp_path: Path) -> None:
+    """Domains that nobody generates are named, the others are compared."""
+    found = result_of("experiment", "p23", "--jobs", "2", "--out", tmp_path / "p23")
+    rows = {own["row"] for own in found["missing"]}
+    assert rows <= {"MBlocks", "Scanalyzer", "Storage"}
+    assert found["done"] == found["units"] - 4 * len(rows)
+    table = (tmp_path / "p23/report/tables/table-1.md").read_text()
+    assert "| Gripper | " in table
+    assert "gbfs(1000) (baseline)" in table
+    assert "bmo(100)+aras/ehc, paper" in table
+
+
+def test_a_definition_of_ones_own(tmp_path: Path) -> None:
+    path, out = write(tmp_path), tmp_path / "out"
+    done = misstep("experiment", path, "--seeds", "1", "--out", out)
+    assert done.returncode == 0, done.stderr
+    assert "Guidance helps." in done.stdout
+    assert str(out / "report" / "report.md") in done.stdout
+    assert "units were done before" in misstep("experiment", path, "--seeds", "1", "-o", out).stderr
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    done = misstep(
+        "experiment", "ps", "--scale", "paper", "--dry-run", "--jobs", "16", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    assert "deciding" in done.stdout
+    assert "with 16 processes" in done.stdout
+    found = result_of("experiment", write(tmp_path), "--dry-run", "--out", tmp_path / "none")
+    assert [step["step"] for step in found["steps"]] == ["fuzzing", "deciding"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["tiny.toml"]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    path = write(tmp_path, SMALL.replace("oracles =", "orakles ="))
+    line = SMALL[: SMALL.index("oracles =")].count("\n") + 1
+    for arguments, code, message in [
+        (("p99",), 2, "p23, ps"),
+        (("ps", "--scale", "huge"), 2, "smoke, small, medium, paper"),
+        (("ps", "--jobs", "0"), 2, "--jobs is 0"),
+        (("ps", "--seeds", "0"), 2, "--seeds is 0"),
+        (("ps", str(tmp_path)), 2, "one argument too many"),
+        (("report",), 2, "misstep experiment report DIR"),
+        (("report", str(tmp_path), "--scale", "small"), 2, "--scale says nothing about a report"),
+        (("report", str(tmp_path / "none")), 30, "no experiment is in this folder"),
+        ((str(path),), 31, f"tiny.toml:{line}: unknown key 'orakles'"),
+        ((str(tmp_path / "none.toml"),), 30, "no such file"),
+    ]:
+        done = misstep("experiment", *arguments, cwd=tmp_path)
+        assert done.returncode == code, done.stderr
+        assert message in done.stderr
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["tiny.toml"]
