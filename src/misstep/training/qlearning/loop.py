@@ -24,7 +24,7 @@ from typing import Any
 
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.testing import test
-from misstep.comparison.binomial import clopper_pearson
+from misstep.binomial import clopper_pearson
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.networks import load_network
