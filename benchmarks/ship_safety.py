@@ -44,7 +44,7 @@ def rounded(weights: MlpWeights) -> MlpWeights:
     old = weights.normalisation
     assert old is not None
     new = Normalisation(old.mean, old.range, old.output_mean, old.output_range)
-    return MlpWeights(layers, new, weights.tanh)
+    return MlpWeights(layers, new, weights.activation)
 
 
 def ship(source: Path, out: Path, work: Path) -> dict[str, Any]:

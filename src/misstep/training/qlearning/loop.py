@@ -22,9 +22,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from misstep.binomial import clopper_pearson
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.testing import test
-from misstep.binomial import clopper_pearson
 from misstep.errors import InputFormatError, UsageError
 from misstep.files import read_bytes, write_bytes
 from misstep.policies.networks import load_network

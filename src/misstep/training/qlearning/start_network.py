@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.files import read_bytes
+from misstep.policies.networks.activation import RELU
 from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
 from misstep.policies.networks.nnet import decode_nnet
 from misstep.tasks.jani.interface import load_interface
@@ -63,13 +64,14 @@ def _ordered(weights: MlpWeights, inputs: NDArray[np.intp], outputs: list[int]) 
     new = None
     if old is not None:
         new = Normalisation(old.mean[inputs], old.range[inputs], old.output_mean, old.output_range)
-    return MlpWeights(tuple(layers), new, weights.tanh)
+    return MlpWeights(tuple(layers), new, weights.activation, weights.norms)
 
 
 def in_units_of(weights: MlpWeights, scale: float) -> MlpWeights:
     """The same network with outputs in units of `scale`, and inputs normalised explicitly."""
-    if weights.tanh:
-        raise UsageError("a network with tanh", expected="rectified linear units, to learn on")
+    if weights.activation != RELU or weights.norms:
+        kind = "layer norms" if weights.norms else str(weights.activation)
+        raise UsageError(f"a network with {kind}", expected="rectified linear units, to learn on")
     own = weights.normalisation
     size = weights.sizes[0]
     if own is None:
