@@ -63,7 +63,7 @@ def measured(name: str, runs: int) -> dict[str, Any]:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     records = campaign.records
     # How severe bugs are is another question than the decider's, with a budget of its own.
-    asked = {"severity": "none"} if hasattr(ModelSettings, "severity") else {}
+    asked: dict[str, Any] = {"severity": "none"} if hasattr(ModelSettings, "severity") else {}
     began = time.process_time()
     test(path, POLICY, runs=runs, **asked)
     seconds = time.process_time() - began
