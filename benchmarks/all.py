@@ -28,6 +28,7 @@ NAMES = (
     "jani",
     "safety",
     "safety_jani",
+    "model_campaigns",
     "dominance",
     "testing",
     "report",

@@ -150,8 +150,8 @@ def test_zeroed_page_is_found(campaign: Path) -> None:
         ("UPDATE verdicts SET kind = 'odd' WHERE number = 3", "a damaged row"),
         ("UPDATE verdicts SET kind = NULL WHERE number = 3", "a damaged row"),
         ("UPDATE verdicts SET derivation = '[1]' WHERE number = 3", "a damaged row"),
-        ("UPDATE verdicts SET strategy = 1.5 WHERE number = 3", "a damaged row"),
-        ("UPDATE verdicts SET strategy = '[1]' WHERE number = 3", "a damaged row"),
+        ("UPDATE verdicts SET strategy = 1.5 WHERE number = 3", "refers to nothing"),
+        ("UPDATE verdicts SET strategy = '[1]' WHERE number = 3", "refers to nothing"),
         ("UPDATE verdicts SET at = 'x' WHERE number = 3", "a damaged row"),
         (
             "INSERT INTO faults VALUES (1, 3, 0, '[0, 0]', 'x', 1, 1, 1, NULL, 0, NULL)",
