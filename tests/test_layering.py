@@ -53,7 +53,7 @@ OFFERED = {SOURCE / "campaigns" / "campaign.py": {"comparison", "reports"}}
 IN_CAMPAIGNS = [
     ["rows", "settings", "limits", "toml", "schema", "seal", "lock", "database", "batches"],
     ["records", "options", "create", "states"],
-    ["signatures", "worst"],
+    ["signatures", "worst", "handles"],
     ["store"],
     ["damage", "nature"],
     ["tables"],

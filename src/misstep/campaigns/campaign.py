@@ -23,6 +23,7 @@ from misstep.campaigns.arguments import (
     check_truth,
 )
 from misstep.campaigns.damage import noticing_damage
+from misstep.campaigns.handles import find_record
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import MODEL, Settings, check_oracle
 from misstep.campaigns.store import Store, open_store
@@ -160,29 +161,7 @@ class Campaign:
 
     def record(self, handle: Record | str | int) -> Record:
         """The record of that id (`TASK:NUMBER`); its number alone will do where there is one task."""
-        if isinstance(handle, Record):
-            handle = handle.id
-        if isinstance(handle, bool) or not isinstance(handle, (str, int)):
-            raise UsageError(f"{handle!r:.80} is no record", expected="an id such as TASK:NUMBER")
-        names = self._content.task_names()
-        text = str(handle)
-        task, _, number = text.rpartition(":")
-        if not task and len(names) == 1:
-            task = names[0]
-        for record in self.records:
-            if record.task == task and str(record.number) == number:
-                return record
-        if not self.records:
-            raise UsageError(
-                f"no record {text!r}: the campaign has not recorded any state",
-                where=self._store.where,
-            )
-        raise UsageError(
-            f"no record {text!r}",
-            where=self._store.where,
-            expected=f"the id of a record, such as {self.records[0].id}",
-            hint="'misstep records DIR' lists them",
-        )
+        return find_record(self.records, self._content.task_names(), handle, self._store.where)
 
     def explain(
         self, bug: Record | str | int, *, deeper: bool = False, time_limit: float | None = None

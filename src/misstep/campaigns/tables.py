@@ -490,12 +490,4 @@ def _unpacked(packed: bytes) -> dict[str, Any]:
     return {**source, "files": files}
 
 
-__all__ = [
-    "CONFIRM",
-    "LIMIT",
-    "REMARK",
-    "Content",
-    "Findings",
-    "PolicyIdentity",
-    "Snapshot",
-]
+__all__ = ["CONFIRM", "LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]
