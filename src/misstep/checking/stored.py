@@ -298,7 +298,9 @@ def source_of(task: StoredTask) -> dict[str, Json]:
     return {**source, "files": content}
 
 
-def unpacked(data: object, most: int = MAX_BYTES) -> bytes:
+def unpacked(data: object, most: int | None = None) -> bytes:
+    """The bytes behind compressed ones; an error above `most`, or else above a gigabyte."""
+    most = MAX_BYTES if most is None else most
     if not isinstance(data, bytes):
         raise CheckError("compressed data are missing")
     unpack = zlib.decompressobj()

@@ -21,14 +21,23 @@ from support.asnet_naive import NaiveASNet
 SIZES: dict[str, dict[str, int]] = {
     "blocksworld": {"blocks": 4},
     "childsnack": {"children": 2, "trays": 1, "tables": 2},
+    "delivery": {"width": 2, "height": 2, "packages": 2},
+    "elevators": {"passengers": 2, "blocks": 1, "floors": 2},
     "ferry": {"cars": 2, "locations": 3},
     "floortile": {"width": 2, "height": 2, "robots": 1},
     "gripper": {"balls": 3},
+    "matching-blocksworld": {"blocks": 3},
     "miconic": {"passengers": 2, "floors": 3},
+    "reward": {"width": 3, "height": 2, "rewards": 2},
+    "rovers": {"rovers": 1, "waypoints": 3},
     "satellite": {"satellites": 1, "instruments": 2, "directions": 3},
+    "scanalyzer": {"lines": 2},
+    "sokoban": {"width": 3, "height": 3},
     "spanner": {"spanners": 2, "nuts": 2, "locations": 3},
+    "storage": {"crates": 2, "width": 2, "height": 2},
     "transport": {"vehicles": 2, "packages": 2, "locations": 3},
     "visitall": {"width": 3, "height": 3},
+    "woodworking": {"parts": 2, "woods": 1},
 }
 Walk = Callable[[Task, int], States]
 MakeTask = Callable[..., Task]
