@@ -73,6 +73,7 @@ def run_experiment(
             _tidy(work, {unit.key for unit in todo})
             _work(store, todo, len(known), Pool(min(jobs, len(todo)), megabytes, work), progress)
         except KeyboardInterrupt:
+            _finish(folder, units, store.results())
             raise Interrupted(
                 "stopped by the user",
                 where=str(folder),
@@ -114,7 +115,7 @@ def _finish(folder: Path, units: Sequence[Unit], stored: Mapping[str, Stored]) -
         parts = [
             Finished(unit.row, unit.seed, unit.payload, stored[unit.key].result)
             for unit in units
-            if unit.kind == name and stored[unit.key].outcome == DONE
+            if unit.kind == name and unit.key in stored and stored[unit.key].outcome == DONE
         ]
         finish(name, folder, parts)
 

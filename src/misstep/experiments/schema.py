@@ -37,8 +37,9 @@ def text(default: Any = _REQUIRED, by_scale: bool = False) -> Key:
     return Key("a text", lambda own: isinstance(own, str) and bool(own.strip()), default, by_scale)
 
 
-def choice(*names: str, default: Any = _REQUIRED) -> Key:
-    return Key(f"one of {', '.join(names)}", lambda own: own in names, default)
+def choice(*names: str, default: Any = _REQUIRED, by_scale: bool = False) -> Key:
+    form = f"one of {', '.join(names)}"
+    return Key(form, lambda own: isinstance(own, str) and own in names, default, by_scale)
 
 
 def whole(default: Any = _REQUIRED, least: int = 1, by_scale: bool = True) -> Key:

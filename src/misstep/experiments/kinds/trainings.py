@@ -29,7 +29,7 @@ from misstep.training.tree import Node
 
 POOL_SEEDS = {"validation": 5, "test": 11}  # the same pools for all policies and repetitions
 LEARNING_KEYS: dict[str, Key] = {
-    "recipe": choice(*RECIPES, default="own"),
+    "recipe": choice(*RECIPES, default="own", by_scale=True),
     "inits": whole(4),
     "start": whole(5),
     "steps": whole(700),
@@ -47,7 +47,7 @@ LEARNING_KEYS: dict[str, Key] = {
 }
 
 
-class _Enough(Exception):
+class _EnoughError(Exception):
     """The time of a training is over; all models are in its folder."""
 
 
@@ -104,14 +104,14 @@ def train_in(
         nonlocal spent
         spent += sum(node.seconds.values())
         if seconds is not None and spent >= seconds:
-            raise _Enough
+            raise _EnoughError
 
     try:
         if (place / "settings.json").exists():
             trainer.resume(tasks.tasks, validation.tasks, place, asked=settings, report=watch)
         else:
             trainer.train(tasks.tasks, validation.tasks, place, settings, report=watch)
-    except _Enough:
+    except _EnoughError:
         return
 
 
