@@ -31,6 +31,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "noisy_loss": True,
     },
 }
+RECIPE_NAMES = tuple(RECIPES)
 _CHOICES = {
     "share": ("data", "equal"),
     "loss": ("categorical", "binary"),
@@ -160,4 +161,4 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-__all__ = ["RECIPES", "LearnerSettings", "TrainingSettings", "require_same"]
+__all__ = ["RECIPES", "RECIPE_NAMES", "LearnerSettings", "TrainingSettings", "require_same"]
