@@ -187,8 +187,9 @@ def _text(card: Json) -> str:
         f"- Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them.",
         f"- {training['epochs']} epochs of {training['steps']} minibatches, recipe {training['recipe']}.",
         f"- Validation: {card['validation']['coverage']} of {card['validation']['tasks']} tasks.",
-        f"- Held out: {held['coverage']} of {held['tasks']} tasks; of {held['processed']} states {held['solved']} solved,",
-        f"  {held['bugs']} counted as bugs. A task that is not solved from its initial state counts as all bugs.",
+        f"- Held out: {held['coverage']} of {held['tasks']} tasks; of {held['processed']} states {held['solved']}",
+        f"  solved, {held['bugs']} counted as bugs. A task that is not solved from its initial state",
+        "  counts as all bugs.",
         f"- Known weaknesses: fails on {'; '.join(card['known_weaknesses']['unsolved']) or 'none of them'}.",
     ]
     lines += [
