@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.commands import misstep, result_of
 from support.experiments import SMALL, write
 
@@ -32,6 +34,23 @@ def test_the_metamorphic_oracles_at_the_scale_smoke(tmp_path: Path) -> None:
     assert "| Gripper | " in table
     assert "gbfs(1000) (baseline)" in table
     assert "bmo(100)+aras/ehc, paper" in table
+
+
+def test_trainings_at_the_scale_smoke(tmp_path: Path) -> None:
+    """Both halves of the table of P25, and the policies of two domains, which can then be tested."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    found = result_of("experiment", "p25", "--jobs", "2", "--out", tmp_path / "p25")
+    assert found["done"] == found["units"] == 10
+    tables = tmp_path / "p25/report/tables"
+    assert "early-train (baseline)" in (tables / "criteria-coverage.md").read_text()
+    assert "tree-pitest 240, paper" in (tables / "configurations.md").read_text()
+    assert "all of hard" in (tables / "left-out.md").read_text()
+    assert "| Spanner | " in (tables / "criteria-bugs.md").read_text()
+    assert not (tmp_path / "p25/work").exists()
+    found = result_of("experiment", "policies", "--jobs", "2", "--out", tmp_path / "zoo")
+    assert found["missing"] == []
+    names = {path.name for path in (tmp_path / "zoo/policies").iterdir()}
+    assert {"ferry.safetensors", "gripper.safetensors", "ferry.json", "gripper.md"} <= names
 
 
 def test_a_definition_of_ones_own(tmp_path: Path) -> None:

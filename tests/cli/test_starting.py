@@ -160,6 +160,7 @@ OWNERS = {
     "ALGORITHMS": "misstep.training.algorithms:NAMES",
     "CRITERIA": "misstep.training.algorithms:CRITERIA",
     "INITS": "misstep.training.algorithms:N_INIT",
+    "RECIPES": "misstep.training.settings:RECIPE_NAMES",
     "START_EPOCHS": "misstep.training.algorithms:N_START",
     "TEACHER_STATES": "misstep.training.teachers:EXHAUSTIVE_STATES",
     "TEACHER_EXPANSIONS": "misstep.training.teachers:ASTAR_EXPANSIONS",

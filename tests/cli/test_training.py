@@ -183,3 +183,22 @@ def test_select_errors(problems: list[Path], capsys: pytest.CaptureFixture[str])
     assert misstep("select", task, "--policies", "optimal", "nonsense") == 2
     assert "no policy kind" in capsys.readouterr().err
     assert misstep("select", task, "--policies", "optimal", "first", "--pool", 0) == 2
+
+
+def test_a_recipe_and_an_option_besides(problems: list[Path], tmp_path: Path) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert train(problems, tmp_path / "p25", "--recipe", "p25") == 0
+    kept = json.loads((tmp_path / "p25" / "settings.json").read_text())["settings"]
+    assert (kept["teacher"], kept["unit_costs"], kept["initial"]) == ("astar", True, "normal")
+    assert (kept["learner"]["loss"], kept["learner"]["steps"]) == ("binary", 2)
+    assert train(problems, tmp_path / "both", "--recipe", "p25", "--teacher", "exhaustive") == 0
+    kept = json.loads((tmp_path / "both" / "settings.json").read_text())["settings"]
+    assert (kept["teacher"], kept["initial"]) == ("exhaustive", "normal")
+
+
+def test_an_unknown_recipe(
+    problems: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    assert train(problems, tmp_path / "none", "--recipe", "p26") == 2
+    assert "no recipe 'p26'; expected own or p25" in capsys.readouterr().err

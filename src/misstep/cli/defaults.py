@@ -48,6 +48,7 @@ TEST_ORACLE = "bmo(100)"
 ALGORITHMS = ("original", "line", "line-pitest", "tree", "tree-pitest", "start")
 CRITERIA = ("early-train", "loss-train", "solved-val", "pi-test-val", "solved-test")
 INITS = 4
+RECIPES = ("own", "p25")
 START_EPOCHS = 5
 TEACHER_STATES = 20_000
 TEACHER_EXPANSIONS = 100_000

@@ -97,8 +97,9 @@ class Kept(Group, heading="Output"):
 def experiment_command(context: typer.Context, what: What, how: How, kept: Kept) -> int:
     """Run an experiment of a paper, or one's own, and report it: tables, figures, claims, beside the paper's numbers.
 
-    Built in are ps (safety testing) and p23 (oracles for planning tasks). Everything is kept in DIR: after Ctrl-C, or
-    any kill, the same command goes on. The report is in DIR/report.
+    Built in are ps (safety testing), p23 (oracles for planning tasks), p25 (testing in policy training) and policies
+    (trains one for every domain). Everything is kept in DIR: after Ctrl-C, or any kill, the same command goes on. The
+    report is in DIR/report.
 
     Example: misstep experiment ps --scale smoke --jobs 2 --out ps
     """

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, read_problems
+from misstep.cli.arguments import AsJson, read_problems, typed
 from misstep.cli.defaults import (
     ALGORITHMS,
     CRITERIA,
     INITS,
+    RECIPES,
     START_EPOCHS,
     TEACHER_EXPANSIONS,
     TEACHER_STATES,
@@ -86,6 +87,13 @@ class Algorithm(Group, heading="Algorithm"):
 class Learning(Group, heading="Learning"):
     """The network and how it learns."""
 
+    recipe: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(RECIPES),
+            help="How to learn; p25: loss, first weights, decay, labels and sampling of the trainer of P25.",
+        ),
+    ] = RECIPES[0]
     steps: Annotated[int, typer.Option(help="Minibatches of an epoch.")] = 700
     batch_size: Annotated[int, typer.Option(help="States of a minibatch.")] = 64
     learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3
@@ -134,7 +142,7 @@ class Keeping(Group, heading="Output"):
 
 @takes(Tasks, Algorithm, Learning, Teaching, Keeping)
 def asnet_command(
-    context: typer.Context,  # noqa: ARG001
+    context: typer.Context,
     tasks: Tasks,
     algorithm: Algorithm,
     learning: Learning,
@@ -151,6 +159,11 @@ def asnet_command(
     from misstep.training.api import asnet_settings, check_device, train
 
     settings = asdict(algorithm) | asdict(learning) | asdict(teaching)
+    if learning.recipe != RECIPES[0]:
+        # A recipe says other things than the defaults of options, but not other things than the user.
+        for name in set(settings) - {"recipe"}:
+            if not typed(context, [name]):
+                del settings[name]
     check_device(keeping.device)
     asnet_settings(settings)  # whatever is wrong is told before the translator works
     problems = read_problems(tasks.train, tasks.domain)

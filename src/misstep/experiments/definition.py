@@ -153,7 +153,7 @@ class Definition:
             settings = self._at(step, scale, ("steps", place))
             module = kind(step["kind"])
             for row in rows:
-                if step["rows"] is not None and row["name"] not in step["rows"]:
+                if settings["rows"] is not None and row["name"] not in settings["rows"]:
                     continue
                 for seed in range(seeds):
                     for part in module.units(settings, row, seed):

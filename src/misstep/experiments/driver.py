@@ -1,7 +1,8 @@
 """Running an experiment: units go to local processes, results to the store, in whatever order they are done.
 
 A unit is a function of what it is given, so the order, the number of processes, and kills in between change nothing
-but the times. Ctrl-C and SIGKILL alike lose only the units under way, which the next run does again.
+but the times. Ctrl-C and SIGKILL alike lose only the units under way, which the next run does again; a unit that takes
+long, such as a training, goes on from what it has left in its folder.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +23,11 @@ from time import monotonic
 import misstep
 from misstep.errors import Interrupted, ToolError, UsageError
 from misstep.experiments.definition import Definition, Unit
-from misstep.experiments.kinds import Json
-from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, begin
+from misstep.experiments.kinds import Finished, Json, finish
+from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, Stored, begin
 
 Progress = Callable[[str, int, int], None]
+WORK = "work"  # below the folder of the experiment: what units under way have written
 _GRACE = 5.0  # seconds for a worker to end by itself
 
 
@@ -59,6 +62,7 @@ def run_experiment(
         raise UsageError(f"--seeds is {count}", expected="a whole number from 1")
     units = definition.units(scale, count, tasks)
     began = monotonic()
+    work = folder / WORK / misstep.__version__
     with begin(folder, definition.name, scale) as store:
         changes = store.update(definition, units, scale, count)
         stored = store.results()
@@ -66,14 +70,18 @@ def run_experiment(
         known = {key for key, own in stored.items() if own.outcome == DONE}
         todo = [unit for unit in units if unit.key not in known]
         try:
-            _work(store, todo, len(known), jobs, megabytes, progress)
+            _tidy(work, {unit.key for unit in todo})
+            _work(store, todo, len(known), Pool(min(jobs, len(todo)), megabytes, work), progress)
         except KeyboardInterrupt:
+            _finish(folder, units, store.results())
             raise Interrupted(
                 "stopped by the user",
                 where=str(folder),
                 hint="what is done is kept; the same command goes on",
             ) from None
         finished = store.results()
+        _finish(folder, units, finished)
+        _tidy(work, {key for key, own in finished.items() if own.outcome != DONE})
     without = sum(finished[unit.key].outcome != DONE for unit in units)
     done = len(todo) - without
     return Outcome(len(units), done, len(known), without, changes, monotonic() - began)
@@ -83,28 +91,53 @@ def _work(
     store: ResultStore,
     todo: Sequence[Unit],
     before: int,
-    jobs: int,
-    megabytes: int | None,
+    pool: Pool,
     progress: Progress | None,
 ) -> None:
     waiting = deque(todo)
     total, done = before + len(todo), before
-    with Pool(min(jobs, len(todo)), megabytes) as pool:
+    with pool:
         while waiting or pool.busy:
             while waiting and pool.idle:
                 pool.give(waiting.popleft())
             for unit, found in pool.collect():
                 store.put(unit.key, found["outcome"], found["result"], found["seconds"])
+                if found["outcome"] == DONE:
+                    shutil.rmtree(pool.place(unit), ignore_errors=True)
                 done += 1
                 if progress is not None:
                     progress("units", done, total)
 
 
+def _finish(folder: Path, units: Sequence[Unit], stored: Mapping[str, Stored]) -> None:
+    """Files that a kind makes of all results, also of those that earlier runs have left."""
+    for name in dict.fromkeys(unit.kind for unit in units):
+        parts = [
+            Finished(unit.row, unit.seed, unit.payload, stored[unit.key].result)
+            for unit in units
+            if unit.kind == name and unit.key in stored and stored[unit.key].outcome == DONE
+        ]
+        finish(name, folder, parts)
+
+
+def _tidy(work: Path, wanted: set[str]) -> None:
+    """Remove the folders of units that nobody asks for any more, and those of other versions."""
+    for old in work.parent.iterdir() if work.parent.is_dir() else ():
+        for own in old.iterdir() if old.is_dir() and not old.is_symlink() else ():
+            if old != work or own.name not in wanted:
+                shutil.rmtree(own, ignore_errors=True)
+        with suppress(OSError):  # something is in it
+            old.rmdir()
+    with suppress(OSError):
+        work.parent.rmdir()
+
+
 class Pool:
     """Worker processes, each with at most one unit."""
 
-    def __init__(self, size: int, megabytes: int | None) -> None:
+    def __init__(self, size: int, megabytes: int | None, work: Path | None = None) -> None:
         self._megabytes = megabytes
+        self._work = Path(WORK) if work is None else work
         self._selector = selectors.DefaultSelector()
         self._units: dict[subprocess.Popen[bytes], tuple[Unit, float]] = {}
         self.idle: list[subprocess.Popen[bytes]] = []
@@ -121,6 +154,10 @@ class Pool:
             _close(process)
         self._selector.close()
 
+    def place(self, unit: Unit) -> Path:
+        """The folder of a unit, if it needs one."""
+        return self._work / unit.key
+
     @property
     def busy(self) -> bool:
         return bool(self._units)
@@ -129,7 +166,8 @@ class Pool:
         process = self.idle.pop()
         assert process.stdin is not None
         assert process.stdout is not None
-        request = {"kind": unit.kind, "payload": unit.payload}
+        place = str(self.place(unit).absolute())
+        request = {"kind": unit.kind, "payload": unit.payload, "place": place}
         self._units[process] = unit, monotonic()
         self._selector.register(process.stdout, selectors.EVENT_READ, process)
         with suppress(BrokenPipeError):  # it has ended, which reading from it tells

@@ -33,16 +33,24 @@ class Key:
         return self.default is _REQUIRED
 
 
-def text(default: Any = _REQUIRED) -> Key:
-    return Key("a text", lambda own: isinstance(own, str) and bool(own.strip()), default)
+def text(default: Any = _REQUIRED, by_scale: bool = False) -> Key:
+    return Key("a text", lambda own: isinstance(own, str) and bool(own.strip()), default, by_scale)
 
 
-def choice(*names: str, default: Any = _REQUIRED) -> Key:
-    return Key(f"one of {', '.join(names)}", lambda own: own in names, default)
+def choice(*names: str, default: Any = _REQUIRED, by_scale: bool = False) -> Key:
+    form = f"one of {', '.join(names)}"
+    return Key(form, lambda own: isinstance(own, str) and own in names, default, by_scale)
 
 
 def whole(default: Any = _REQUIRED, least: int = 1, by_scale: bool = True) -> Key:
     return Key(f"a whole number from {least}", lambda own: _is_whole(own, least), default, by_scale)
+
+
+def wholes(default: Any = _REQUIRED) -> Key:
+    def fits(own: Any) -> bool:
+        return isinstance(own, list) and bool(own) and all(_is_whole(x, 1) for x in own)
+
+    return Key("a list of whole numbers from 1", fits, default, True)
 
 
 def number(default: Any = _REQUIRED, by_scale: bool = True) -> Key:
@@ -176,4 +184,5 @@ __all__ = [
     "text",
     "texts",
     "whole",
+    "wholes",
 ]

@@ -10,11 +10,12 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 from time import perf_counter
 from typing import TextIO
 
 from misstep.errors import Interrupted, MisstepError, ToolError
-from misstep.experiments.kinds import Json, kind
+from misstep.experiments.kinds import Json, run_part
 from misstep.kept import end_with_parent
 
 # The driver decides when to stop. What reaches the whole group of processes is not meant for those that only work.
@@ -25,7 +26,8 @@ def answer(request: Json) -> Json:
     """The result of a unit, or why there is none."""
     began = perf_counter()
     try:
-        outcome, result = "done", kind(request["kind"]).run(request["payload"])
+        place = Path(request["place"])
+        outcome, result = "done", run_part(request["kind"], request["payload"], place)
     except Interrupted:
         raise
     except ToolError as error:

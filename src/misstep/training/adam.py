@@ -26,7 +26,8 @@ class Moments(NamedTuple):
 
 
 class Adam:
-    """Steps along the gradient, after clipping its norm and adding the L2 penalty."""
+    """Steps along the gradient, after clipping its norm and adding the L2 penalty. With `shrink`, all weights are first
+    multiplied by 1 - shrink instead, whatever the learning rate is."""
 
     def __init__(
         self,
@@ -36,11 +37,13 @@ class Adam:
         learning_rate: float,
         weight_decay: float,
         clip: float,
+        shrink: float = 0.0,
     ) -> None:
         self.flat = flat
         self.learning_rate = learning_rate
         self.weight_decay = weight_decay
         self.clip = clip
+        self.shrink = shrink
         if moments is None:
             self.count = 0
             self.first, self.second = torch.zeros_like(flat), torch.zeros_like(flat)
@@ -55,6 +58,8 @@ class Adam:
         gradient.mul_((self.clip / norm.add_(1e-6)).clamp_(max=1))
         if self.weight_decay:
             gradient.add_(self.flat, alpha=self.weight_decay)
+        if self.shrink:
+            self.flat.mul_(1 - self.shrink)
         self.count += 1
         b1, b2 = BETAS
         self.first.lerp_(gradient, 1 - b1)

@@ -21,7 +21,7 @@ from misstep.training.bugs import TaskFaults, read_faults
 from misstep.training.explore import Exploration
 from misstep.training.qlearning.settings import QSettings
 from misstep.training.selection import Progress, Selection, select_policies
-from misstep.training.settings import LearnerSettings, TrainingSettings
+from misstep.training.settings import RECIPES, LearnerSettings, TrainingSettings
 from misstep.training.testing import POOL_SIZE, TEST_ORACLE, TestSettings
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ _OF_TRAINING = {
         name: name
         for name in ("exhaustive_states", "teacher_expansions", "unit_costs", "all_states")
     },
+    **{name: name for name in ("initial", "single")},
     "inits": "n_init",
     "start": "n_start",
     "select": "criterion",
@@ -46,7 +47,7 @@ _OF_TRAINING = {
 _OF_LEARNER = {own.name: own.name for own in dataclasses.fields(LearnerSettings)}
 _OF_EXPLORATION = {own.name: own.name for own in dataclasses.fields(Exploration)}
 _OF_TEST = {"pool": "pool_size", "oracle": "oracle"}
-_OF_ASNETS = (*_OF_TRAINING, *_OF_LEARNER, *_OF_EXPLORATION, *_OF_TEST)
+_OF_ASNETS = ("recipe", *_OF_TRAINING, *_OF_LEARNER, *_OF_EXPLORATION, *_OF_TEST)
 
 _OF_REWARDS = {f"{name}_reward": name for name in ("goal", "unsafe", "dead_end", "step")}
 _OF_QLEARNING = (
@@ -132,6 +133,10 @@ def train(
 def asnet_settings(given: Mapping[str, Any]) -> TrainingSettings:
     """The settings of an ASNet's training that keywords ask for."""
     check_names(given, _OF_ASNETS, "the training on planning tasks")
+    recipe = given.get("recipe", "own")
+    if recipe not in RECIPES:
+        raise UsageError(f"no recipe {recipe!r:.60}", expected=" or ".join(RECIPES))
+    given = {**RECIPES[recipe], **given}
     seed = {"seed": given["seed"]} if "seed" in given else {}
     return make_settings(
         TrainingSettings,

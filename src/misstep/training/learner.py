@@ -23,6 +23,8 @@ from misstep.training.network import (
     Tensor,
     UnionNetwork,
     Workspace,
+    binary_entropy,
+    binary_entropy_gradient,
     cross_entropy,
     cross_entropy_gradient,
 )
@@ -77,18 +79,48 @@ class Learner:
             network.flat,
             model.moments,
             learning_rate=settings.learning_rate,
-            weight_decay=settings.weight_decay,
+            weight_decay=settings.weight_decay if settings.decay == "penalty" else 0.0,
             clip=settings.clip,
+            shrink=settings.weight_decay if settings.decay == "factor" else 0.0,
         )
         random = np.random.Generator(np.random.PCG64(seed))
         generator = torch.Generator(device=self.device).manual_seed(seed % 2**63)
         groups = self._groups()
         spaces = {copies: Workspace(network, self._plan(copies)) for copies in groups}
+        roomy = Workspace(network, self._plan(self._room())) if self._mixed else None
         for step in range(self.settings.steps):
-            copies = groups[step % len(groups)]
-            self.gradient(spaces[copies], self.data.draw(copies, random), generator)
+            if roomy is not None:
+                self._mixed_gradient(network, roomy, random, generator)
+            else:
+                copies = groups[step % len(groups)]
+                self.gradient(spaces[copies], self.data.draw(copies, random), generator)
             optimiser.step(network.gradient)
-        return self._finish(network, optimiser, model, spaces)
+        noise = generator if settings.noisy_loss else None
+        return self._finish(network, optimiser, model, spaces, noise)
+
+    @property
+    def _mixed(self) -> bool:
+        return self.settings.sampling == "uniform"
+
+    def _room(self) -> tuple[int, ...]:
+        """Places for each task that a minibatch of any samples rarely exceeds. A plan for every composition would
+        take longer to make than the step itself."""
+        counts = np.array(self.data.counts, np.float64)
+        size = min(self.settings.batch_size, int(counts.sum()))
+        expected = counts / counts.sum() * size
+        room = np.ceil(expected + 2 * np.sqrt(expected) + 1)
+        return tuple(int(own) for own in np.minimum(np.minimum(room, counts), size))
+
+    def _mixed_gradient(
+        self, network: UnionNetwork, roomy: Workspace, random: np.random.Generator, generator: Any
+    ) -> None:
+        chosen = self.data.draw_any(self.settings.batch_size, random)
+        counts = tuple(int(own) for own in self.data.per_task(chosen))
+        room, space = self._room(), roomy
+        if any(own > most for own, most in zip(counts, room, strict=True)):
+            room, space = counts, Workspace(network, self._new_plan(counts))
+        place, real = self.data.filled(chosen, room)
+        self.gradient(space, place, generator, real)
 
     def _finish(
         self,
@@ -96,8 +128,9 @@ class Learner:
         optimiser: Adam,
         model: Model,
         spaces: dict[tuple[int, ...], Workspace],
+        generator: Any,
     ) -> tuple[Model, float]:
-        loss = self._overall_loss(spaces)
+        loss = self._overall_loss(spaces, generator)
         if not math.isfinite(loss):
             raise UndecidedError(
                 "the training has diverged: the loss is no longer a number",
@@ -124,30 +157,44 @@ class Learner:
         if copies not in self._plans:
             if len(self._plans) > 16:
                 self._plans.clear()  # compositions of earlier data never come back
-            used = [t for t, c in enumerate(copies) if c]
-            plan = Plan(
-                self.shape,
-                tuple(self.structures[t] for t in used),
-                tuple(self.tasks[t].operator_count for t in used),
-                tuple(copies[t] for t in used),
-            )
-            self._plans[copies] = PlanTensors(plan, self.device)
+            self._plans[copies] = self._new_plan(copies)
         return self._plans[copies]
 
-    def gradient(self, space: Workspace, chosen: Tensor, generator: Any = None) -> None:
-        """Put the gradient of the loss on the chosen samples into that of the network."""
+    def _new_plan(self, copies: tuple[int, ...]) -> PlanTensors:
+        used = [t for t, c in enumerate(copies) if c]
+        plan = Plan(
+            self.shape,
+            tuple(self.structures[t] for t in used),
+            tuple(self.tasks[t].operator_count for t in used),
+            tuple(copies[t] for t in used),
+        )
+        return PlanTensors(plan, self.device)
+
+    def gradient(
+        self, space: Workspace, chosen: Tensor, generator: Any = None, real: Tensor | None = None
+    ) -> None:
+        """Put the gradient of the loss on the chosen samples into that of the network; those where `real` is 0 only
+        fill places."""
         inputs, applicable, target = self.data.batch(space.plan, chosen)
         logits = space.forward(inputs, generator)
-        space.backward(inputs, cross_entropy_gradient(logits, applicable, target))
+        binary = self.settings.loss == "binary"
+        slope = binary_entropy_gradient if binary else cross_entropy_gradient
+        gradient = slope(logits, applicable, target)
+        if real is not None:
+            gradient.mul_((real * (len(real) / real.sum()))[:, None])
+        space.backward(inputs, gradient)
 
-    def loss(self, space: Workspace, chosen: Tensor) -> float:
-        """Cross-entropy between the policy and the uniform choice among the good operators."""
+    def loss(self, space: Workspace, chosen: Tensor, generator: Any = None) -> float:
+        """The loss of the policy against the uniform choice among the good operators."""
         inputs, applicable, target = self.data.batch(space.plan, chosen)
-        return float(cross_entropy(space.forward(inputs), applicable, target))
+        entropy = binary_entropy if self.settings.loss == "binary" else cross_entropy
+        return float(entropy(space.forward(inputs, generator), applicable, target))
 
-    def _overall_loss(self, spaces: dict[tuple[int, ...], Workspace]) -> float:
+    def _overall_loss(
+        self, spaces: dict[tuple[int, ...], Workspace], generator: Any = None
+    ) -> float:
         losses = [
-            self.loss(space, chosen)
+            self.loss(space, chosen, generator)
             for copies, space in spaces.items()
             for chosen in self.data.sweep(copies, LOSS_SAMPLES // len(spaces))
         ]

@@ -114,6 +114,28 @@ class Minibatches:
                 chosen.append(self._first[t] + np.minimum(own, self.counts[t] - 1))
         return torch.as_tensor(np.concatenate(chosen)).to(self.device)
 
+    def draw_any(self, size: int, random: np.random.Generator) -> NDArray[np.int64]:
+        """Random samples of all tasks alike, none twice: places in the data, in order of tasks."""
+        raw = random.bit_generator.random_raw(int(self._first[-1]))
+        return np.sort(np.argsort(raw, kind="stable")[:size])
+
+    def per_task(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many of these each task has."""
+        return np.diff(np.searchsorted(chosen, self._first))
+
+    def filled(self, chosen: NDArray[np.int64], copies: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+        """The samples on the places of a plan that has at least as many of each task, and which places are real."""
+        rows, real = [], []
+        begin = 0
+        for t, count in enumerate(self.per_task(chosen).tolist()):
+            own = chosen[begin : begin + count]
+            begin += count
+            padding = np.full(copies[t] - count, self._first[t], np.int64)
+            rows += [own, padding]
+            real += [np.ones(count, np.float32), np.zeros(len(padding), np.float32)]
+        place = torch.as_tensor(np.concatenate(rows)).to(self.device)
+        return place, torch.as_tensor(np.concatenate(real)).to(self.device)
+
     def sweep(self, copies: tuple[int, ...], limit: int) -> list[Tensor]:
         """Batches that cover the data evenly."""
         rounds = max(

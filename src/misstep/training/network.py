@@ -359,6 +359,27 @@ def cross_entropy_gradient(logits: Tensor, applicable: Tensor, target: Tensor) -
     return chances.sub_(target).mul_(1 / len(logits))
 
 
+FLOOR = 1e-6  # of what a logarithm is taken of in the binary loss
+
+
+def binary_entropy(logits: Tensor, applicable: Tensor, target: Tensor) -> Tensor:
+    """A binary cross-entropy for each operator between its chance and its target, summed; the mean over places."""
+    chances = torch.softmax(logits.masked_fill(~applicable, -math.inf), 1)
+    hit = target * chances.clamp(min=FLOOR).log()
+    miss = (1 - target) * (1 - chances).clamp(min=FLOOR).log()
+    return -(hit + miss).sum(1).mean()
+
+
+def binary_entropy_gradient(logits: Tensor, applicable: Tensor, target: Tensor) -> Tensor:
+    """Where the floor holds, nothing changes: its gradient is 0."""
+    chances = torch.softmax(logits.masked_fill(~applicable, -math.inf), 1)
+    rest = 1 - chances
+    of_chances = (1 - target) / rest.clamp(min=FLOOR) * (rest > FLOOR)
+    of_chances.sub_(target / chances.clamp(min=FLOOR) * (chances > FLOOR))
+    of_chances.sub_((chances * of_chances).sum(1, keepdim=True))
+    return of_chances.mul_(chances).mul_(1 / len(logits))
+
+
 def to_flat(weights: Weights) -> Floats:
     """The numbers of all modules, matrices input by input."""
     parts = []
@@ -387,6 +408,8 @@ __all__ = [
     "Tensor",
     "UnionNetwork",
     "Workspace",
+    "binary_entropy",
+    "binary_entropy_gradient",
     "cross_entropy",
     "cross_entropy_gradient",
     "from_flat",

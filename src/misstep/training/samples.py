@@ -56,8 +56,9 @@ class TaskSamples:
 class Samples:
     """The data of all tasks. It only grows, so what an epoch added is what lies behind a mark."""
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
+    def __init__(self, tasks: Sequence[Task], *, single: bool = False) -> None:
         self.tasks = list(tasks)
+        self.single = single  # whether states with one applicable operator count
         self.per_task = [TaskSamples() for _ in tasks]
 
     def __len__(self) -> int:
@@ -67,8 +68,8 @@ class Samples:
         return self.per_task[task]
 
     def add(self, task: int, sample: Sample) -> bool:
-        """Add a sample unless there is nothing to choose in its state."""
-        if len(self.tasks[task].applicable(sample.state)) < 2:
+        """Add a sample unless there is nothing to choose in its state, and such states do not count."""
+        if not self.single and len(self.tasks[task].applicable(sample.state)) < 2:
             return False
         return self.per_task[task].add(sample)
 

@@ -9,11 +9,35 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from misstep.errors import InputFormatError, UsageError
-from misstep.policies.asnet.weights import HIDDEN, LAYERS, check_sizes
+from misstep.policies.asnet.weights import HIDDEN, INITIAL, LAYERS, check_sizes
 from misstep.training.algorithms import N_INIT, N_START, Configuration, configuration
 from misstep.training.explore import Exploration
 from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
 from misstep.training.testing import TestSettings
+
+# Ways to train under a name, as keywords of a training. `p25` is what the trainer of P25 does (specification A.5) where
+# it differs from ours: its loss, weights that begin normal, biases too, and shrink at each step, one-hot labels from
+# cheapest plans of A*, minibatches of any samples, also of states with one applicable operator.
+RECIPES: dict[str, dict[str, Any]] = {
+    "own": {},
+    "p25": {
+        "loss": "binary",
+        "initial": "normal",
+        "decay": "factor",
+        "teacher": "astar",
+        "unit_costs": True,
+        "single": True,
+        "sampling": "uniform",
+        "noisy_loss": True,
+    },
+}
+RECIPE_NAMES = tuple(RECIPES)
+_CHOICES = {
+    "share": ("data", "equal"),
+    "loss": ("categorical", "binary"),
+    "decay": ("penalty", "factor"),
+    "sampling": ("shares", "uniform"),
+}
 
 
 @dataclass(frozen=True)
@@ -27,6 +51,12 @@ class LearnerSettings:
     weight_decay: float = 2e-4  # of Adam's L2 term
     clip: float = 5.0  # norm of the gradient
     share: str = "data"  # places of a minibatch: in proportion to the data of the tasks, or "equal"
+    loss: str = "categorical"  # or "binary": a cross-entropy for each operator, summed
+    decay: str = (
+        "penalty"  # weight_decay is an L2 term, or "factor": all weights shrink by it at each step
+    )
+    sampling: str = "shares"  # each task has its places, or "uniform": any samples, none twice
+    noisy_loss: bool = False  # measure the loss of an epoch with dropout on
 
     def __post_init__(self) -> None:
         for name in ("steps", "batch_size"):
@@ -39,8 +69,10 @@ class LearnerSettings:
             raise UsageError(f"dropout is {self.dropout}", expected="from 0 to below 1")
         if not 0 <= self.weight_decay < math.inf:
             raise UsageError(f"weight_decay is {self.weight_decay}", expected="not negative")
-        if self.share not in ("data", "equal"):
-            raise UsageError(f"no share {self.share!r}", expected="data or equal")
+        for name, known in _CHOICES.items():
+            if getattr(self, name) not in known:
+                expected = " or ".join(known)
+                raise UsageError(f"no {name} {getattr(self, name)!r}", expected=expected)
 
 
 @dataclass(frozen=True)
@@ -57,6 +89,8 @@ class TrainingSettings:
     teacher_expansions: int = ASTAR_EXPANSIONS
     unit_costs: bool = False  # teach shortest plans: a network does not see what operators cost
     all_states: bool = False  # begin with all states of tasks that can be enumerated
+    initial: str = "xavier"  # weights of a root: or "normal", biases too
+    single: bool = False  # learn also in states with one applicable operator
     criterion: str = "auto"
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     exploration: Exploration = field(default_factory=Exploration)
@@ -65,6 +99,8 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         check_sizes(self.hidden, self.layers)
         _ = self.configuration
+        if self.initial not in INITIAL:
+            raise UsageError(f"no initial {self.initial!r}", expected=" or ".join(INITIAL))
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"the seed is {self.seed}", expected="0 to 2^63 - 1")
         for name in ("exhaustive_states", "teacher_expansions"):
@@ -125,4 +161,4 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
     return flat
 
 
-__all__ = ["LearnerSettings", "TrainingSettings", "require_same"]
+__all__ = ["RECIPES", "RECIPE_NAMES", "LearnerSettings", "TrainingSettings", "require_same"]

@@ -176,7 +176,7 @@ class Trainer:
         self.validation_structures = [structure_of(task, self.shape) for task in validation]
         self.remarks: list[str] = []
         self.teachers: list[Teacher] = [self._teacher(task) for task in tasks]
-        self.samples = Samples(self.tasks)
+        self.samples = Samples(self.tasks, single=settings.single)
         self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
         self._told: dict[str, float] = {}  # seconds that are in the log already
 
@@ -252,7 +252,11 @@ class Trainer:
         number = sum(node.parent is None for node in tree)
         seed = settings.derived_seed("weights", number)
         weights = random_weights(
-            self.shape, seed=seed, hidden=settings.hidden, layers=settings.layers
+            self.shape,
+            seed=seed,
+            hidden=settings.hidden,
+            layers=settings.layers,
+            initial=settings.initial,
         )
         return self._keep(id, None, seed, weights, None, mark, 0)
 

@@ -9,16 +9,21 @@
     observations(payload, result) the result as flat records
     joined(observations)          optional: adds to the observations of a whole step what only all together tell
     longest(payload)              seconds that a part takes at most by its own limits; None: no limit
+    run_in(payload, place)        optional, instead of `run`: the same with a folder of its own, where a part that was
+                                  killed finds what it has left; it goes when the result is stored
+    finish(folder, parts)         optional: files that all results of a step together make, below the experiment's
+                                  folder; `parts` are (row, seed, payload, result)
 
 A payload and a result are plain JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, cast
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
 
 from misstep.experiments.expressions import Value
 from misstep.experiments.schema import Key
@@ -34,6 +39,15 @@ class Part:
     label: str
     payload: Json
     work: float  # how many runs, questions, paths or states; costs are by this
+
+
+class Finished(NamedTuple):
+    """A part that has a result."""
+
+    row: str
+    seed: int
+    payload: Json
+    result: Json
 
 
 class Kind(Protocol):
@@ -56,11 +70,14 @@ KINDS = {
     "safety-deciding": "misstep.experiments.kinds.deciding",
     "safety-faults": "misstep.experiments.kinds.blaming",
     "planning-oracles": "misstep.experiments.kinds.oracles",
+    "training-runs": "misstep.experiments.kinds.training_runs",
+    "training-policies": "misstep.experiments.kinds.policies",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {
     "models": "misstep.experiments.kinds.models",
     "planning": "misstep.experiments.kinds.tasks",
+    "learning": "misstep.experiments.kinds.learning",
 }
 
 
@@ -81,8 +98,39 @@ def join(name: str, observations: list[dict[str, Value]]) -> None:
         joined(observations)
 
 
+def run_part(name: str, payload: Json, place: Path) -> Json:
+    """The result of a part; `place` is its folder, if it wants one."""
+    module = import_module(KINDS[name])
+    run_in: Callable[[Json, Path], Json] | None = getattr(module, "run_in", None)
+    if run_in is None:
+        return kind(name).run(payload)
+    place.mkdir(parents=True, exist_ok=True)
+    return run_in(payload, place)
+
+
+def finish(name: str, folder: Path, parts: Sequence[Finished]) -> None:
+    """Let a kind write what all its results together make."""
+    own = getattr(import_module(KINDS[name]), "finish", None)
+    if own is not None:
+        own(folder, parts)
+
+
 def world(name: str) -> World:
     return cast(World, import_module(WORLDS[name]))
 
 
-__all__ = ["KINDS", "MISSING", "WORLDS", "Json", "Kind", "Part", "World", "join", "kind", "world"]
+__all__ = [
+    "KINDS",
+    "MISSING",
+    "WORLDS",
+    "Finished",
+    "Json",
+    "Kind",
+    "Part",
+    "World",
+    "finish",
+    "join",
+    "kind",
+    "run_part",
+    "world",
+]

@@ -20,6 +20,7 @@ HIDDEN = 16
 LAYERS = 2
 MAX_HIDDEN = 1024
 MAX_LAYERS = 64
+INITIAL = ("xavier", "normal")
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,19 @@ def check_sizes(hidden: int, layers: int) -> None:
 
 
 def random_weights(
-    shape: Shape, *, seed: int = 0, hidden: int = HIDDEN, layers: int = LAYERS, bias: float = 0.0
+    shape: Shape,
+    *,
+    seed: int = 0,
+    hidden: int = HIDDEN,
+    layers: int = LAYERS,
+    bias: float = 0.0,
+    initial: str = "xavier",
 ) -> Weights:
     """Xavier-uniform matrices and zero biases; a function of the arguments alone.
 
     Each tensor draws from a stream keyed by its name, so that none depends on the others.
-    With `bias`, biases are uniform in [-bias, bias] instead: tests want no number to be special.
+    With `bias`, biases are uniform in [-bias, bias] instead: tests want no number to be special. With
+    `initial="normal"`, all numbers, those of biases too, are drawn from the normal distribution with variance 1.
     """
     check_sizes(hidden, layers)
     tensors: dict[str, Floats] = {}
@@ -78,10 +86,24 @@ def random_weights(
         random = np.random.Generator(np.random.PCG64(int.from_bytes(key[:16], "little")))
         bound = math.sqrt(6.0 / sum(size)) if len(size) == 2 else bias
         # From raw integers: their mapping to floats is then ours, not that of a numpy version.
-        bits = random.bit_generator.random_raw(math.prod(size)) >> np.uint64(40)
-        unit = bits.astype(np.float64) / 2**24 * 2 - 1
-        tensors[name] = (unit * bound).astype(np.float32).reshape(size)
+        count = math.prod(size)
+        if initial == "normal":
+            bits = random.bit_generator.random_raw(2 * count) >> np.uint64(11)
+            one, two = ((bits.astype(np.float64) + 0.5) / 2**53).reshape(2, count)
+            own = np.sqrt(-2 * np.log(one)) * np.cos(2 * np.pi * two)  # Box and Muller
+        else:
+            bits = random.bit_generator.random_raw(count) >> np.uint64(40)
+            own = (bits.astype(np.float64) / 2**24 * 2 - 1) * bound
+        tensors[name] = own.astype(np.float32).reshape(size)
     return Weights(shape, hidden, layers, tensors, {"origin": "random", "seed": seed})
 
 
-__all__ = ["HIDDEN", "LAYERS", "Weights", "check_sizes", "random_weights", "tensor_shapes"]
+__all__ = [
+    "HIDDEN",
+    "INITIAL",
+    "LAYERS",
+    "Weights",
+    "check_sizes",
+    "random_weights",
+    "tensor_shapes",
+]

@@ -1,0 +1,205 @@
+"""A policy for each domain: a unit is one training with one seed, and its result holds the model itself.
+
+The model is chosen on validation tasks, among the models of a training and then among the trainings of a domain, and
+tested on others. `policies/DOMAIN.safetensors` in the folder of the experiment is the policy, and its card, as JSON and
+as text, says what it was trained on, what it solves and where it fails.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from misstep.errors import UnsupportedError
+from misstep.experiments.expressions import Value
+from misstep.experiments.kinds import Finished, Json, Part
+from misstep.experiments.kinds.learning import TASK_KEYS, open_tasks, split
+from misstep.experiments.kinds.trainings import LEARNING_KEYS, HeldOut, settings_of, train_in
+from misstep.experiments.schema import choice, whole
+from misstep.files import write_bytes
+from misstep.policies.asnet.weights import HIDDEN, LAYERS
+from misstep.training.algorithms import NAMES, select_offline
+from misstep.training.folder import TrainingFolder
+from misstep.training.score import Parts, ranking
+from misstep.training.testing import TaskResult, summarise
+
+WORLD = "learning"
+VERSION = 1
+FOLDER = "policies"
+CHOICE = "pi-test-val"
+KEYS = {
+    **LEARNING_KEYS,
+    **TASK_KEYS,
+    "configuration": choice(*NAMES, default="original"),
+    "epochs": whole(),
+}
+COLUMNS = (
+    *("domain", "model", "models", "bytes", "success", "group", "task", "difficulty"),
+    *("solved", "pool", "states", "solved_states", "bugs", "seconds"),
+)
+
+
+def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
+    tasks = split(step, row["subject"])
+    payload = {
+        "domain": row["domain"],
+        "train": tasks.train,
+        "validate": tasks.validate,
+        "test": tasks.test,
+        "most_operators": step["most_operators"],
+        "learning": {key: step[key] for key in LEARNING_KEYS if key != "seconds"},
+        "configuration": step["configuration"],
+        "epochs": step["epochs"],
+        "seconds": step["seconds"],
+        "seed": seed,
+    }
+    yield Part(f"{step['configuration']}, {step['epochs']} epochs", payload, step["epochs"])
+
+
+def run(payload: Json) -> Json:
+    raise UnsupportedError("a training needs a folder", where=payload["domain"])
+
+
+def run_in(payload: Json, place: Path) -> Json:
+    most = payload["most_operators"]
+    tasks, validation = (open_tasks(payload[name], most) for name in ("train", "validate"))
+    tests = open_tasks([spec for _, spec in payload["test"]], most)
+    settings = settings_of(payload, payload["configuration"], payload["epochs"])
+    train_in(place / "training", tasks, validation, settings, payload["seconds"])
+    with TrainingFolder.open_folder(place / "training") as kept:
+        model = select_offline(kept.tree, CHOICE)
+        node = kept.tree[model]
+        held_out = HeldOut(kept, tests.tasks, payload["learning"], place / "tests.jsonl")
+        results = [held_out.test(model, k) for k in range(len(tests.tasks))]
+        file = kept.model_path(model).read_bytes()
+        return {
+            "model": model,
+            "models": len(kept.tree),
+            "epochs": node.epochs,
+            "loss": node.loss,
+            "success": node.success,
+            "digest": node.digest,
+            "file": base64.b64encode(file).decode("ascii"),
+            "train": [task.name for task in tasks.tasks],
+            "validation": [own.as_dict() for own in node.results],
+            "test": [own.as_dict() for own in results],
+            "places": tests.places,
+            "left_out": [*tasks.left_out, *validation.left_out, *tests.left_out],
+            "seconds": sum(sum(own.seconds.values()) for own in kept.tree),
+        }
+
+
+def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
+    about = {
+        "domain": payload["domain"],
+        "bytes": len(base64.b64decode(result["file"])),
+        **{name: result[name] for name in ("model", "models", "success", "seconds")},
+    }
+    difficulties = [payload["test"][place][0] for place in result["places"]]
+    groups = (
+        ("validation", ["training"] * len(result["validation"])),
+        ("test", difficulties),
+    )
+    for group, names in groups:
+        for difficulty, own in zip(names, result[group], strict=True):
+            yield {
+                **about,
+                "group": group,
+                "difficulty": difficulty,
+                "task": own["task"],
+                "solved": own["initial_solved"],
+                "pool": own["pool"],
+                "states": own["processed"],
+                "solved_states": own["solved"],
+                "bugs": own["bugs"],
+            }
+
+
+def finish(folder: Path, parts: Sequence[Finished]) -> None:
+    """Write the best policy of each domain, with its card."""
+    by_domain: dict[str, list[Finished]] = {}
+    for part in parts:
+        by_domain.setdefault(part.payload["domain"], []).append(part)
+    out = folder / FOLDER
+    out.mkdir(parents=True, exist_ok=True)
+    for domain, own in by_domain.items():
+        best = own[_best([part.result for part in own])]
+        card = _card(domain, best, len(own))
+        write_bytes(out / f"{domain}.safetensors", base64.b64decode(best.result["file"]))
+        write_bytes(out / f"{domain}.json", json.dumps(card, indent=1).encode() + b"\n")
+        write_bytes(out / f"{domain}.md", _text(card).encode())
+
+
+def _best(results: Sequence[Json]) -> int:
+    """By P25's score on the validation tasks, which are the same for all of a domain."""
+    parts = [Parts.of([TaskResult(**one) for one in own["validation"]]) for own in results]
+    return ranking(parts, [0] * len(parts))[0]
+
+
+def _card(domain: str, part: Finished, trainings: int) -> Json:
+    payload, result = part.payload, part.result
+    test = [TaskResult(**own) for own in result["test"]]
+    validation = [TaskResult(**own) for own in result["validation"]]
+    learning = payload["learning"]
+    return {
+        "policy": f"{domain}.safetensors",
+        "domain": domain,
+        "digest": result["digest"],
+        "bytes": len(base64.b64decode(result["file"])),
+        "architecture": {"hidden": HIDDEN, "layers": LAYERS},
+        "seed": part.seed,
+        "model": result["model"],
+        "chosen_among": {"trainings": trainings, "models": result["models"], "criterion": CHOICE},
+        "training": {
+            "tasks": result["train"],
+            "configuration": payload["configuration"],
+            "recipe": learning["recipe"],
+            "steps": learning["steps"],
+            "epochs": result["epochs"],
+            "loss": result["loss"],
+            "success": result["success"],
+            "seconds": round(result["seconds"], 1),
+        },
+        "validation": {"names": [own.task for own in validation], **summarise(validation)},
+        "held_out": {"names": [own.task for own in test], **summarise(test)},
+        "test": {"pool": learning["test_pool"], "oracle": learning["test_oracle"]},
+        "known_weaknesses": {
+            "unsolved": [own.task for own in test if not own.initial_solved],
+            "bugs": {
+                own.task: f"{own.bugs} of {own.processed} states"
+                for own in test
+                if own.initial_solved and own.bugs
+            },
+        },
+        "command": "misstep experiment policies",
+    }
+
+
+def _text(card: Json) -> str:
+    held, training = card["held_out"], card["training"]
+    lines = [
+        f"# {card['domain']}: an ASNet",
+        "",
+        f"{card['bytes']:,} bytes, seed {card['seed']}, model {card['model']} of its training.",
+        "",
+        f"- Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them.",
+        f"- {training['epochs']} epochs of {training['steps']} minibatches, recipe {training['recipe']}.",
+        f"- Validation: {card['validation']['coverage']} of {card['validation']['tasks']} tasks.",
+        f"- Held out: {held['coverage']} of {held['tasks']} tasks; of {held['processed']} states {held['solved']}",
+        f"  solved, {held['bugs']} counted as bugs. A task that is not solved from its initial state",
+        "  counts as all bugs.",
+        f"- Known weaknesses: fails on {'; '.join(card['known_weaknesses']['unsolved']) or 'none of them'}.",
+    ]
+    lines += [
+        f"  {task}: {text} are bugs." for task, text in card["known_weaknesses"]["bugs"].items()
+    ]
+    return "\n".join([*lines, "", f"Made by `{card['command']}`.", ""])
+
+
+def longest(payload: Json) -> float | None:  # noqa: ARG001
+    return None
+
+
+__all__ = ["FOLDER", "finish", "observations", "run", "run_in", "units"]
