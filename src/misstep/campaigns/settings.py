@@ -70,6 +70,8 @@ class ModelSettings:
     runs: int = 1000
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
+    # Of all questions of a batch that stay open, together: models on which most do would take for ever.
+    open_evaluations: int = 8_000_000
     lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
     on_revisit: str = "go-on"  # where a run comes back to a state: stop, or go-on
     layers: str = "new"  # of a lookahead: states met there for the first time (new), or all
@@ -97,7 +99,7 @@ class ModelSettings:
             raise UsageError(
                 f"inapplicable is {self.inapplicable!r}", expected=", ".join(INAPPLICABLE)
             )
-        for name in ("runs", "evaluations", "lookahead_cap", "batch"):
+        for name in ("runs", "evaluations", "open_evaluations", "lookahead_cap", "batch"):
             _check_positive(name, getattr(self, name))
         _check_truth("risk", self.risk)
 

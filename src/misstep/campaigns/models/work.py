@@ -19,7 +19,7 @@ from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
-from misstep.safety.decider import Answer, Decider
+from misstep.safety.decider import Answer, Decider, Stock
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
@@ -106,10 +106,13 @@ class ModelWork(Work):
         if self.engine.bytes + self.system.native.bytes > min(FUZZING_BYTES, self._room // 2):
             self._rebind()
 
-    def decider(self, oracle: str) -> Decider[Values, str]:
+    def stock(self) -> Stock:
+        return Stock(self.own.open_evaluations)
+
+    def decider(self, oracle: str, stock: Stock) -> Decider[Values, str]:
         """One that knows nothing. What does not fit in the memory is left open."""
         budget = replace(self.own.budget, bytes=self._room)
-        return Decider(self.system, oracle, budget=budget)
+        return Decider(self.system, oracle, budget=budget, stock=stock)
 
     def _is_crowded(self, decider: Decider[Values, str]) -> bool:
         own = decider.native.bytes + self.system.native.bytes
@@ -190,7 +193,8 @@ class ModelWork(Work):
         """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
         self._make_room()
         witnesses = BatchWitnesses(self.checker, self.own.within)
-        decider, spent = self.decider(payload.oracle), 0
+        stock = self.stock()  # of the whole batch, whichever decider it has
+        decider, spent = self.decider(payload.oracle, stock), 0
         known = {state: self._report(state, own) for state, own in payload.known.items()}
         better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
         new: dict[Values, JudgedState] = {}
@@ -212,7 +216,7 @@ class ModelWork(Work):
                 decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
                 report = self._analysed(decider, run, known, limits)
             if report is None:
-                decider = self.decider(payload.oracle)
+                decider = self.decider(payload.oracle, stock)
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
@@ -266,7 +270,8 @@ class ModelWork(Work):
         """A decider that knows nothing, on an engine that has met nothing; what the old one owes is settled first."""
         witnesses.settle(decider, judged, limits)
         self._rebind()
-        return self.decider(oracle)
+        assert decider.stock is not None
+        return self.decider(oracle, decider.stock)
 
     def _analysed(
         self,
