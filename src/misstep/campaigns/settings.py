@@ -70,7 +70,7 @@ class ModelSettings:
     runs: int = 1000
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
-    # Of all questions of a batch that stay open, together: models on which most do would take for ever.
+    # Of all questions that are judged together and stay open: models on which most do would take for ever.
     open_evaluations: int = 8_000_000
     lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
     on_revisit: str = "go-on"  # where a run comes back to a state: stop, or go-on
@@ -81,7 +81,7 @@ class ModelSettings:
     severity_budget: str = "auto"
     # What happens to labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
-    batch: int = 50  # runs that are fuzzed or judged together
+    batch: int = 50  # runs that are fuzzed together; five batches are judged together
     risk: bool = False  # compute the probability to get unsafe, and the least possible one
 
     def __post_init__(self) -> None:

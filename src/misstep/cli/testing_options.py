@@ -279,7 +279,7 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
         int,
         typer.Option(
             metavar="N",
-            help="Effort for all questions of a batch of runs that stay open, in nodes.",
+            help="Effort for all questions of 250 runs that stay open, in nodes.",
         ),
     ] = OPEN_EVALUATIONS
 

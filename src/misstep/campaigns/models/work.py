@@ -205,7 +205,7 @@ class ModelWork(Work):
         for row in payload.runs:
             assert row.states is not None
             started = perf_counter()
-            fresh: list[Values] = []
+            fresh: list[tuple[StepReport[Values, str], float]] = []
             labels = tuple(self.task.labels[label] for label in row.operators)
             run = UnsafeRun(row.states, labels, row.number)
             differing = contradictions_on(self.system, row)
@@ -220,11 +220,9 @@ class ModelWork(Work):
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
-                    at = perf_counter() - began
-                    new[step.state] = self._judged(payload, row.number, step, at)
                     if step.safety is Answer.SAFE:
                         witnesses.want(decider, step.state)
-                    fresh.append(step.state)
+                    fresh.append((step, perf_counter() - began))
                     known[step.state] = step
                 if step.fault is not None:
                     label = self.task.label_id(step.label)
@@ -240,14 +238,13 @@ class ModelWork(Work):
                             outcome=step.fault.outcome,
                         )
                     )
+            # What is found out about one state of a run answers for the others: they share the time.
+            seconds = (perf_counter() - started) / max(1, len(fresh))
+            for step, at in fresh:
+                new[step.state] = self._judged(payload, row.number, step, seconds, at)
             spent += sum(step.effort.evaluations for step in report.steps)
             if spent > FORGET_AFTER or self._is_crowded(decider):
                 decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
-            # What is found out about one state of a run answers for the others: they share the time.
-            seconds = (perf_counter() - started) / max(1, len(fresh))
-            for state in fresh:
-                verdict = new[state].verdict._replace(seconds=seconds)
-                new[state] = new[state]._replace(verdict=verdict)
         witnesses.rest(new, limits)
         faults = witnesses.blamed(faults)
         self._add_severity(decider, new, limits)
@@ -340,7 +337,12 @@ class ModelWork(Work):
         return StepReport(0, state, "", ANSWERS[own.verdict], own.fault, fault, None)
 
     def _judged(
-        self, payload: JudgePayload, run: int, step: StepReport[Values, str], at: float
+        self,
+        payload: JudgePayload,
+        run: int,
+        step: StepReport[Values, str],
+        seconds: float,
+        at: float,
     ) -> JudgedState:
         """The verdict. Of a bug, the witness follows with those of the whole batch."""
         row = self.verdict_row(payload.oracle, step.safety, self.radius_of(step.safety))
@@ -350,6 +352,7 @@ class ModelWork(Work):
             # was asked what before. Evaluations do not.
             expansions=0,
             evaluations=step.effort.evaluations,
+            seconds=seconds,
             at=at,
         )
         return JudgedState(step.state, run, step.step, verdict, step.is_fault)
