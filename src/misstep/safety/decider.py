@@ -197,7 +197,12 @@ def refusal_of_published() -> UsageError:
     )
 
 
+_NO_EFFORT = Effort()
+
+
 def effort_of(decision: _core.SafetyDecision) -> Effort:
+    if not (decision.evaluations or decision.expansions or decision.policy_calls):  # it was known
+        return _NO_EFFORT
     return Effort(
         decision.seconds, decision.expansions, decision.evaluations, decision.policy_calls
     )

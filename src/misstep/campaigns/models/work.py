@@ -345,30 +345,43 @@ class ModelWork(Work):
         at: float,
     ) -> JudgedState:
         """The verdict. Of a bug, the witness follows with those of the whole batch."""
-        row = self.verdict_row(payload.oracle, step.safety, self.radius_of(step.safety))
-        verdict = row._replace(
-            round=payload.round,
-            # A state is expanded once for all questions that this worker is asked, so that their number depends on who
-            # was asked what before. Evaluations do not.
-            expansions=0,
-            evaluations=step.effort.evaluations,
-            seconds=seconds,
-            at=at,
+        answer = step.safety
+        verdict = self.verdict_row(
+            payload.oracle,
+            answer,
+            self.radius_of(answer),
+            payload.round,
+            step.effort.evaluations,
+            (seconds, at),
         )
         return JudgedState(step.state, run, step.step, verdict, step.is_fault)
 
     def verdict_row(
-        self, oracle: str, answer: Answer, radius: tuple[int | None, int | None]
+        self,
+        oracle: str,
+        answer: Answer,
+        radius: tuple[int | None, int | None],
+        round: int = 0,
+        evaluations: int = 0,
+        times: tuple[float, float] = (0.0, 0.0),
     ) -> VerdictRow:
-        """Without a number, which is for the coordinator to say."""
+        """Without a number, which is for the coordinator to say.
+
+        A state is expanded once for all questions that this worker is asked, so that the number of expansions depends
+        on who was asked what before, and is left out. Evaluations do not.
+        """
+        seconds, at = times
         return VerdictRow(
             -1,
             oracle,
-            0,
+            round,
             VERDICTS[answer],
             "unsafe" if answer is Answer.SAFE else None,
             *radius,
             source=oracle if answer is not Answer.UNKNOWN else None,
+            evaluations=evaluations,
+            seconds=seconds,
+            at=at,
         )
 
     def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
