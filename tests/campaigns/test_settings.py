@@ -91,6 +91,7 @@ OTHER_MODEL: dict[str, Any] = {
     "runs": 12,
     "radius": 2,
     "evaluations": 1000,
+    "open_evaluations": 9000,
     "lookahead_cap": 10,
     "inapplicable": "stop_safe",
     "batch": 3,

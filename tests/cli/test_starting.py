@@ -150,6 +150,7 @@ OWNERS = {
     "SEVERITY_BUDGET": "misstep.campaigns.settings:ModelSettings.severity_budget",
     "RUNS": "misstep.campaigns.settings:ModelSettings.runs",
     "SAFETY_EVALUATIONS": "misstep.campaigns.settings:ModelSettings.evaluations",
+    "OPEN_EVALUATIONS": "misstep.campaigns.settings:ModelSettings.open_evaluations",
     "SAFETY_ORACLE": "misstep.campaigns.settings:DEFAULT_DECIDER",
     "RISK_PRECISION": "misstep.safety.risk:RiskSettings.precision",
     "RISK_STATES": "misstep.safety.risk:RiskSettings.max_states",

@@ -61,7 +61,7 @@ OF_MODELS = {
     name: Place("model", name)
     for name in (
         *("fuzz", "runs", "radius", "evaluations", "lookahead_cap", "inapplicable", "batch"),
-        *("on_revisit", "layers", "distance", "severity", "severity_budget"),
+        *("open_evaluations", "on_revisit", "layers", "distance", "severity", "severity_budget"),
         "risk",
     )
 }

@@ -70,6 +70,8 @@ class ModelSettings:
     runs: int = 1000
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
+    # Of all questions that are judged together and stay open: models on which most do would take for ever.
+    open_evaluations: int = 8_000_000
     lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
     on_revisit: str = "go-on"  # where a run comes back to a state: stop, or go-on
     layers: str = "new"  # of a lookahead: states met there for the first time (new), or all
@@ -79,7 +81,7 @@ class ModelSettings:
     severity_budget: str = "auto"
     # What happens to labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
-    batch: int = 50  # runs that are fuzzed or judged together
+    batch: int = 50  # runs that are fuzzed together; five batches are judged together
     risk: bool = False  # compute the probability to get unsafe, and the least possible one
 
     def __post_init__(self) -> None:
@@ -97,7 +99,7 @@ class ModelSettings:
             raise UsageError(
                 f"inapplicable is {self.inapplicable!r}", expected=", ".join(INAPPLICABLE)
             )
-        for name in ("runs", "evaluations", "lookahead_cap", "batch"):
+        for name in ("runs", "evaluations", "open_evaluations", "lookahead_cap", "batch"):
             _check_positive(name, getattr(self, name))
         _check_truth("risk", self.risk)
 

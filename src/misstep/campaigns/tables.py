@@ -36,6 +36,7 @@ from misstep.campaigns.store import Store
 from misstep.decoding import parse_json, unpack
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.policies.policy import NO_ACTION
+from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask, rebuild_task
 
 MAX_UNPACKED = 2**30  # bytes of the source of a task, or of a dominance function
@@ -70,6 +71,10 @@ class Content:
             return
         row = (None, task.name, task.world, task.digest, _packed(task.source))
         self.store.insert("tasks", [row])
+        if isinstance(task, JaniTask):
+            self._tasks[task.name] = (
+                task  # to read a model takes as long as to judge hundreds of its states
+            )
 
     def task_names(self) -> list[str]:
         names = [name for (name,) in self.store.rows("SELECT name FROM tasks ORDER BY id")]

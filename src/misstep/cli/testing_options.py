@@ -19,6 +19,7 @@ from misstep.cli.defaults import (
     LOOKAHEAD_CAP,
     MAX_STEPS,
     ON_REVISIT,
+    OPEN_EVALUATIONS,
     ORACLE,
     PERMITTED_LIMIT,
     RUNS,
@@ -274,6 +275,13 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
     evaluations: Annotated[
         int, typer.Option(metavar="N", help="Effort for one question to the oracle, in nodes.")
     ] = SAFETY_EVALUATIONS
+    open_evaluations: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Effort for all questions of 250 runs that stay open, in nodes.",
+        ),
+    ] = OPEN_EVALUATIONS
 
     def reading(self) -> Reading:
         """How the model is to be read."""
@@ -404,6 +412,7 @@ def settings_given(
         "runs",
         "lookahead_cap",
         "evaluations",
+        "open_evaluations",
     )
     given = {name: chosen[name] for name in (*numbers, *NULLABLE) if name in chosen}
     check_limits(**{name: value for name, value in given.items() if value != "none"})

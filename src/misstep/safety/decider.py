@@ -54,6 +54,29 @@ class Budget:
         }
 
 
+PART = 8  # of a stock: what one question may take
+LEAST = 200  # evaluations that every question may take, however little is left
+
+
+@dataclass
+class Stock:
+    """Evaluations that the questions which stay open may take together; answered ones take nothing from it.
+
+    On some models most questions have an answer that no budget reaches. There every question would take all that one
+    may take, and a campaign would never end. A question may take an eighth of what is left, so that the first ones
+    have the most and hopeless ones cost little in the end.
+    """
+
+    left: int
+
+    def share(self, most: int | None) -> int:
+        own = max(LEAST, self.left // PART)
+        return own if most is None else min(most, own)
+
+    def take(self, evaluations: int) -> None:
+        self.left = max(0, self.left - evaluations)
+
+
 @dataclass(frozen=True)
 class Safety(Generic[StateT]):
     """The answer about one state and radius; `limit` names what ended the work, if UNKNOWN."""
@@ -90,6 +113,7 @@ class Decider(Generic[StateT, LabelT]):
         kind: str = "localfix",
         *,
         budget: Budget | None = None,
+        stock: Stock | None = None,
         seed: int = 0,
         comparison: bool = False,
     ) -> None:
@@ -100,6 +124,7 @@ class Decider(Generic[StateT, LabelT]):
         self.system = system
         self.kind = kind
         self.budget = Budget() if budget is None else budget
+        self.stock = stock
         self.native = _core.make_safety_decider(system.native, kind, seed)
 
     def decide(self, state: StateT, radius: Radius = math.inf) -> Safety[StateT]:
@@ -107,7 +132,20 @@ class Decider(Generic[StateT, LabelT]):
         return Safety(state, radius, Answer(decision.answer), _limit(decision), effort_of(decision))
 
     def decide_id(self, id: int, radius: Radius = math.inf) -> _core.SafetyDecision:
-        return self.native.decide(id, native_radius(radius), **self.budget.as_arguments())
+        if self.stock is None:
+            return self.native.decide(id, native_radius(radius), **self.budget.as_arguments())
+        own = self.budget
+        decision = self.native.decide(
+            id,
+            native_radius(radius),
+            evaluations=self.stock.share(own.evaluations),
+            expansions=own.expansions,
+            seconds=own.seconds,
+            bytes=own.bytes,
+        )
+        if decision.answer == Answer.UNKNOWN.value:
+            self.stock.take(decision.evaluations)
+        return decision
 
     def known(self, state: StateT, radius: Radius = math.inf) -> Answer:
         """What is known without work."""
@@ -159,7 +197,12 @@ def refusal_of_published() -> UsageError:
     )
 
 
+_NO_EFFORT = Effort()
+
+
 def effort_of(decision: _core.SafetyDecision) -> Effort:
+    if not (decision.evaluations or decision.expansions or decision.policy_calls):  # it was known
+        return _NO_EFFORT
     return Effort(
         decision.seconds, decision.expansions, decision.evaluations, decision.policy_calls
     )
@@ -176,6 +219,7 @@ __all__ = [
     "Budget",
     "Decider",
     "Safety",
+    "Stock",
     "Strategy",
     "effort_of",
     "refusal_of_published",

@@ -23,6 +23,8 @@ from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.system import LabelT, Radius, StateT, native_radius
 from misstep.verdicts import Effort
 
+_SAFE, _NOT_SAFE = Answer.SAFE.value, Answer.NOT_SAFE.value  # as the core says it
+
 
 @dataclass(frozen=True)
 class Fault(Generic[StateT, LabelT]):
@@ -148,25 +150,24 @@ def _losing_outcome(
 ) -> tuple[bool | None, int | None, Effort]:
     """Whether an outcome of the policy's decision is not safe, and which. The one that the run passed was decided
     before."""
-    unknown = False
     effort = Effort()
-    outcomes = decider.system.native.policy_outcomes(id)
-    for outcome in _cheap_first(decider, [passed, *(t for t in outcomes if t != passed)], radius):
+    bound, known = native_radius(radius), decider.native.known
+    asked = []
+    others = decider.system.native.policy_outcomes(id)
+    for outcome in (passed, *(own for own in others if own != passed)):
+        answer = known(outcome, bound)
+        if answer == _NOT_SAFE:  # one that is known to be lost settles the question
+            return True, outcome, effort
+        if answer != _SAFE:
+            asked.append(outcome)
+    unknown = False
+    for outcome in asked:
         decision = decider.decide_id(outcome, radius)
         effort += effort_of(decision)
-        answer = Answer(decision.answer)
-        if answer is Answer.NOT_SAFE:
+        if decision.answer == _NOT_SAFE:
             return True, outcome, effort
-        unknown = unknown or answer is Answer.UNKNOWN
+        unknown = unknown or decision.answer != _SAFE
     return None if unknown else False, None, effort
-
-
-def _cheap_first(
-    decider: Decider[StateT, LabelT], outcomes: list[int], radius: Radius
-) -> list[int]:
-    """Those known to be lost before the others: one of them settles the question."""
-    bound = native_radius(radius)
-    return sorted(outcomes, key=lambda t: decider.native.known(t, bound) != "not safe")
 
 
 def analyse_all(

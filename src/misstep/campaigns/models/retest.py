@@ -147,7 +147,7 @@ class _Tester:
         self.work = work
         self.payload = payload
         self.system: System[Values, str] = work.system
-        self.decider = work.decider(payload.oracle)
+        self.decider = work.decider(payload.oracle, work.stock())
         self.runs: list[RunRow] = []
         self.verdicts: list[VerdictRow] = []
         self.faults: list[FaultRow] = []

@@ -1,8 +1,9 @@
 """The stages of a model: fuzz, then judge and blame, then confirm.
 
 Runs are numbered, and a run is a function of the seed and its number, so batches of runs need nothing of each other. A
-batch of unsafe runs is judged by a decider of its own. Whether a state is safe is a fact, so what earlier rounds have
-decided is not decided again; what a budget has left open is. A state belongs to the first run through it.
+few batches with their unsafe runs are judged by a decider of their own. Whether a state is safe is a fact, so what
+earlier rounds have decided is not decided again; what a budget has left open is. A state belongs to the first run
+through it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from misstep.campaigns.strategies import add_strategies
 from misstep.campaigns.tables import Findings
 from misstep.campaigns.units import Result, Stage, Unit
 
-ROUND = 4  # batches of a round of judging
+JUDGED = 5  # batches that are judged together: what is found out about one answers for the others
+ROUND = 4  # such units in a round of judging
 
 
 def model_stages(
@@ -112,12 +114,12 @@ class JudgeStage(Stage):
         done = self.findings.done(self.name)
         groups: dict[int, dict[int, list[RunRow]]] = {}
         for run in runs:
-            batch = run.number // self.settings.batch
-            groups.setdefault(batch // ROUND, {}).setdefault(batch, []).append(run)
-        for number, batches in groups.items():
+            own = run.number // (self.settings.batch * JUDGED)
+            groups.setdefault(own // ROUND, {}).setdefault(own, []).append(run)
+        for number, parts in groups.items():
             units = []
-            for batch, members in batches.items():
-                key = f"{batch} of {len(members)}"
+            for part, members in parts.items():
+                key = f"{part} of {len(members)}"
                 if key in done:
                     self.judged += len(members)
                     continue
@@ -178,9 +180,10 @@ class JudgeStage(Stage):
             before = self._verdicts.get(row.number)
             if before is not None and before.verdict != "UNKNOWN":
                 continue  # another batch of this round was first
-            verdict = own.verdict._replace(number=row.number, at=began + own.verdict.at)
-            if own.strategy is not None:
-                verdict = verdict._replace(strategy=strategies[own.strategy])
+            resting = None if own.strategy is None else strategies[own.strategy]
+            verdict = own.verdict._replace(
+                number=row.number, strategy=resting, at=began + own.verdict.at
+            )
             self._verdicts[row.number] = verdict
             verdicts.append(verdict)
             if own.fault is None and verdict.is_bug:

@@ -19,7 +19,7 @@ from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
 from misstep.policies.load import load_policy
-from misstep.safety.decider import Answer, Decider
+from misstep.safety.decider import Answer, Decider, Stock
 from misstep.safety.faults import Fault, PathReport, StepReport, analyse
 from misstep.safety.fuzz import UnsafeRun, fuzz
 from misstep.safety.jani import system_of
@@ -106,10 +106,13 @@ class ModelWork(Work):
         if self.engine.bytes + self.system.native.bytes > min(FUZZING_BYTES, self._room // 2):
             self._rebind()
 
-    def decider(self, oracle: str) -> Decider[Values, str]:
+    def stock(self) -> Stock:
+        return Stock(self.own.open_evaluations)
+
+    def decider(self, oracle: str, stock: Stock) -> Decider[Values, str]:
         """One that knows nothing. What does not fit in the memory is left open."""
         budget = replace(self.own.budget, bytes=self._room)
-        return Decider(self.system, oracle, budget=budget)
+        return Decider(self.system, oracle, budget=budget, stock=stock)
 
     def _is_crowded(self, decider: Decider[Values, str]) -> bool:
         own = decider.native.bytes + self.system.native.bytes
@@ -190,7 +193,8 @@ class ModelWork(Work):
         """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
         self._make_room()
         witnesses = BatchWitnesses(self.checker, self.own.within)
-        decider, spent = self.decider(payload.oracle), 0
+        stock = self.stock()  # of the whole batch, whichever decider it has
+        decider, spent = self.decider(payload.oracle, stock), 0
         known = {state: self._report(state, own) for state, own in payload.known.items()}
         better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
         new: dict[Values, JudgedState] = {}
@@ -201,7 +205,7 @@ class ModelWork(Work):
         for row in payload.runs:
             assert row.states is not None
             started = perf_counter()
-            fresh: list[Values] = []
+            fresh: list[tuple[StepReport[Values, str], float]] = []
             labels = tuple(self.task.labels[label] for label in row.operators)
             run = UnsafeRun(row.states, labels, row.number)
             differing = contradictions_on(self.system, row)
@@ -212,15 +216,13 @@ class ModelWork(Work):
                 decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
                 report = self._analysed(decider, run, known, limits)
             if report is None:
-                decider = self.decider(payload.oracle)
+                decider = self.decider(payload.oracle, stock)
                 report = _left_open(run, self.own.within, known)
             for step in report.steps:
                 if step.state not in known:
-                    at = perf_counter() - began
-                    new[step.state] = self._judged(payload, row.number, step, at)
                     if step.safety is Answer.SAFE:
                         witnesses.want(decider, step.state)
-                    fresh.append(step.state)
+                    fresh.append((step, perf_counter() - began))
                     known[step.state] = step
                 if step.fault is not None:
                     label = self.task.label_id(step.label)
@@ -236,14 +238,13 @@ class ModelWork(Work):
                             outcome=step.fault.outcome,
                         )
                     )
+            # What is found out about one state of a run answers for the others: they share the time.
+            seconds = (perf_counter() - started) / max(1, len(fresh))
+            for step, at in fresh:
+                new[step.state] = self._judged(payload, row.number, step, seconds, at)
             spent += sum(step.effort.evaluations for step in report.steps)
             if spent > FORGET_AFTER or self._is_crowded(decider):
                 decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
-            # What is found out about one state of a run answers for the others: they share the time.
-            seconds = (perf_counter() - started) / max(1, len(fresh))
-            for state in fresh:
-                verdict = new[state].verdict._replace(seconds=seconds)
-                new[state] = new[state]._replace(verdict=verdict)
         witnesses.rest(new, limits)
         faults = witnesses.blamed(faults)
         self._add_severity(decider, new, limits)
@@ -266,7 +267,8 @@ class ModelWork(Work):
         """A decider that knows nothing, on an engine that has met nothing; what the old one owes is settled first."""
         witnesses.settle(decider, judged, limits)
         self._rebind()
-        return self.decider(oracle)
+        assert decider.stock is not None
+        return self.decider(oracle, decider.stock)
 
     def _analysed(
         self,
@@ -335,32 +337,51 @@ class ModelWork(Work):
         return StepReport(0, state, "", ANSWERS[own.verdict], own.fault, fault, None)
 
     def _judged(
-        self, payload: JudgePayload, run: int, step: StepReport[Values, str], at: float
+        self,
+        payload: JudgePayload,
+        run: int,
+        step: StepReport[Values, str],
+        seconds: float,
+        at: float,
     ) -> JudgedState:
         """The verdict. Of a bug, the witness follows with those of the whole batch."""
-        row = self.verdict_row(payload.oracle, step.safety, self.radius_of(step.safety))
-        verdict = row._replace(
-            round=payload.round,
-            # A state is expanded once for all questions that this worker is asked, so that their number depends on who
-            # was asked what before. Evaluations do not.
-            expansions=0,
-            evaluations=step.effort.evaluations,
-            at=at,
+        answer = step.safety
+        verdict = self.verdict_row(
+            payload.oracle,
+            answer,
+            self.radius_of(answer),
+            payload.round,
+            step.effort.evaluations,
+            (seconds, at),
         )
         return JudgedState(step.state, run, step.step, verdict, step.is_fault)
 
     def verdict_row(
-        self, oracle: str, answer: Answer, radius: tuple[int | None, int | None]
+        self,
+        oracle: str,
+        answer: Answer,
+        radius: tuple[int | None, int | None],
+        round: int = 0,
+        evaluations: int = 0,
+        times: tuple[float, float] = (0.0, 0.0),
     ) -> VerdictRow:
-        """Without a number, which is for the coordinator to say."""
+        """Without a number, which is for the coordinator to say.
+
+        A state is expanded once for all questions that this worker is asked, so that the number of expansions depends
+        on who was asked what before, and is left out. Evaluations do not.
+        """
+        seconds, at = times
         return VerdictRow(
             -1,
             oracle,
-            0,
+            round,
             VERDICTS[answer],
             "unsafe" if answer is Answer.SAFE else None,
             *radius,
             source=oracle if answer is not Answer.UNKNOWN else None,
+            evaluations=evaluations,
+            seconds=seconds,
+            at=at,
         )
 
     def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
