@@ -56,6 +56,8 @@ KINDS = {
     "safety-deciding": "misstep.experiments.kinds.deciding",
     "safety-faults": "misstep.experiments.kinds.blaming",
     "planning-oracles": "misstep.experiments.kinds.oracles",
+    "planning-pools": "misstep.experiments.kinds.pools",
+    "planning-rounds": "misstep.experiments.kinds.rounds",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {
