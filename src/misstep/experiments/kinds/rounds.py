@@ -46,7 +46,8 @@ def run(payload: Json) -> Json:
     if not solves:
         return {**about, "states": []}
     width, most = payload["round"], payload["pool"]
-    options = {**switches.options(payload), "chunk": width, "round": 1, "isolate": True}
+    # A state is a unit of its own, so that its time stamp counts all that was done before it.
+    options = {**switches.options(payload), "chunk": 1, "round": 1, "isolate": True}
     # All rounds together may take as long as the whole pool at once.
     limits = switches.limits(payload, with_fuzzing=True)
     with test(
