@@ -7,6 +7,7 @@ is called for each new state, as in the paper. Each state is judged on its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 from misstep.campaigns.records import Record
 from misstep.campaigns.testing import test
@@ -15,6 +16,7 @@ from misstep.experiments.kinds import Json, Part, switches
 from misstep.experiments.kinds.switches import COSTLY, FAILS, OBJECTIVES
 from misstep.experiments.kinds.tasks import fitting, is_learned, open_task, task_name
 from misstep.experiments.schema import text, whole
+from misstep.policies.load import load_policy
 from misstep.runs.single import run as run_policy
 
 WORLD = "planning"
@@ -50,10 +52,12 @@ def run(payload: Json) -> Json:
     options = {**switches.options(payload), "chunk": 1, "round": 1, "isolate": True}
     # All rounds together may take as long as the whole pool at once.
     limits = switches.limits(payload, with_fuzzing=True)
-    with test(
-        task, policy, pool=min(width, most), oracle=payload["oracle"], limits=limits, **options
-    ) as own:
-        size = min(width, most)
+    size = min(width, most)
+    oracle = payload["oracle"]
+    with (
+        closing(load_policy(policy, task)) as loaded,  # once, and not in each round
+        test(task, loaded, pool=size, oracle=oracle, limits=limits, **options) as own,
+    ):
         while size < most and len(own) == size and not _is_spent(own.records, limits):
             size = min(size + width, most)
             own.resume(pool=size, limits=limits)
