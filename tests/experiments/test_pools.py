@@ -13,6 +13,7 @@ from misstep.campaigns.testing import test as campaign
 from misstep.errors import UsageError
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.experiments.definition import load_definition
+from misstep.experiments.expressions import Value
 from misstep.experiments.figures import make_figures
 from misstep.experiments.kinds import MISSING, Json, pools, rounds, switches, tasks
 from misstep.experiments.observations import Gathered
@@ -219,7 +220,7 @@ def test_rounds_find_what_the_whole_pool_at_once_does(
     found = result["states"]
     whole = pools.run({**payload, "oracles": {"own": oracle}, "shared": []})["oracles"]["own"]
     assert [number for number, _, bug, _ in found if bug] == whole[objective]
-    assert [number for number, *_ in found] == list(range(FUZZING["pool"]))
+    assert [number for number, *_ in found] == list(range(payload["pool"]))
     times = [at for *_, at in found]
     assert times == sorted(times)  # each state is judged after those before it, fuzzing in between
     assert times[0] > 0
@@ -231,14 +232,14 @@ def test_rounds_find_what_the_whole_pool_at_once_does(
 def test_numbers_over_time_are_means_over_seeds() -> None:
     own = load_definition("p22")
     figure = next(f for f in own.top["figures"] if f["name"] == "figure-4-fails")
-    seen = [
+    seen: list[dict[str, Value]] = [
         {"row": "Blocksworld", "seed": seed, "objective": "fails", "variant": variant, "at": at, "bug": bug}
         for seed, variant, at, bug in [
             (0, "both", 1.0, True), (0, "both", 2.0, True), (1, "both", 3.0, True), (1, "both", 4.0, False),
             (0, "no bias", 1.0, True),
         ]
     ]  # fmt: skip
-    gathered = Gathered(own, "smoke", 2, (), {}, {"debugging": seen})  # type: ignore[arg-type]
+    gathered = Gathered(own, "smoke", 2, (), {}, {"debugging": seen})
     ((name, page),) = make_figures(figure, gathered)
     assert name == "figure-4-fails-blocksworld"
     assert "both: 1.5" in page.description
