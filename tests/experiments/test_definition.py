@@ -42,7 +42,7 @@ def test_built_in_definitions_can_be_read_and_cut_into_units(name: str, scale: s
         ),
         ('value = "share(unsafe > 20)"', 'value = "share(unsafe > )"', "no expression"),
         ('agrees = ">= 0.5"', 'agrees = "about 0.5"', "between 0.7 and 0.9"),
-        ('type = "scatter"', 'type = "pie"', "bars, curves, scatter"),
+        ('type = "scatter"', 'type = "pie"', "bars, curves, growth, scatter"),
         ('against = "tarjan"\n', "", "has no against"),
         ('groups = ["row"]\n', "", "holds for groups"),
         ('name = "ball"\nmodel', 'name = "line"\nmodel', "two rows are called 'line'"),

@@ -54,7 +54,7 @@ TABLE = {
     "title": text(),
     "step": text(),
     "rows": texts(None, ["row"]),
-    "totals": texts(None, ["row"]),
+    "totals": Key("a list of columns", lambda own: isinstance(own, list), ["row"]),
     "column": text(None),
     "cells": table(),
     "where": text(None),
@@ -66,7 +66,7 @@ FIGURE = {
     "name": text(),
     "title": text(),
     "step": text(),
-    "type": choice("bars", "curves", "scatter"),
+    "type": choice("bars", "curves", "growth", "scatter"),
     "where": text(None),
     "series": texts(),
     "bins": text(None),
@@ -292,9 +292,10 @@ def _check_table(own: Json, columns: list[str], source: TomlText, path: TomlPath
 def _check_figure(own: Json, columns: list[str], source: TomlText, path: TomlPath) -> None:
     _columns([*own["series"], *own["by"], own["bins"], own["panels"]], columns, source, path)
     _expressions(own, {"where": Condition, "reached": Condition}, columns, source, path)
-    kind_of_value = Condition if own["type"] == "curves" else Summary
+    over_time = own["type"] in ("curves", "growth")
+    kind_of_value = Condition if over_time else Summary
     expression(kind_of_value, own["value"], columns, source, (*path, "value"))
-    needed = {"bars": "bins", "curves": "reached", "scatter": "against"}[own["type"]]
+    needed = "reached" if over_time else {"bars": "bins", "scatter": "against"}[own["type"]]
     if own[needed] is None:
         raise InputFormatError(
             f"a figure of the type {own['type']} has no {needed}", where=source.where(path)

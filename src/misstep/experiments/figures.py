@@ -1,4 +1,4 @@
-"""The figures of an experiment: bars, shares over time, and two ways against each other."""
+"""The figures of an experiment: bars, shares or numbers over time, and two ways against each other."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def make_figures(own: Json, gathered: Gathered) -> Iterator[tuple[str, Page]]:
 
 
 def _page(own: Json, found: Rows, title: str) -> Page:
-    return {"bars": _bars, "curves": _curves, "scatter": _scatter}[own["type"]](own, found, title)
+    make = {"bars": _bars, "curves": _curves, "growth": _growth, "scatter": _scatter}
+    return make[own["type"]](own, found, title)
 
 
 def _series(own: Json, found: Rows) -> dict[str, Rows]:
@@ -71,6 +72,21 @@ def _curves(own: Json, found: Rows, title: str) -> Page:
     x_title = own["value_title"] or own["value"]
     y_title = own["reached_title"] or f"% with {own['reached']}"
     return shares_over_time(title, x_title, y_title, curves)
+
+
+def _growth(own: Json, found: Rows, title: str) -> Page:
+    """How many have been reached by a time; of several seeds, the mean."""
+    value, reached = Condition(own["value"]), Condition(own["reached"])
+    ends = max((_number(value(one)) for one in found), default=1.0)
+    curves = []
+    for label, group in _series(own, found).items():
+        seeds = len(grouped(group, ["seed"]))
+        times = sorted(_number(value(one)) for one in group if reached.holds(one))
+        points = tuple((x, (k + 1) / seeds) for k, x in enumerate(times))
+        curves.append(Curve(label, points, ends))
+    x_title = own["value_title"] or own["value"]
+    y_title = own["reached_title"] or f"number with {own['reached']}"
+    return Chart(title, x_title, y_title, curves=tuple(curves)).page()
 
 
 def _scatter(own: Json, found: Rows, title: str) -> Page:

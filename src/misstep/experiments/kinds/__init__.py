@@ -72,6 +72,8 @@ KINDS = {
     "planning-oracles": "misstep.experiments.kinds.oracles",
     "training-runs": "misstep.experiments.kinds.training_runs",
     "training-policies": "misstep.experiments.kinds.policies",
+    "planning-pools": "misstep.experiments.kinds.pools",
+    "planning-rounds": "misstep.experiments.kinds.rounds",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {

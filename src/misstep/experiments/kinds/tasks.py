@@ -109,4 +109,9 @@ def fitting(specs: Sequence[str], task: Task) -> str:
     raise UnsupportedError(f"no policy fits the task; {'; '.join(refused)}"[:500])
 
 
-__all__ = ["ROW_KEYS", "fitting", "open_task", "subject", "task_name"]
+def is_learned(spec: str) -> bool:
+    """Whether a policy is a network that Misstep ships, and none that stands in for one."""
+    return spec.startswith("shipped:")
+
+
+__all__ = ["ROW_KEYS", "fitting", "is_learned", "open_task", "subject", "task_name"]
