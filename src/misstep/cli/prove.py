@@ -188,6 +188,11 @@ def prove_command(
         return _check(context, what, loaded)
     if what.policy is None:
         raise UsageError("--policy is missing", expected="a policy, or --check FILE")
+    if what.certificate is not None:
+        from misstep.checking.certificates.container import MAGIC
+        from misstep.files import check_target
+
+        check_target(what.certificate, "a certificate", lambda start: start.startswith(MAGIC))
     proof = _proof(what, limits, models, tasks, loaded)
     if proof.certificate is not None and what.certificate is not None:
         from misstep.files import write_bytes
