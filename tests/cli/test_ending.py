@@ -69,6 +69,11 @@ def test_bugs() -> None:
         ({"finished": False, "limit": "time"}, "none", "misstep test --resume --out found"),
         ({"world": "model", "runs": 50}, "none", "misstep test --resume --out found --runs 100"),
         (
+            {"world": "model", "runs": 50, "tested": 0, "states": 0},
+            "none",
+            "misstep test --resume --out found --runs 100",
+        ),
+        (
             {"tested": 0, "states": 0, "finished": False},
             "nothing is known yet",
             "misstep test --resume --out found",
@@ -77,6 +82,13 @@ def test_bugs() -> None:
 )
 def test_what_else_may_be(changed: dict[str, object], worst: str, then: str) -> None:
     assert last(replace(CLEAN, **changed))[1:] == (worst, then)  # type: ignore[arg-type]
+
+
+def test_runs_that_all_stay_safe() -> None:
+    """There is nothing to judge then, but something was tested."""
+    safe = replace(CLEAN, world="model", runs=50, tested=0, states=0, crashes=3)
+    assert last(safe)[0] == "no unsafe run among 50 runs on 1 task"
+    assert last(replace(safe, crashes=50))[0] == "nothing was tested on 1 task"
 
 
 def test_a_limit_is_named() -> None:

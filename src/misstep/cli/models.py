@@ -22,6 +22,23 @@ if TYPE_CHECKING:
 HEADING = "Models (JANI)"
 SILENT = ("error", "as-action", "step")
 
+ModelPath = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL.jani",
+        help="The model: MODEL.jani, MODEL.prism, or a folder with one.",
+        show_default=False,
+    ),
+]
+LabelPolicySpec = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="SPEC",
+        help="The policy, for example shipped:beluga or python:FILE.py:NAME; 'misstep list' names all kinds.",
+        show_default=False,
+    ),
+]
 Property = Annotated[
     str | None,
     typer.Option(
@@ -192,6 +209,8 @@ __all__ = [
     "Constants",
     "Goal",
     "Inapplicable",
+    "LabelPolicySpec",
+    "ModelPath",
     "Property",
     "Reading",
     "Silent",
