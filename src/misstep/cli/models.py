@@ -30,6 +30,15 @@ ModelPath = Annotated[
         show_default=False,
     ),
 ]
+TaskOrModel = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TASK...",
+        help="MODEL.jani, or DOMAIN.pddl PROBLEM.pddl, or PROBLEM.pddl with domain.pddl beside it or up to three "
+        "folders up, or TASK.sas, or a folder with one task or model.",
+        show_default=False,
+    ),
+]
 LabelPolicySpec = Annotated[
     str,
     typer.Option(
@@ -215,6 +224,7 @@ __all__ = [
     "Reading",
     "Silent",
     "Start",
+    "TaskOrModel",
     "Unsafe",
     "is_model",
     "read_model",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, TaskPaths, check_limits, read_task
+from misstep.cli.arguments import AsJson, check_limits, read_task
 from misstep.cli.defaults import PROVE_ASK, PROVE_FROM
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
@@ -21,6 +21,7 @@ from misstep.cli.models import (
     Reading,
     Silent,
     Start,
+    TaskOrModel,
     Unsafe,
     is_model,
     read_model,
@@ -40,7 +41,7 @@ SHOWN_STEPS = 30  # of a run, unless --json is given
 
 @dataclass(frozen=True)
 class What(Group, heading="Options"):
-    task: TaskPaths
+    task: TaskOrModel
     policy: Annotated[
         str | None,
         typer.Option(

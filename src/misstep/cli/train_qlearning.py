@@ -16,6 +16,8 @@ from misstep.errors import UsageError
 from misstep.training.qlearning.settings import QSettings
 
 USUAL = QSettings()
+# Settings whose options have other names.
+_OPTIONS = {"start_ratio": "ratio", "epsilon_first": "epsilon"}
 EPSILON_OF_INIT = 0.2  # a network that knows something is not to be drowned in random labels
 
 
@@ -166,7 +168,7 @@ def qlearning_command(
 
     Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found
     """
-    from misstep.training.api import check_device, qlearning_settings, train
+    from misstep.training.api import check_device, train
 
     beginning.check(context)
     settings: dict[str, Any] = {
@@ -179,9 +181,11 @@ def qlearning_command(
     }
     if learning.steps is None:
         del settings["steps"]
-    check_device(keeping.device)
-    qlearning_settings(settings)  # whatever is wrong is told before the model is read
+    _check(
+        settings
+    )  # whatever is wrong is told before the model is read, and PyTorch takes seconds to load
     task = read_model([model.model], Reading(model.property, model.constant))
+    check_device(keeping.device)
     report = None if keeping.as_json else _line
     summary: Any = train(
         task,
@@ -198,6 +202,19 @@ def qlearning_command(
     else:
         print(_told(asdict(summary)))
     return 0
+
+
+def _check(settings: dict[str, Any]) -> None:
+    from misstep.training.api import qlearning_settings
+
+    try:
+        qlearning_settings(settings)
+    except UsageError as error:
+        name, blank, rest = error.what.partition(" ")
+        if name in settings:
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            error.what = f"--{option}{blank}{rest}"
+        raise
 
 
 def sizes(text: str) -> tuple[int, ...]:
