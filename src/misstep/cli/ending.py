@@ -57,8 +57,9 @@ def _worst(summary: Summary) -> str:
 
 def _all_safe(summary: Summary) -> bool:
     """Whether the fuzzer ran on models and no run got unsafe: then there is no state to judge."""
-    failed = summary.crashes + summary.timeouts
-    return summary.world == "model" and not summary.tested and summary.runs > failed
+    answered = summary.runs > summary.crashes + summary.timeouts
+    unsafe = summary.outcomes.get("unsafe", 0)
+    return summary.world == "model" and answered and not summary.tested and not unsafe
 
 
 def next_command(summary: Summary, word: str = "") -> str:

@@ -242,17 +242,22 @@ def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
     own = ["certificate", "verify", "ask", "leave_out_hopeless"]
     refuse_options(context, own, "a proof, not --check")
     assert what.check is not None
+    from misstep.checking.errors import CheckError
     from misstep.faults.prove import check_certificate
     from misstep.files import read_bytes
 
     content = read_bytes(what.check, MAX_CERTIFICATE, "a certificate")
-    with phase_progress() as report:
-        found = check_certificate(
-            content,
-            loaded,
-            what.policy,
-            progress=lambda done, total: report("checking", done, total),
-        )
+    try:
+        with phase_progress() as report:
+            found = check_certificate(
+                content,
+                loaded,
+                what.policy,
+                progress=lambda done, total: report("checking", done, total),
+            )
+    except CheckError as error:
+        error.where = error.where or f"--check {what.check}"
+        raise
     if what.as_json:
         print_json({**found.as_dict(), "asked_again": what.policy is not None})
     else:
