@@ -48,7 +48,7 @@ class Rounds(Group, heading="Rounds"):
         int, typer.Option(min=1, help="Episodes from which the risk is estimated.")
     ] = 1000
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of the intervals of the risk.")
+        float, typer.Option(metavar="SHARE", help="Confidence of the intervals of the risk.")
     ] = 0.95
     plain: Annotated[
         bool,
@@ -72,7 +72,7 @@ class Learning(Group, heading="Learning"):
     hidden: Annotated[
         str, typer.Option(metavar="SIZES", help="Hidden layers of the first network.")
     ] = ",".join(map(str, LEARNING.hidden))
-    horizon: Annotated[int, typer.Option(help="Longest episode.")] = LEARNING.horizon
+    horizon: Annotated[int, typer.Option(help="Most steps of an episode.")] = LEARNING.horizon
     epsilon: Annotated[
         float, typer.Option(metavar="SHARE", help="Random labels at the beginning of a round.")
     ] = EPSILON_OF_INIT

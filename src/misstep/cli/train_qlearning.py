@@ -56,17 +56,17 @@ class Learning(Group, heading="Learning"):
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0
-    checkpoints: Annotated[int, typer.Option(help="Kept on the way.")] = USUAL.checkpoints
-    episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes
+    checkpoints: Annotated[int, typer.Option(help="How many checkpoints to keep.")] = USUAL.checkpoints
+    episodes: Annotated[int, typer.Option(help="Episodes to test a checkpoint.")] = USUAL.episodes
     stop_at: Annotated[
         float | None,
         typer.Option(
             metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
         ),
     ] = None
-    horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon
+    horizon: Annotated[int, typer.Option(help="Most steps of an episode.")] = USUAL.horizon
     environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = USUAL.learning_rate
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma
 
 
@@ -133,7 +133,7 @@ class Beginning(Group, heading="Safety"):
 class Rewards(Group, heading="Rewards"):
     """Of a step, by where it leads."""
 
-    goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0
+    goal_reward: Annotated[float, typer.Option(help="Reward of a step to a goal.")] = 100.0
     unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0
     dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0
     step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1
