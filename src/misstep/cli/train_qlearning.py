@@ -56,7 +56,9 @@ class Learning(Group, heading="Learning"):
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0
-    checkpoints: Annotated[int, typer.Option(help="How many checkpoints to keep.")] = USUAL.checkpoints
+    checkpoints: Annotated[int, typer.Option(help="How many checkpoints to keep.")] = (
+        USUAL.checkpoints
+    )
     episodes: Annotated[int, typer.Option(help="Episodes to test a checkpoint.")] = USUAL.episodes
     stop_at: Annotated[
         float | None,
@@ -66,7 +68,9 @@ class Learning(Group, heading="Learning"):
     ] = None
     horizon: Annotated[int, typer.Option(help="Most steps of an episode.")] = USUAL.horizon
     environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments
-    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = USUAL.learning_rate
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = (
+        USUAL.learning_rate
+    )
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma
 
 
