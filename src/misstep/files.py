@@ -11,6 +11,7 @@ import errno
 import os
 import stat
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from misstep.errors import InputFileError
@@ -155,4 +156,46 @@ def write_bytes(path: Path, content: bytes) -> None:
         raise InputFileError(f"cannot write: {reason(error)}", where=name) from error
 
 
-__all__ = ["open_inside", "read_bytes", "reason", "refuse_link", "write_bytes", "write_inside"]
+def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> None:
+    """Refuse, before the work, a place where a file cannot be written or where a file of another kind is.
+
+    `is_kind` is asked about the first bytes of a file that exists: an older result may be replaced, but a slip of the
+    pen must not cost the user a policy or a model.
+    """
+    name = str(path)
+    try:
+        if path.is_dir():
+            raise InputFileError("this is a folder", where=name, expected=f"a file for {kind}")
+        if not path.parent.is_dir():
+            raise InputFileError(
+                "cannot write: there is no such folder",
+                where=name,
+                expected="a file in a folder that exists",
+                hint=f"make the folder {path.parent}, or choose another place",
+            )
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            start = file.read(_PIECE)
+    except ValueError as error:  # A null character in the path.
+        raise InputFileError(f"not a path: {error}", where=repr(name)) from error
+    except OSError as error:
+        raise InputFileError(f"cannot write: {reason(error)}", where=name) from error
+    if start and not is_kind(start):
+        raise InputFileError(
+            f"the file exists and is not {kind}",
+            where=name,
+            expected=f"no such file, or {kind} to replace",
+            hint="choose another place",
+        )
+
+
+__all__ = [
+    "check_target",
+    "open_inside",
+    "read_bytes",
+    "reason",
+    "refuse_link",
+    "write_bytes",
+    "write_inside",
+]

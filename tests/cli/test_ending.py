@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from misstep.campaigns.summary import Summary
+from misstep.campaigns.summary import Summary, _cannot_tell
 from misstep.cli.ending import three_lines
 from support.commands import misstep, result_of
 
@@ -69,6 +69,11 @@ def test_bugs() -> None:
         ({"finished": False, "limit": "time"}, "none", "misstep test --resume --out found"),
         ({"world": "model", "runs": 50}, "none", "misstep test --resume --out found --runs 100"),
         (
+            {"world": "model", "runs": 50, "tested": 0, "states": 0},
+            "none",
+            "misstep test --resume --out found --runs 100",
+        ),
+        (
             {"tested": 0, "states": 0, "finished": False},
             "nothing is known yet",
             "misstep test --resume --out found",
@@ -77,6 +82,28 @@ def test_bugs() -> None:
 )
 def test_what_else_may_be(changed: dict[str, object], worst: str, then: str) -> None:
     assert last(replace(CLEAN, **changed))[1:] == (worst, then)  # type: ignore[arg-type]
+
+
+def test_runs_that_all_stay_safe() -> None:
+    """There is nothing to judge then, but something was tested."""
+    safe = replace(CLEAN, world="model", runs=50, tested=0, states=0, crashes=3)
+    assert last(safe)[0] == "no unsafe run among 50 runs on 1 task"
+    assert last(replace(safe, crashes=50))[0] == "nothing was tested on 1 task"
+    unsafe = last(replace(safe, outcomes={"unsafe": 2}))  # a limit came before they were judged
+    assert unsafe[:2] == ("nothing was tested on 1 task", "nothing is known yet")
+
+
+def test_what_the_worst_case_cannot_tell_needs_states_that_were_decided(tmp_path: Path) -> None:
+    """All runs get unsafe on ice; before a state is decided this says nothing."""
+    model = tmp_path / "m.jani"
+    options = ("--cells", "6", "--packages", "2", "--ice", "3", "--drop")
+    misstep("generate", "one-way-line", *options, "-o", model)
+    test = ("test", model, "--policy", "first", "--runs", "5")
+    note = "cannot tell policies apart"
+    assert note in misstep(*test, "-o", tmp_path / "all").stderr
+    totals = {"outcomes": {"unsafe": 5}, "runs": 5, "bugs": {"total": 0}, "unknown": 0}
+    assert _cannot_tell({**totals, "tested": 9})
+    assert not _cannot_tell({**totals, "tested": 0})
 
 
 def test_a_limit_is_named() -> None:

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from misstep.cli.main import main
+from misstep.safety.decider import KINDS
+from misstep.safety.fuzz import FUZZINGS
 from misstep.tasks.models import MODELS, generate_model
+from support.commands import misstep
 
 Captured = pytest.CaptureFixture[str]
 
@@ -83,3 +86,25 @@ def test_models_are_listed(capsys: Captured) -> None:
     listed = json.loads(capsys.readouterr().out)["models"]
     assert listed["beluga"]["choices"] == {"racks": 2, "lines": "0,3/2,1", "swaps": 6}
     assert listed.keys() == MODELS.keys()
+
+
+def test_help_lists_domains_and_models_apart_and_uncut() -> None:
+    shown = misstep("generate", "--help").stdout
+    domains, models = shown.index("Planning domains:"), shown.index("Models (JANI):")
+    assert domains < shown.index("  woodworking") < models < shown.index("  follow-car")
+    assert "..." not in shown[domains:]
+    own = misstep("generate", "n-puzzle", "--help").stdout
+    assert own.index("What to generate:") < own.index("--max-cost") < own.index("--starts")
+    assert own.index("--starts") < own.index("Options:\n") < own.index("--force")
+
+
+def test_the_list_is_aligned_and_names_what_models_take() -> None:
+    lines = misstep("list").stdout.splitlines()
+    begin = lines.index("shipped policies for models:")
+    shipped = [line for line in lines[begin + 1 :] if line.startswith("  shipped:")]
+    assert len({line.index(" for ") for line in shipped}) == 1
+    said = "\n".join(lines)
+    for name in FUZZINGS:
+        assert f"  --fuzz {name} " in said
+    for name in KINDS:
+        assert f"  --oracle {name} " in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import io
 import json
 import os
 import pty
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from misstep.cli import output
 from misstep.cli import progress as module
 from misstep.cli.pace import Pace, in_words, left_of_tasks
 from misstep.cli.progress import CampaignProgress, Watch, clock
@@ -239,3 +241,32 @@ def test_times_in_words() -> None:
         *("about 5 s", "about 10 s", "about 90 s", "about 3 min", "about 2 h")
     ]
     assert [clock(seconds) for seconds in (0, 61.9, 3671)] == ["0:00", "1:01", "1:01:11"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class NoClock:
+    """A timer whose thread never has its turn, as while native work holds Python's lock."""
+
+    def __init__(self, *_: object) -> None:
+        self.daemon = False
+
+    def start(self) -> None:
+        pass
+
+    cancel = start
+
+
+def test_a_report_draws_the_line_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Terminal()
+    monkeypatch.setattr(output.sys, "stderr", screen)
+    monkeypatch.setattr(output, "Timer", NoClock)
+    monkeypatch.setattr(output, "TERMINAL_QUIET_SECONDS", -1.0)
+    monkeypatch.setattr(output, "REFRESH_SECONDS", -1.0)
+    with output.search_progress("proving", "states") as report:
+        report(1234, 0, 0, 0, 0.0)
+        report(5678, 0, 0, 0, 0.0)
+        assert "5,678 states" in screen.getvalue()

@@ -131,9 +131,26 @@ def test_options_of_models_on_a_planning_task(tmp_path: Path, capsys: Captured) 
 def test_files_that_are_no_certificates(ball: Path, tmp_path: Path, capsys: Captured) -> None:
     assert run("prove", ball, "--check", tmp_path / "nothing") == 30
     assert run("prove", ball, "--check", ball) == 31
-    assert "this is no certificate" in capsys.readouterr().err
+    assert f"--check {ball}: this is no certificate" in capsys.readouterr().err
     generate("gripper", balls=1).write(tmp_path / "task")
     proof = tmp_path / "reaches.proof"
     assert run("prove", tmp_path / "task", "--policy", "optimal", "--certificate", proof) == 0
     assert run("prove", ball, "--check", proof) == 2
     assert "the certificate is about a planning" in capsys.readouterr().err
+
+
+def test_a_certificate_replaces_certificates_only(
+    ball: Path, tmp_path: Path, capsys: Captured
+) -> None:
+    """This is found out before the work, which may take hours."""
+    mine, proof = tmp_path / "mine.py", tmp_path / "safe.proof"
+    mine.write_text("def policy(state): ...\n")
+    proving = ("prove", ball, "--property", "sampled", "--policy", "first", "--certificate")
+    assert run(*proving, mine) == 30
+    assert "the file exists and is not a certificate" in capsys.readouterr().err
+    assert mine.read_text() == "def policy(state): ...\n"
+    assert run(*proving, tmp_path / "none" / "safe.proof") == 30
+    shown = capsys.readouterr()
+    assert "there is no such folder" in shown.err
+    assert not shown.out
+    assert run(*proving, proof) == run(*proving, proof) == 0

@@ -145,3 +145,21 @@ def test_a_decider_without_evaluations_leaves_the_policy_its_way(
     task = load_jani(model)
     start = task.initial_states()[0]
     assert not is_safe(task, f"shield:{file}", start)
+
+
+def test_no_other_file_is_replaced(model: Path, tmp_path: Path) -> None:
+    """A slip of the pen must not cost a policy; an older shield is replaced, and a place is looked at first."""
+    mine = tmp_path / "mine.py"
+    mine.write_text("def policy(state): ...\n")
+    done = misstep("shield", model, "--policy", "first", "-o", mine)
+    assert done.returncode == 30
+    assert "mine.py: the file exists and is not a shield; expected no such file" in done.stderr
+    assert mine.read_text() == "def policy(state): ...\n"
+    done = misstep("shield", model, "--policy", "first", "-o", tmp_path / "none" / "s.json")
+    assert done.returncode == 30
+    assert "there is no such folder" in done.stderr
+    for seed in ("0", "1"):
+        told = result_of(
+            "shield", model, "--policy", "first", "-o", tmp_path / "s.json", "--seed", seed
+        )
+        assert told["shield"] == str(tmp_path / "s.json")

@@ -195,7 +195,7 @@ def test_completion_of_options_and_of_further_verbs() -> None:
     assert commands_in(loaded) >= {"test"}
     assert "numpy" not in loaded
     assert complete("misstep export pl")[0] == ["plan"]
-    assert complete("misstep train ")[0] == ["asnet", "qlearning"]
+    assert complete("misstep train ")[0] == ["asnet", "qlearning", "loop"]
     assert complete("misstep generate gri")[0] == ["gripper"]
 
 

@@ -151,3 +151,21 @@ def test_a_policy_that_never_answers_is_not_praised(gripper: list[Path], tmp_pat
     policy = f"python:{tmp_path / 'bad.py'}:policy"
     done = result_of(*command, "--policy", policy, "-o", tmp_path / "out", code=10)
     assert (done["tested"], done["crashes"], done["bugs"]["crash"]) == (4, 4, 4)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--severity", "some"), "misstep: --severity is 'some'; expected none, bugs, all"),
+        (("--severity-budget", "-3"), "misstep: --severity-budget is '-3'; expected a positive"),
+        (("--on-revisit=no",), "misstep: --on-revisit is 'no'; expected stop or go-on"),
+    ],
+)
+def test_settings_of_models_are_named_as_they_were_typed(
+    words: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    model = tmp_path / "m.jani"
+    misstep("generate", "one-way-line", "--cells", "4", "-o", model)
+    done = misstep("test", model, "--policy", "first", "-o", tmp_path / "out", *words)
+    assert done.returncode == 2
+    assert done.stderr.startswith(told)

@@ -46,10 +46,15 @@ def test_options_without_meaning_are_refused(tmp_path: Path) -> None:
         ),
         (("qlearning", "--init", "x.jani2nnet"), "x.jani2nnet"),
         (("qlearning", "--from-bugs", tmp_path / "none"), "none"),
+        (("qlearning", "--steps", "-5"), "misstep: --steps is -5; expected from 1"),
+        (("qlearning", "--epsilon", "2"), "misstep: --epsilon is 2"),
+        (("qlearning", "--init", "mine.py"), "--init mine.py: a training goes on from networks"),
+        (("loop", "--init", "agent.zip"), "--init agent.zip: a training goes on from networks"),
         (("loop", "--resume"), "no loop in this folder"),
         (("loop", "--test-time", "0"), "--test-time is 0"),
     ):
         verb, *rest = arguments
         done = misstep("train", verb, model, "-o", tmp_path / "out", *rest)
-        assert done.returncode in (2, 30), done.stderr
+        assert done.returncode in (2, 30, 32), done.stderr
+        assert not (tmp_path / "out").exists()
         assert told in done.stderr

@@ -71,6 +71,10 @@ def test_constants_are_part_of_the_digest(tmp_path: Path) -> None:
         ("", r"the network has no interface.*--inputs=NAME,NAME --outputs=LABEL,LABEL"),
         ("--inputs=vel,speed", r"reads speed, which the model does not have.*constants: L, p"),
         ("--inputs=vel,L --outputs=acc,fly", "the model has no label 'fly'"),
+        (
+            "--inputs=vel,L --outputs=acc,acc",
+            "several outputs of the network stand for the label .acc.",
+        ),
         ("--inputs=vel", r"2 inputs and its interface 1; expected a network with 1 inputs: vel"),
         ("--inputs=vel,L --outputs=acc", r"2 outputs and its interface 1"),
         ("--inputs=vel,,L", r"--inputs is vel,,L; expected names separated by commas"),

@@ -190,6 +190,7 @@ def _cannot_tell(totals: dict[str, Any]) -> bool:
     unsafe = totals["outcomes"].get("unsafe", 0)
     return (
         bool(unsafe)
+        and totals["tested"] > 0  # a limit may have come before anything was decided
         and unsafe == totals["runs"]
         and not totals["bugs"]["total"]
         and not totals["unknown"]

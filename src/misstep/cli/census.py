@@ -10,7 +10,6 @@ from misstep.cli.arguments import (
     AsJson,
     KeepUnimportant,
     MemoryLimit,
-    TaskPaths,
     TimeLimit,
     check_limits,
     read_task,
@@ -26,6 +25,7 @@ from misstep.cli.models import (
     Reading,
     Silent,
     Start,
+    TaskOrModel,
     Unsafe,
     is_model,
     read_model,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 def census_command(
     context: typer.Context,
-    task: TaskPaths,
+    task: TaskOrModel,
     policy: Annotated[
         str | None,
         typer.Option(

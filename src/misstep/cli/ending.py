@@ -32,6 +32,8 @@ def _found(summary: Summary) -> str:
     if kinds:
         how = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         text = f"{_counted(summary.bugs['total'], 'bug')} ({how}) in {where}; {', '.join(rest)}"
+    elif _all_safe(summary):
+        text = f"no unsafe run among {_counted(summary.runs, 'run')} on {_counted(summary.tasks, 'task')}"
     elif not summary.tested:
         text = f"nothing was tested on {_counted(summary.tasks, 'task')}"
     else:
@@ -50,7 +52,14 @@ def _worst(summary: Summary) -> str:
         return f"{_counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
     if summary.unknown:
         return f"none is proven; {_counted(summary.unknown, 'state')} may still be bugs"
-    return "none" if summary.tested else "nothing is known yet"
+    return "none" if summary.tested or _all_safe(summary) else "nothing is known yet"
+
+
+def _all_safe(summary: Summary) -> bool:
+    """Whether the fuzzer ran on models and no run got unsafe: then there is no state to judge."""
+    answered = summary.runs > summary.crashes + summary.timeouts
+    unsafe = summary.outcomes.get("unsafe", 0)
+    return summary.world == "model" and answered and not summary.tested and not unsafe
 
 
 def next_command(summary: Summary, word: str = "") -> str:

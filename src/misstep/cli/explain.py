@@ -228,8 +228,10 @@ def _write_shield(campaign: Campaign, faults: list[BlamedDecision], file: Path) 
             f"the campaign has several models: {', '.join(sorted(models)[:5])}",
             expected="the id of a bug: the shield is then for its model",
         )
-    from misstep.files import write_bytes
-    from misstep.safety.shield import Blacklist
+    from misstep.files import check_target, write_bytes
+    from misstep.safety.shield import FORMAT, Blacklist
+
+    check_target(file, "a shield", lambda start: FORMAT.encode() in start)
 
     forbidden: dict[Values, tuple[str, ...]] = {}
     for fault in faults:

@@ -6,22 +6,43 @@ Each one is a subcommand whose options are its parameters, so that `--help` expl
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from misstep.cli.arguments import AsJson
 from misstep.cli.output import print_json
-from misstep.cli.verbs import VERBS, show_help
+from misstep.cli.verbs import VERBS, SectionedCommand, show_help
 from misstep.errors import UsageError
 from misstep.tasks.domains import DOMAINS, BuiltinDomain, generate
 from misstep.tasks.domains.write import write_instance
 from misstep.tasks.models import MODELS, STARTS, BuiltinModel, generate_model, write_model
 from misstep.tasks.parameters import AnyParameter, Flag, Text
 
-app = typer.Typer(help=VERBS["generate"].help, add_completion=False, rich_markup_mode=None)
+INSTANCE = "What to generate"  # the heading of the options that describe it
+
+
+class Generators(TyperGroup):
+    """Domains and models are listed apart, in whole lines."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        listed: tuple[tuple[str, Mapping[str, BuiltinDomain | BuiltinModel]], ...] = (
+            ("Planning domains", DOMAINS),
+            ("Models (JANI)", MODELS),
+        )
+        for title, known in listed:
+            with formatter.section(title):
+                formatter.write_dl([(name, own.summary) for name, own in known.items()])
+        formatter.write_paragraph()
+        formatter.write_text("Example: misstep generate beluga --racks 2 -o model.jani")
+
+
+app = typer.Typer(
+    cls=Generators, help=VERBS["generate"].help, add_completion=False, rich_markup_mode=None
+)
 app.callback(invoke_without_command=True)(show_help)
 
 Folder = Annotated[
@@ -37,9 +58,15 @@ File = Annotated[
         help="File to write, which ends in .jani; default: ./NAME.jani.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Same seed, same instance.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Same seed, same instance.", rich_help_panel=INSTANCE)
+]
 Starts = Annotated[
-    int, typer.Option(help="How many initial states are drawn and listed, beside their condition.")
+    int,
+    typer.Option(
+        help="How many initial states are drawn and listed, beside their condition.",
+        rich_help_panel=INSTANCE,
+    ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that differ.")]
 Command = Callable[..., int]
@@ -101,15 +128,15 @@ def _command(
 def _annotation(choice: AnyParameter) -> Any:
     if isinstance(choice, Flag):
         flag = "--" + choice.name.replace("_", "-")
-        return Annotated[bool, typer.Option(flag, help=choice.help)]
+        return Annotated[bool, typer.Option(flag, help=choice.help, rich_help_panel=INSTANCE)]
     if isinstance(choice, Text):
-        return Annotated[str, typer.Option(help=f"{choice.help} ({choice.form})")]
-    return Annotated[
-        int, typer.Option(help=f"{choice.help} ({choice.minimum} to {choice.maximum})")
-    ]
+        told = f"{choice.help} ({choice.form})"
+        return Annotated[str, typer.Option(help=told, rich_help_panel=INSTANCE)]
+    told = f"{choice.help} ({choice.minimum} to {choice.maximum})"
+    return Annotated[int, typer.Option(help=told, rich_help_panel=INSTANCE)]
 
 
 for _builtin_domain in DOMAINS.values():
-    app.command(_builtin_domain.name)(_domain(_builtin_domain))
+    app.command(_builtin_domain.name, cls=SectionedCommand)(_domain(_builtin_domain))
 for _builtin_model in MODELS.values():
-    app.command(_builtin_model.name)(_model(_builtin_model))
+    app.command(_builtin_model.name, cls=SectionedCommand)(_model(_builtin_model))

@@ -13,6 +13,24 @@ if TYPE_CHECKING:
     from misstep.tasks.parameters import AnyParameter
 
 
+_MODEL_FUZZERS = {
+    "greedy-inf": "an outcome closest to being unsafe, after looking ahead (the default)",
+    "greedy-1": "an outcome closest to being unsafe",
+    "sample-inf": "close outcomes more often, after looking ahead",
+    "sample-1": "close outcomes more often",
+    "uniform-1": "any outcome",
+    "probable": "an outcome by the model's probabilities",
+}
+_DECIDERS = {
+    "localfix": "bounds raised by propagation around the state (the default)",
+    "tarjan": "TarjanSafe: depth first, component by component; good with small radii",
+    "lrtdp": "labelled real-time dynamic programming",
+    "lao": "LAO*: the best strategy so far is expanded and improved",
+    "vi": "value iteration over all that can be reached",
+    "ipi": "policy iteration in pieces",
+}
+
+
 def list_command(
     zoo: Annotated[
         bool,
@@ -34,8 +52,9 @@ def list_command(
         return 0
     for title, entries in sections.items():
         print(f"{title}:")
+        width = max(20, *map(len, entries))
         for name, summary in entries.items():
-            print(f"  {name:<20} {summary}")
+            print(f"  {name:<{width}} {summary}")
     return 0
 
 
@@ -55,7 +74,7 @@ def _sections() -> dict[str, dict[str, str]]:
     return {
         "domains": {
             name: domain.summary
-            + " Sizes: "
+            + ". Sizes: "
             + ", ".join(f"--{p.name} {p.default}" for p in domain.parameters)
             for name, domain in DOMAINS.items()
         },
@@ -80,6 +99,8 @@ def _sections() -> dict[str, dict[str, str]]:
             f"--preset {name}": f"{', '.join(BIASES[settings.algorithm])} (--fuzz); default {settings.bias}"
             for name, settings in PRESETS.items()
         },
+        "fuzzers of models": {f"--fuzz {name}": text for name, text in _MODEL_FUZZERS.items()},
+        "oracles of models": {f"--oracle {name}": text for name, text in _DECIDERS.items()},
     }
 
 

@@ -96,10 +96,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> Any:
     if "_MISSTEP_COMPLETE" in os.environ:
         _complete_plainly()
-    code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
+    try:
+        code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
+    except UsageError as error:
+        error.what = _as_typed(error.what, arguments)
+        raise
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
+
+
+def _as_typed(what: str, arguments: list[str]) -> str:
+    """What is wrong with a setting, which Python names, in the words of the user who typed an option."""
+    name, found, rest = what.partition(" is ")
+    option = "--" + name.replace("_", "-")
+    given = any(word == option or word.startswith(f"{option}=") for word in arguments)
+    return f"{option}{found}{rest}" if found and name.isidentifier() and given else what
 
 
 def _complete_plainly() -> None:

@@ -22,6 +22,32 @@ if TYPE_CHECKING:
 HEADING = "Models (JANI)"
 SILENT = ("error", "as-action", "step")
 
+ModelPath = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MODEL.jani",
+        help="The model: MODEL.jani, MODEL.prism, or a folder with one.",
+        show_default=False,
+    ),
+]
+TaskOrModel = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="TASK...",
+        help="MODEL.jani, or DOMAIN.pddl PROBLEM.pddl, or PROBLEM.pddl with domain.pddl beside it or up to three "
+        "folders up, or TASK.sas, or a folder with one task or model.",
+        show_default=False,
+    ),
+]
+LabelPolicySpec = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="SPEC",
+        help="The policy, for example shipped:beluga or python:FILE.py:NAME; 'misstep list' names all kinds.",
+        show_default=False,
+    ),
+]
 Property = Annotated[
     str | None,
     typer.Option(
@@ -192,10 +218,13 @@ __all__ = [
     "Constants",
     "Goal",
     "Inapplicable",
+    "LabelPolicySpec",
+    "ModelPath",
     "Property",
     "Reading",
     "Silent",
     "Start",
+    "TaskOrModel",
     "Unsafe",
     "is_model",
     "read_model",

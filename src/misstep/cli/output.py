@@ -24,6 +24,8 @@ T = TypeVar("T")
 QUIET_SECONDS = 1.0
 # A line on a terminal appears earlier, since starting takes a part of the first second as well, and vanishes again.
 TERMINAL_QUIET_SECONDS = 0.4
+# How often a line is drawn anew by those who report, in seconds.
+REFRESH_SECONDS = 0.2
 # Rows of a table that are waited for, to see how wide its columns are, and what the first column, of names with
 # numbers, may grow by after them.
 MEASURED = 200
@@ -133,7 +135,8 @@ def own_bars(*columns: ProgressColumn) -> Progress:
 class _Bar:
     """A line of progress on standard error. It appears, and rich is loaded, after a moment on a terminal.
 
-    A clock lets it appear, since the first step of the work may take longer than that.
+    A clock lets it appear, since the first step of the work may take longer than that. Native work may keep the clock
+    and the thread that draws from their turn, because it holds Python's lock; so a report draws the line itself.
     """
 
     def __init__(
@@ -149,6 +152,7 @@ class _Bar:
         self._began = monotonic()
         self._progress: Progress | None = None
         self._stopped = False
+        self._drawn = 0.0
         self._completed, self._fields = 0, fields
         self._lock = Lock()
         self._clock: Timer | None = None
@@ -164,12 +168,20 @@ class _Bar:
     def update(self, completed: int, **fields: Any) -> None:
         self._completed = completed
         self._fields |= fields
-        if self._progress is not None:
-            self._progress.update(self._progress.task_ids[0], completed=completed, **fields)
+        if self._clock is not None and self.seconds > TERMINAL_QUIET_SECONDS:
+            self._start()
+        if self._progress is None:
+            return
+        late = self.seconds - self._drawn > REFRESH_SECONDS
+        self._progress.update(
+            self._progress.task_ids[0], completed=completed, refresh=late, **fields
+        )
+        if late:
+            self._drawn = self.seconds
 
     def _start(self) -> None:
         with self._lock:
-            if self._stopped:
+            if self._stopped or self._progress is not None:
                 return
             bars = own_bars(*self._columns())
             bars.add_task(self._title, total=self._total, completed=self._completed, **self._fields)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from misstep.cli.arguments import AsJson, TaskPaths, check_limits, read_task
+from misstep.cli.arguments import AsJson, check_limits, read_task
 from misstep.cli.defaults import PROVE_ASK, PROVE_FROM
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
@@ -21,6 +21,7 @@ from misstep.cli.models import (
     Reading,
     Silent,
     Start,
+    TaskOrModel,
     Unsafe,
     is_model,
     read_model,
@@ -40,7 +41,7 @@ SHOWN_STEPS = 30  # of a run, unless --json is given
 
 @dataclass(frozen=True)
 class What(Group, heading="Options"):
-    task: TaskPaths
+    task: TaskOrModel
     policy: Annotated[
         str | None,
         typer.Option(
@@ -188,6 +189,11 @@ def prove_command(
         return _check(context, what, loaded)
     if what.policy is None:
         raise UsageError("--policy is missing", expected="a policy, or --check FILE")
+    if what.certificate is not None:
+        from misstep.checking.certificates.container import MAGIC
+        from misstep.files import check_target
+
+        check_target(what.certificate, "a certificate", lambda start: start.startswith(MAGIC))
     proof = _proof(what, limits, models, tasks, loaded)
     if proof.certificate is not None and what.certificate is not None:
         from misstep.files import write_bytes
@@ -236,17 +242,22 @@ def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
     own = ["certificate", "verify", "ask", "leave_out_hopeless"]
     refuse_options(context, own, "a proof, not --check")
     assert what.check is not None
+    from misstep.checking.errors import CheckError
     from misstep.faults.prove import check_certificate
     from misstep.files import read_bytes
 
     content = read_bytes(what.check, MAX_CERTIFICATE, "a certificate")
-    with phase_progress() as report:
-        found = check_certificate(
-            content,
-            loaded,
-            what.policy,
-            progress=lambda done, total: report("checking", done, total),
-        )
+    try:
+        with phase_progress() as report:
+            found = check_certificate(
+                content,
+                loaded,
+                what.policy,
+                progress=lambda done, total: report("checking", done, total),
+            )
+    except CheckError as error:
+        error.where = error.where or f"--check {what.check}"
+        raise
     if what.as_json:
         print_json({**found.as_dict(), "asked_again": what.policy is not None})
     else:

@@ -9,8 +9,6 @@ import typer
 from misstep.cli.arguments import (
     AsJson,
     MemoryLimit,
-    PolicySpec,
-    TaskPaths,
     TimeLimit,
     check_limits,
 )
@@ -26,6 +24,8 @@ from misstep.cli.models import (
     Constants,
     Goal,
     Inapplicable,
+    LabelPolicySpec,
+    ModelPath,
     Property,
     Reading,
     Silent,
@@ -47,11 +47,11 @@ UNDECIDED = 10
 
 
 def risk_command(
-    task: TaskPaths,
-    policy: PolicySpec,
+    task: ModelPath,
+    policy: LabelPolicySpec,
     steps: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Risk to get unsafe within N steps. Default: ever."),
+        typer.Option(metavar="N", min=0, help="Risk to get unsafe within N steps. Default: ever."),
     ] = None,
     precision: Annotated[
         float, typer.Option(metavar="P", help="How close the ends of an interval shall come.")
@@ -65,7 +65,9 @@ def risk_command(
     runs: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Runs to draw where the model is too large to explore; 0: none."
+            metavar="N",
+            min=0,
+            help="Runs to draw where the model is too large to explore; 0: none.",
         ),
     ] = RISK_RUNS,
     level: Annotated[
@@ -74,15 +76,21 @@ def risk_command(
     max_steps: Annotated[
         int, typer.Option(metavar="N", help="Cut a drawn run after so many steps.")
     ] = MAX_STEPS,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of the drawn runs.")] = 0,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the drawn runs.")] = 0,
     min_size: Annotated[
         float,
         typer.Option(
-            metavar="P", help="Exit code 1 only if more than P of a start's risk could be avoided."
+            metavar="P",
+            min=0,
+            max=1,
+            help="Exit code 1 only if more than P of a start's risk could be avoided.",
         ),
     ] = 0.0,
     rows: Annotated[
-        int, typer.Option(metavar="N", help="Print so many starts and faults, the largest first.")
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Print so many starts and faults, the largest first."
+        ),
     ] = 20,
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
@@ -101,9 +109,17 @@ def risk_command(
     be avoided; the decisions that add most to it are named. Exit code 1 says that a part of the risk could be
     avoided for certain, 10 that the model was too large to say.
 
-    Example: misstep risk model.jani --policy first --start "position = 0"
+    Example: misstep risk model.jani --policy first --start "pos = 0 and cargo = 2"
     """
-    check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
+    check_limits(
+        time_limit=time_limit,
+        memory_limit=memory_limit,
+        max_states=max_states,
+        max_steps=max_steps,
+    )
+    for option, share in (("--precision", precision), ("--level", level)):
+        if not 0 < share < 1:
+            raise UsageError(f"{option} is {share:g}", expected="a number between 0 and 1")
     if not is_model(task):
         raise UsageError(
             f"{task[0]} is no model",

@@ -23,7 +23,7 @@ from misstep.cli.models import (
     Unsafe,
     read_model,
 )
-from misstep.cli.output import print_json, waiting
+from misstep.cli.output import phase_progress, print_json, waiting
 from misstep.errors import UsageError
 from misstep.escaping import escaped
 
@@ -66,7 +66,8 @@ class Model(Group, heading="Models (JANI)"):
 @dataclass(frozen=True)
 class Deciding(Group, heading="Deciding"):
     oracle: Annotated[
-        str, typer.Option(metavar="NAME", help="The decider: localfix, tarjan, lrtdp, lao, ipi.")
+        str,
+        typer.Option(metavar="NAME", help="The decider: localfix, tarjan, lrtdp, lao, vi or ipi."),
     ] = "localfix"
     evaluations: Annotated[
         int, typer.Option(min=1, metavar="N", help="What it may spend on one state.")
@@ -115,13 +116,22 @@ def shield_command(
     check_limits(evaluations=deciding.evaluations, states=deciding.states)
     if not deciding.table and (asked := typed(context, ["states"])):
         raise UsageError(f"{asked[0]} has no meaning here", expected="--table")
+    from misstep.files import check_target, write_bytes
+    from misstep.safety.shield import FORMAT
+
+    check_target(output.out, "a shield", lambda start: FORMAT.encode() in start)
     task, made = _source(context, request, model, deciding)
-    from misstep.files import write_bytes
     from misstep.safety.jani_shield import decided_starts, table_of
     from misstep.safety.shield import GUARANTEE
 
-    with waiting("deciding start states"):
-        starts = decided_starts(task, made, deciding.starts, deciding.seed)
+    with phase_progress() as report:
+        starts = decided_starts(
+            task,
+            made,
+            deciding.starts,
+            deciding.seed,
+            lambda done, total: report("deciding start states", done, total),
+        )
     told: dict[str, Any] = {
         "shield": str(output.out),
         "model": task.name,

@@ -99,8 +99,8 @@ class Subject(Group, heading="What to test"):
         str | None,
         typer.Option(
             metavar="BIAS",
-            help="Bias of the fuzzer: none, policy-cost, loop, detour, surface; of a model greedy-inf and others. "
-            "Default: detour and greedy-inf.",
+            help="Bias of the fuzzer: none, policy-cost, loop, detour, surface; of a model greedy-inf, greedy-1, "
+            "sample-inf, sample-1, uniform-1, probable. Default: detour and greedy-inf.",
         ),
     ] = None
 

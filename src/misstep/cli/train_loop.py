@@ -13,7 +13,7 @@ from misstep.cli.groups import Group, takes
 from misstep.cli.models import Constants, Property, Reading, read_model
 from misstep.cli.output import print_json, remark
 from misstep.cli.train_qlearning import EPSILON_OF_INIT, sizes
-from misstep.errors import UsageError
+from misstep.errors import Interrupted, UsageError
 from misstep.training.qlearning.settings import QSettings
 
 LEARNING = QSettings(hidden=(32, 32), steps=20_000, horizon=200, checkpoints=5)
@@ -48,7 +48,7 @@ class Rounds(Group, heading="Rounds"):
         int, typer.Option(min=1, help="Episodes from which the risk is estimated.")
     ] = 1000
     confidence: Annotated[
-        float, typer.Option(metavar="SHARE", help="Of the intervals of the risk.")
+        float, typer.Option(metavar="SHARE", help="Confidence of the intervals of the risk.")
     ] = 0.95
     plain: Annotated[
         bool,
@@ -72,7 +72,7 @@ class Learning(Group, heading="Learning"):
     hidden: Annotated[
         str, typer.Option(metavar="SIZES", help="Hidden layers of the first network.")
     ] = ",".join(map(str, LEARNING.hidden))
-    horizon: Annotated[int, typer.Option(help="Longest episode.")] = LEARNING.horizon
+    horizon: Annotated[int, typer.Option(help="Most steps of an episode.")] = LEARNING.horizon
     epsilon: Annotated[
         float, typer.Option(metavar="SHARE", help="Random labels at the beginning of a round.")
     ] = EPSILON_OF_INIT
@@ -125,9 +125,18 @@ def loop_command(
             epsilon_last=min(learning.epsilon, LEARNING.epsilon_last),
         ),
     )
-    check_device("cpu")
     task = read_model([model.model], Reading(model.property, model.constant))
-    rows = run_loop(task, model.init, keeping.out, settings, resume=keeping.resume, report=_told)
+    check_device("cpu")
+    try:
+        rows = run_loop(
+            task, model.init, keeping.out, settings, resume=keeping.resume, report=_told
+        )
+    except (KeyboardInterrupt, Interrupted):
+        raise Interrupted(
+            "stopped by the user; what is done is kept",
+            where=str(keeping.out),
+            hint="the same command with --resume goes on",
+        ) from None
     if keeping.as_json:
         print_json({"folder": str(keeping.out), "rounds": [asdict(row) for row in rows]})
     else:

@@ -16,6 +16,8 @@ from misstep.errors import UsageError
 from misstep.training.qlearning.settings import QSettings
 
 USUAL = QSettings()
+# Settings whose options have other names.
+_OPTIONS = {"start_ratio": "ratio", "epsilon_first": "epsilon"}
 EPSILON_OF_INIT = 0.2  # a network that knows something is not to be drowned in random labels
 
 
@@ -54,17 +56,21 @@ class Learning(Group, heading="Learning"):
         ),
     ] = None
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0
-    checkpoints: Annotated[int, typer.Option(help="Kept on the way.")] = USUAL.checkpoints
-    episodes: Annotated[int, typer.Option(help="Of the test of a checkpoint.")] = USUAL.episodes
+    checkpoints: Annotated[int, typer.Option(help="How many checkpoints to keep.")] = (
+        USUAL.checkpoints
+    )
+    episodes: Annotated[int, typer.Option(help="Episodes to test a checkpoint.")] = USUAL.episodes
     stop_at: Annotated[
         float | None,
         typer.Option(
             metavar="RATE", help="Stop when this share of a test's episodes meets a goal."
         ),
     ] = None
-    horizon: Annotated[int, typer.Option(help="Longest episode.")] = USUAL.horizon
+    horizon: Annotated[int, typer.Option(help="Most steps of an episode.")] = USUAL.horizon
     environments: Annotated[int, typer.Option(help="Episodes side by side.")] = USUAL.environments
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = USUAL.learning_rate
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of Adam.")] = (
+        USUAL.learning_rate
+    )
     gamma: Annotated[float, typer.Option(help="Discount of a step.")] = USUAL.gamma
 
 
@@ -131,7 +137,7 @@ class Beginning(Group, heading="Safety"):
 class Rewards(Group, heading="Rewards"):
     """Of a step, by where it leads."""
 
-    goal_reward: Annotated[float, typer.Option(help="Of a step to a goal.")] = 100.0
+    goal_reward: Annotated[float, typer.Option(help="Reward of a step to a goal.")] = 100.0
     unsafe_reward: Annotated[float, typer.Option(help="To an unsafe state.")] = -100.0
     dead_end_reward: Annotated[float, typer.Option(help="To a state without a label.")] = -10.0
     step_reward: Annotated[float, typer.Option(help="To any other state.")] = -0.1
@@ -166,7 +172,7 @@ def qlearning_command(
 
     Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found
     """
-    from misstep.training.api import check_device, qlearning_settings, train
+    from misstep.training.api import check_device, train
 
     beginning.check(context)
     settings: dict[str, Any] = {
@@ -179,9 +185,11 @@ def qlearning_command(
     }
     if learning.steps is None:
         del settings["steps"]
-    check_device(keeping.device)
-    qlearning_settings(settings)  # whatever is wrong is told before the model is read
+    _check(
+        settings
+    )  # whatever is wrong is told before the model is read, and PyTorch takes seconds to load
     task = read_model([model.model], Reading(model.property, model.constant))
+    check_device(keeping.device)
     report = None if keeping.as_json else _line
     summary: Any = train(
         task,
@@ -198,6 +206,19 @@ def qlearning_command(
     else:
         print(_told(asdict(summary)))
     return 0
+
+
+def _check(settings: dict[str, Any]) -> None:
+    from misstep.training.api import qlearning_settings
+
+    try:
+        qlearning_settings(settings)
+    except UsageError as error:
+        name, blank, rest = error.what.partition(" ")
+        if name in settings:
+            option = _OPTIONS.get(name, name.replace("_", "-"))
+            error.what = f"--{option}{blank}{rest}"
+        raise
 
 
 def sizes(text: str) -> tuple[int, ...]:

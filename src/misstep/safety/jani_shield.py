@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from misstep._core import CounterRandom
@@ -36,14 +36,22 @@ def shield_for(
 
 
 def decided_starts(
-    task: JaniTask, shield: DeciderShield, count: int, seed: int = 0
+    task: JaniTask,
+    shield: DeciderShield,
+    count: int,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, int]:
     """What the decider says of start states that are drawn; it does not need the policy for that."""
     random = CounterRandom(seed, 0)
     starts = [task.sample_initial(random) for _ in range(count)]
     system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
     decider = Decider(system, shield.decider, budget=_budget(shield))
-    answers = Counter(decider.decide(state).answer.value for state in starts)
+    answers: Counter[str] = Counter()
+    for done, state in enumerate(starts):
+        if progress is not None:
+            progress(done, count)
+        answers[decider.decide(state).answer.value] += 1
     return {name: answers[name] for name in ("safe", "not safe", "unknown")}
 
 

@@ -490,7 +490,9 @@ def test_parameters() -> None:
     open_length = changed("constants", 0, "value", to=...)
     assert len(task(open_length, parameters={"L": 3}).space()) == 11
     assert len(task(open_length, parameters={"L": 4}).space()) > 11
-    with pytest.raises(UsageError, match="no such parameters: M"):
+    with pytest.raises(
+        UsageError, match="no such parameters: M; expected constants that the model"
+    ):
         task(open_length, parameters={"L": 3, "M": 1})
     with pytest.raises(UsageError, match="L has a value"):
         task(TINY_LINE, parameters={"L": 3})

@@ -126,6 +126,14 @@ def network_policy(
             where=where,
             expected="labels of the model: " + ", ".join(task.labels[:20]),
         )
+    twice = [name for name in task.labels if interface.outputs.count(name) > 1]
+    if twice:
+        raise InputFormatError(
+            f"several outputs of the network stand for the label {twice[0]!r}",
+            where=where,
+            expected="another label for each output",
+            hint=NAMED,
+        )
     inapplicable = setting.inapplicable or ("filter" if interface.filter else "error")
     core = network.core or _core.CallbackNetwork(network.inputs, network.outputs, network.evaluate)
     filtered = inapplicable == "filter"

@@ -23,6 +23,7 @@ from misstep.tasks.jani.task import JaniTask, OutOfBounds, Scale, Silent
 from misstep.tasks.jani.variables import named_cells
 from misstep.tasks.models.model import ModelInstance
 
+_OPTIONS = {"reach": "--unsafe", "start": "--start", "objective": "--goal"}
 GIVEN = "(given)"  # the name of the document of a property that the user gave beside the model
 
 
@@ -116,9 +117,17 @@ def _node(given: str | Json, option: str) -> Json:
     if not isinstance(given, str):
         return given
     path = Path(given)
-    if option == "--start" and given.endswith(".json") and path.exists():
+    if option == "--start" and given.endswith(".json"):
         return Documents().open(path).value
     return parse_condition(given, option)
+
+
+def _in_the_users_words(where: str | None) -> str | None:
+    """A place in the property that was made of options, as the option."""
+    for key, option in _OPTIONS.items():
+        if where is not None and where.startswith(f"{GIVEN}: expression.{key}"):
+            return option
+    return where
 
 
 def rebuild(source: Mapping[str, Any]) -> JaniTask:
@@ -138,6 +147,9 @@ def _build(documents: Documents, name: str, source: Mapping[str, Any]) -> JaniTa
         raise InputFormatError(
             "nested too deeply", where=str(path), expected="flatter JSON"
         ) from None
+    except InputFormatError as error:
+        error.where = _in_the_users_words(error.where)
+        raise
     core = model.compiler.builder.build(
         labels,
         source["out_of_bounds"] == "disable",

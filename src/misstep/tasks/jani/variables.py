@@ -67,6 +67,7 @@ def read_constants(
             where=model.where,
             expected=f"a value for each: --constant {missing[0]}=VALUE (in Python: constants)",
         )
+    left_open = [name for node, name in nodes if "value" not in node]
     unused = set(parameters)
     for node, name in nodes:
         if scope.find(name) is not None:
@@ -88,7 +89,10 @@ def read_constants(
         scope.names[name] = compiler.literal(found)
     if unused:
         raise UsageError(
-            "the model has no such parameters: " + ", ".join(sorted(unused)), where=model.where
+            "the model has no such parameters: " + ", ".join(sorted(unused)),
+            where=model.where,
+            expected="constants that the model leaves open: "
+            + (", ".join(left_open) or "it has none"),
         )
 
 

@@ -37,7 +37,8 @@ def load_planning_task(
             raise UnsupportedError(
                 "a JANI model is no planning task",
                 where=str(files[0]),
-                hint="misstep test, census and train qlearning take models; in Python load_task does",
+                hint="misstep test, census, risk, prove, shield, train qlearning and train loop take models; in Python "
+                "load_task does",
             )
         if len(files) == 1:
             return _build(read_bytes(files[0], MAX_SAS_BYTES, "a SAS file"), files[0])

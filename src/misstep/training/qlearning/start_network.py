@@ -25,7 +25,14 @@ MAX_BYTES = 1 << 28
 
 def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[str, ...]]:
     """The weights, their inputs and outputs in the order of the model, and the variables that it does not see."""
-    interface_file = file if file.suffix == INTERFACE else file.with_suffix(INTERFACE)
+    if file.suffix not in (INTERFACE, NETWORK):
+        raise UnsupportedError(
+            f"a training goes on from networks in the format {NETWORK} only",
+            where=f"--init {file}",
+            expected=f"FILE{INTERFACE}",
+            hint="such as best.jani2nnet of a training",
+        )
+    interface_file = file.with_suffix(INTERFACE)
     interface = load_interface(interface_file)
     network = interface.policy_file
     if network is None or network.suffix != NETWORK:
