@@ -1,7 +1,7 @@
 """The report of an experiment, from its database alone: nothing runs, and no model, task or policy is read.
 
 DIR/report/report.md      all of it on one page: tables, figures, claims, what is missing
-DIR/report/claims.md      what the paper says, sentence by sentence, and what our numbers say to it
+DIR/report/claims.md      what the paper says, claim by claim in our words, and what our numbers say to it
 DIR/report/tables/        each table as Markdown, LaTeX and CSV
 DIR/report/figures/       each figure as SVG
 """
@@ -155,11 +155,11 @@ def _page(
 def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
-    yield f"Of {len(claims)} sentences: {counted(claims)}."
+    yield f"Of {len(claims)} claims, told in our words: {counted(claims)}."
     for own in claims:
         yield ""
         where = f" (section {own.section})" if own.section else ""
-        yield f"**{own.verdict}.** \u201c{in_markdown(own.text)}\u201d{where}"
+        yield f"**{own.verdict}.** {in_markdown(own.text)}{where}"
         yield ""
         if own.paper:
             yield f"- Paper: {in_markdown(own.paper)}"
