@@ -57,18 +57,37 @@ class Report:
         }
 
 
-def write_report(folder: Path) -> Report:
-    """Write all files of the report."""
+@dataclass(frozen=True)
+class Parts:
+    """What a report is made of; figures by their names in it."""
+
+    gathered: Gathered
+    tables: tuple[Made, ...]
+    claims: tuple[Judged, ...]
+    figures: dict[str, str]
+
+
+def parts_of(folder: Path) -> Parts:
     with open_results(folder) as store:
         gathered = gather(store)
     top = gathered.definition.top
-    tables = [make_table(own, gathered) for own in top["tables"]]
-    claims = tuple(judge_claim(own, gathered) for own in top["claims"])
     figures = {
         f"figures/{slug(name)}.svg": svg_text(page)
         for own in top["figures"]
         for name, page in make_figures(own, gathered)
     }
+    return Parts(
+        gathered,
+        tuple(make_table(own, gathered) for own in top["tables"]),
+        tuple(judge_claim(own, gathered) for own in top["claims"]),
+        figures,
+    )
+
+
+def write_report(folder: Path) -> Report:
+    """Write all files of the report."""
+    parts = parts_of(folder)
+    gathered, tables, claims, figures = parts.gathered, parts.tables, parts.claims, parts.figures
     texts = {**_table_files(tables), **figures}
     texts["claims.md"] = "\n".join(_claims_page(gathered, claims)) + "\n"
     texts["report.md"] = "\n".join(_page(gathered, tables, list(figures), claims)) + "\n"
@@ -121,7 +140,7 @@ def measured_costs(gathered: Gathered) -> dict[str, dict[str, float]]:
     return found
 
 
-def _table_files(tables: list[Made]) -> dict[str, str]:
+def _table_files(tables: tuple[Made, ...]) -> dict[str, str]:
     found = {}
     for own in tables:
         name = f"tables/{slug(own.name)}"
@@ -134,7 +153,7 @@ def _table_files(tables: list[Made]) -> dict[str, str]:
 
 
 def _page(
-    gathered: Gathered, tables: list[Made], figures: list[str], claims: tuple[Judged, ...]
+    gathered: Gathered, tables: tuple[Made, ...], figures: list[str], claims: tuple[Judged, ...]
 ) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
@@ -186,4 +205,4 @@ def counted(claims: tuple[Judged, ...]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
 
 
-__all__ = ["FOLDER", "Report", "counted", "measured_costs", "write_report"]
+__all__ = ["FOLDER", "Parts", "Report", "counted", "measured_costs", "parts_of", "write_report"]

@@ -90,7 +90,7 @@ def against_each_other(title: str, x_title: str, y_title: str, groups: Sequence[
     """Pairs on two logarithmic axes of the same length, with the diagonal."""
     values = [value for own in groups for point in own.points for value in point]
     bottom = _TOP + _HEIGHT
-    right = _LEFT + _HEIGHT * 1.5
+    right = _WIDTH - _RIGHT
     across, up = _axis(values, _LEFT, right), _axis(values, bottom, _TOP)
     shapes = _frame(title, x_title, y_title)
     for place, label in up.ticks():
