@@ -77,6 +77,10 @@ def test_a_definition_of_ones_own(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Guidance helps." in done.stdout
     assert str(out / "report" / "report.md") in done.stdout
+    (tmp_path / "page.md").write_text("<!-- experiment tiny -->\n<!-- end of experiment tiny -->\n")
+    found = result_of("experiment", "report", out, "--page", tmp_path / "page.md")
+    assert str(tmp_path / "page.md") in found["files"]
+    assert "Guidance helps" in (tmp_path / "page.md").read_text()
     assert "units were done before" in misstep("experiment", path, "--seeds", "1", "-o", out).stderr
 
 
@@ -101,6 +105,7 @@ def test_refusals(tmp_path: Path) -> None:
         (("ps", "--jobs", "0"), 2, "--jobs is 0"),
         (("ps", "--seeds", "0"), 2, "--seeds is 0"),
         (("ps", str(tmp_path)), 2, "one argument too many"),
+        (("ps", "--page", "page.md"), 2, "--page belongs to misstep experiment report DIR"),
         (("report",), 2, "misstep experiment report DIR"),
         (("report", str(tmp_path), "--scale", "small"), 2, "--scale says nothing about a report"),
         (("report", str(tmp_path / "none")), 30, "no experiment is in this folder"),

@@ -14,6 +14,7 @@ from misstep.errors import InputFileError, InputFormatError
 from misstep.experiments import kinds
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.experiments.driver import run_experiment
+from misstep.experiments.page import write_page
 from misstep.experiments.report import write_report
 from misstep.experiments.store import NAME
 from support.experiments import SMALL, definition, fill
@@ -148,3 +149,35 @@ def test_a_result_that_somebody_has_changed_is_told(tmp_path: Path) -> None:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema'")
     with pytest.raises(InputFormatError, match="another folder"):
         write_report(tmp_path)
+
+
+def test_results_as_a_part_of_a_page(tmp_path: Path) -> None:
+    fill(tmp_path / "out", GUIDED)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# Mine\n<!-- experiment tiny -->\nstale\n<!-- end of experiment tiny -->\nrest\n"
+    )
+    written = write_page(tmp_path / "out", page)
+    text = page.read_text()
+    assert text.startswith("# Mine\n<!-- experiment tiny -->\nScale ")
+    assert text.endswith("<!-- end of experiment tiny -->\nrest\n")
+    assert "stale" not in text
+    assert "| line | 2 +- 1.41 | 28 +- 0 | 99 |" in text
+    assert f"| {AGREES} |" in text
+    assert "Where the numbers do not agree, or do not decide:" in text
+    assert "![tiny-bars](images/tiny-bars.svg)" in text
+    assert (tmp_path / "images/tiny-bars.svg") in written
+    write_page(tmp_path / "out", page)
+    assert page.read_text() == text  # written again, it is the same
+
+
+def test_a_page_needs_a_place_for_the_experiment(tmp_path: Path) -> None:
+    fill(tmp_path / "out", GUIDED)
+    page = tmp_path / "page.md"
+    with pytest.raises(InputFileError, match="cannot read the page"):
+        write_page(tmp_path / "out", page)
+    for text in ("nothing\n", "<!-- end of experiment tiny -->\n<!-- experiment tiny -->\n"):
+        page.write_text(text)
+        with pytest.raises(InputFileError, match="no place for the experiment tiny"):
+            write_page(tmp_path / "out", page)
+        assert page.read_text() == text

@@ -13,6 +13,7 @@ from misstep.reports.figures.logarithmic import (
     shares_over_time,
 )
 from misstep.reports.figures.shapes import Box, Line, Text
+from misstep.reports.figures.sideways import bars_sideways
 from misstep.reports.figures.svg import svg_text
 
 
@@ -66,3 +67,19 @@ def test_long_names_below_bars_get_two_lines() -> None:
     chart = Chart("t", "x", "y", bins=("inverted-pendulum",) * 9, series=(Series("s", (1,) * 9),))
     texts = [s.text for s in chart.page().shapes if isinstance(s, Text)]
     assert texts.count("pendulum") == 9
+
+
+def test_bars_on_their_side_have_room_for_names_and_values() -> None:
+    names = ("inverted-pendulum-trees", "one-way-line")
+    series = [Series("a", (50.0, 0.0)), Series("b", (25.0, 100.0))]
+    page = bars_sideways("t", "row", "unsafe runs", names, series)
+    texts = [s.text for s in page.shapes if isinstance(s, Text)]
+    assert {*names, "a", "b", "50", "0", "25", "100", "unsafe runs"} <= set(texts)
+    lengths = {
+        s.title.rsplit(": ")[0]: s.width for s in page.shapes if isinstance(s, Box) and s.title
+    }
+    assert lengths["b, one-way-line"] == pytest.approx(2 * lengths[f"a, {names[0]}"])
+    assert f"a, {names[1]}" not in lengths  # nothing has no bar, but its number
+    ends = [s.x + s.width for s in page.shapes if isinstance(s, Box)]
+    assert max(ends) + 30 < page.width
+    assert svg_text(bars_sideways("t", "row", "runs", (), ())).startswith("<svg")

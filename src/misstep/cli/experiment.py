@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,6 +90,15 @@ class Kept(Group, heading="Output"):
             show_default=False,
         ),
     ] = None
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.md",
+            help="For report: also write tables, claims and figures into this page, between two lines that name the "
+            "experiment.",
+            show_default=False,
+        ),
+    ] = None
     as_json: AsJson = False
 
 
@@ -107,6 +116,8 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
         return _report(context, what, kept)
     if what.folder is not None:
         raise UsageError(f"{what.folder} is one argument too many", hint="--out names the folder")
+    if kept.page is not None:
+        raise UsageError("--page belongs to misstep experiment report DIR")
     check_limits(jobs=how.jobs, seeds=how.seeds, memory=how.memory)
     from misstep.experiments.definition import load_definition
 
@@ -127,6 +138,10 @@ def _report(context: typer.Context, what: What, kept: Kept) -> int:
 
     with waiting("writing the report"):
         written = write_report(what.folder)
+        if kept.page is not None:
+            from misstep.experiments.page import write_page
+
+            written = replace(written, files=(*written.files, *write_page(what.folder, kept.page)))
     if kept.as_json:
         print_json(written.as_dict())
     else:

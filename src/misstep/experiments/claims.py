@@ -1,10 +1,10 @@
 """Whether what a paper says shows in our numbers: agrees, disagrees, or not decidable at this scale, and why.
 
-A claim of a definition is a sentence of the paper, an expression, and what is asked of its value. A claim about groups
-(`groups`, `holds`) is about the share of groups for which an expression holds. Where states or runs are a sample of
-many more, that share has an exact interval (Clopper and Pearson, 95 %), and the claim is decided only if all of the
-interval is on one side. Where the groups are all there is (`sampled = false`), such as the domains of the paper, the
-share itself decides.
+A claim of a definition is something that the paper says, in our words, an expression, and what is asked of its value.
+A claim about groups (`groups`, `holds`) is about the share of groups for which an expression holds. Where states or
+runs are a sample of many more, that share has an exact interval (Clopper and Pearson, 95 %), and the claim is decided
+only if all of the interval is on one side. Where the groups are all there is (`sampled = false`), such as the domains
+of the paper, the share itself decides.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AGREES, DISAGREES, OPEN = "agrees", "disagrees", "not decidable at this scale"
 
 @dataclass(frozen=True)
 class Judged:
-    """A sentence of the paper and what became of it."""
+    """Something that the paper says and what became of it."""
 
     name: str
     text: str

@@ -9,9 +9,10 @@ from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.tables import over_seeds
 from misstep.reports.escaping import slug, visible
-from misstep.reports.figures.charts import Chart, Curve, Series
+from misstep.reports.figures.charts import Curve, Series
 from misstep.reports.figures.logarithmic import Dots, against_each_other, shares_over_time
 from misstep.reports.figures.shapes import Page
+from misstep.reports.figures.sideways import bars_sideways
 
 Rows = list[dict[str, Value]]
 
@@ -58,7 +59,7 @@ def _bars(own: Json, found: Rows, title: str) -> Page:
         series.append(Series(label, tuple(numbers)))
     names = tuple(visible(str(value)) for value in bins)
     y_title = own["value_title"] or own["value"]
-    return Chart(title, own["bins"], y_title, bins=names, series=tuple(series), empty="none").page()
+    return bars_sideways(title, own["bins"], y_title, names, series)
 
 
 def _curves(own: Json, found: Rows, title: str) -> Page:

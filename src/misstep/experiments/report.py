@@ -1,7 +1,7 @@
 """The report of an experiment, from its database alone: nothing runs, and no model, task or policy is read.
 
 DIR/report/report.md      all of it on one page: tables, figures, claims, what is missing
-DIR/report/claims.md      what the paper says, sentence by sentence, and what our numbers say to it
+DIR/report/claims.md      what the paper says, claim by claim in our words, and what our numbers say to it
 DIR/report/tables/        each table as Markdown, LaTeX and CSV
 DIR/report/figures/       each figure as SVG
 """
@@ -57,18 +57,37 @@ class Report:
         }
 
 
-def write_report(folder: Path) -> Report:
-    """Write all files of the report."""
+@dataclass(frozen=True)
+class Parts:
+    """What a report is made of; figures by their names in it."""
+
+    gathered: Gathered
+    tables: tuple[Made, ...]
+    claims: tuple[Judged, ...]
+    figures: dict[str, str]
+
+
+def parts_of(folder: Path) -> Parts:
     with open_results(folder) as store:
         gathered = gather(store)
     top = gathered.definition.top
-    tables = [make_table(own, gathered) for own in top["tables"]]
-    claims = tuple(judge_claim(own, gathered) for own in top["claims"])
     figures = {
         f"figures/{slug(name)}.svg": svg_text(page)
         for own in top["figures"]
         for name, page in make_figures(own, gathered)
     }
+    return Parts(
+        gathered,
+        tuple(make_table(own, gathered) for own in top["tables"]),
+        tuple(judge_claim(own, gathered) for own in top["claims"]),
+        figures,
+    )
+
+
+def write_report(folder: Path) -> Report:
+    """Write all files of the report."""
+    parts = parts_of(folder)
+    gathered, tables, claims, figures = parts.gathered, parts.tables, parts.claims, parts.figures
     texts = {**_table_files(tables), **figures}
     texts["claims.md"] = "\n".join(_claims_page(gathered, claims)) + "\n"
     texts["report.md"] = "\n".join(_page(gathered, tables, list(figures), claims)) + "\n"
@@ -121,7 +140,7 @@ def measured_costs(gathered: Gathered) -> dict[str, dict[str, float]]:
     return found
 
 
-def _table_files(tables: list[Made]) -> dict[str, str]:
+def _table_files(tables: tuple[Made, ...]) -> dict[str, str]:
     found = {}
     for own in tables:
         name = f"tables/{slug(own.name)}"
@@ -134,7 +153,7 @@ def _table_files(tables: list[Made]) -> dict[str, str]:
 
 
 def _page(
-    gathered: Gathered, tables: list[Made], figures: list[str], claims: tuple[Judged, ...]
+    gathered: Gathered, tables: tuple[Made, ...], figures: list[str], claims: tuple[Judged, ...]
 ) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
@@ -155,11 +174,11 @@ def _page(
 def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
-    yield f"Of {len(claims)} sentences: {counted(claims)}."
+    yield f"Of {len(claims)} claims, told in our words: {counted(claims)}."
     for own in claims:
         yield ""
         where = f" (section {own.section})" if own.section else ""
-        yield f"**{own.verdict}.** \u201c{in_markdown(own.text)}\u201d{where}"
+        yield f"**{own.verdict}.** {in_markdown(own.text)}{where}"
         yield ""
         if own.paper:
             yield f"- Paper: {in_markdown(own.paper)}"
@@ -186,4 +205,4 @@ def counted(claims: tuple[Judged, ...]) -> str:
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
 
 
-__all__ = ["FOLDER", "Report", "counted", "measured_costs", "write_report"]
+__all__ = ["FOLDER", "Parts", "Report", "counted", "measured_costs", "parts_of", "write_report"]

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from misstep.reports.figures.charts import COLOURS, DASHES, Curve, thinned
+from misstep.reports.figures.charts import COLOURS, DASHES, Curve
 from misstep.reports.figures.shapes import Box, Line, Page, Point, Shape, Text, fitted, width_of
 
 _INK, _PALE = "#222222", "#DDDDDD"
@@ -19,6 +19,7 @@ _LEFT, _RIGHT, _TOP = 76.0, 20.0, 44.0
 _SMALL, _NORMAL, _LARGE, _ROW = 10.0, 11.0, 14.0, 17.0
 LEAST = 1e-6  # seconds; less is not measured
 _DOT = 4.0
+_FEW, _SPOT = 200, 4.0
 
 
 @dataclass(frozen=True)
@@ -74,9 +75,9 @@ def shares_over_time(title: str, x_title: str, y_title: str, curves: Sequence[Cu
     shapes += _ticks_below(axis)
     for number, curve in enumerate(curves):
         points: list[Point] = [(_LEFT, bottom)]
-        for x, y in thinned(curve.points):
-            place = axis.place(max(x, LEAST))
-            points += [(place, points[-1][1]), (place, bottom - _HEIGHT * y / 100)]
+        places = [(axis.place(max(x, LEAST)), bottom - _HEIGHT * y / 100) for x, y in curve.points]
+        for place, height in _seen(places):
+            points += [(place, points[-1][1]), (place, height)]
         points.append((axis.place(max(curve.end, LEAST)), points[-1][1]))
         dashes = DASHES[number % len(DASHES)]
         shapes.append(Line(tuple(points), COLOURS[number % len(COLOURS)], 2, dashes))
@@ -90,7 +91,7 @@ def against_each_other(title: str, x_title: str, y_title: str, groups: Sequence[
     """Pairs on two logarithmic axes of the same length, with the diagonal."""
     values = [value for own in groups for point in own.points for value in point]
     bottom = _TOP + _HEIGHT
-    right = _LEFT + _HEIGHT * 1.5
+    right = _WIDTH - _RIGHT
     across, up = _axis(values, _LEFT, right), _axis(values, bottom, _TOP)
     shapes = _frame(title, x_title, y_title)
     for place, label in up.ticks():
@@ -100,8 +101,8 @@ def against_each_other(title: str, x_title: str, y_title: str, groups: Sequence[
     shapes.append(Line(((_LEFT, bottom), (right, _TOP)), "#888888", 1, (4, 3)))
     for number, own in enumerate(groups):
         colour = COLOURS[number % len(COLOURS)]
-        for x, y in own.points:
-            middle = across.place(max(x, LEAST)), up.place(max(y, LEAST))
+        places = [(across.place(max(x, LEAST)), up.place(max(y, LEAST))) for x, y in own.points]
+        for middle in _apart(places):
             shapes.append(Box(middle[0] - _DOT / 2, middle[1] - _DOT / 2, _DOT, _DOT, colour))
     legend, rows = _legend([own.label for own in groups], lines=False)
     words = "; ".join(
@@ -109,6 +110,23 @@ def against_each_other(title: str, x_title: str, y_title: str, groups: Sequence[
         for own in groups
     )
     return _page(title, f"{y_title} against {x_title}. {words}.", [*shapes, *legend], rows)
+
+
+def _seen(places: Sequence[Point]) -> list[Point]:
+    """Of a rising curve the points that are a pixel further than the one before, and the last: more cannot be seen."""
+    kept: list[Point] = []
+    for place in places:
+        if not kept or place[0] - kept[-1][0] >= 1 or place is places[-1]:
+            kept.append(place)
+    return kept
+
+
+def _apart(places: Sequence[Point]) -> list[Point]:
+    """Of points that fall onto the same spot one; all of them where there are few."""
+    if len(places) <= _FEW:
+        return list(places)
+    spots = {(round(x / _SPOT), round(y / _SPOT)): (x, y) for x, y in reversed(places)}
+    return list(spots.values())
 
 
 def _frame(title: str, x_title: str, y_title: str) -> list[Shape]:
