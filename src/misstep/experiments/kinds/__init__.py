@@ -56,6 +56,7 @@ KINDS = {
     "safety-deciding": "misstep.experiments.kinds.deciding",
     "safety-faults": "misstep.experiments.kinds.blaming",
     "planning-oracles": "misstep.experiments.kinds.oracles",
+    "planning-biases": "misstep.experiments.kinds.biases",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {
