@@ -59,7 +59,9 @@ def test_refusals(tmp_path: Path) -> None:
     path = write(tmp_path, SMALL.replace("oracles =", "orakles ="))
     line = SMALL[: SMALL.index("oracles =")].count("\n") + 1
     for arguments, code, message in [
-        (("p99",), 2, "p23, ps"),
+        (("p99",), 2, "or a file that ends in .toml"),
+        (("p24", "--gnn", "nowhere"), 2, "--gnn: there is no folder nowhere"),
+        (("p24", "--device", "tpu"), 2, "--device is 'tpu'"),
         (("ps", "--scale", "huge"), 2, "smoke, small, medium, paper"),
         (("ps", "--jobs", "0"), 2, "--jobs is 0"),
         (("ps", "--seeds", "0"), 2, "--seeds is 0"),
