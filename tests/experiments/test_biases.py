@@ -11,6 +11,7 @@ import pytest
 
 from misstep.campaigns.metrics import TestedPool, oracle_coverage
 from misstep.campaigns.testing import test as run_test
+from misstep.errors import UnsupportedError
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.experiments.definition import Definition, load_definition
 from misstep.experiments.driver import run_experiment
@@ -194,6 +195,15 @@ def test_a_trained_network_comes_before_the_shipped_one(tmp_path: Path) -> None:
         assert found["policies"] == [spec, "shipped:gripper"]
         assert list(found["digests"]) == [spec]
         assert biases.run(found)["policy"] == spec
+
+
+def test_without_any_network_a_row_says_where_to_put_one() -> None:
+    row = {**ROW, "policies": ["shipped:nothing"], "policies_folder": None}
+    with pytest.raises(UnsupportedError, match=r"DIR/gripper\.safetensors"):
+        tasks.subject(row)
+    assert (
+        tasks.subject({**row, "policies": ["shipped:nothing", "first"]})["policies"][1] == "first"
+    )
 
 
 SMALL_GNN = """

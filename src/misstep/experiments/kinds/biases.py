@@ -78,8 +78,10 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
     ):  # a row that is missing has one unit, which says so
         about = {name: subject.get(name) for name in ("policies", "digests")}
         payload = {"task": task, **about, **shared, "seed": seed}
-        name = MISSING if MISSING in task else task_name(task)
-        yield Part(name, payload, step["pool"] * len(step["biases"]))
+        if MISSING in task:
+            yield Part(MISSING, payload, 0)
+        else:
+            yield Part(task_name(task), payload, step["pool"] * len(step["biases"]))
 
 
 def run(payload: Json) -> Json:

@@ -22,6 +22,7 @@ from misstep.experiments.kinds import MISSING, Json
 from misstep.experiments.schema import Key, table, text, texts, whole
 from misstep.files import read_bytes
 from misstep.policies.load import load_policy
+from misstep.policies.shipped import shipped_names
 from misstep.tasks.domains import DOMAINS, generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.suites import suite_files
@@ -79,6 +80,12 @@ def _policies(row: Json) -> Json:
         if path.is_file():
             spec = f"asnet:{path}"
             return {"policies": [spec, *row["policies"]], "digests": {spec: _digest([path])}}
+    shipped = {f"shipped:{name}" for name in shipped_names("asnets")}
+    if all(spec.startswith("shipped:") and spec not in shipped for spec in row["policies"]):
+        raise UnsupportedError(
+            f"no ASNet for {row['domain']} is shipped",
+            hint=f"--policies DIR takes a trained one, DIR/{row['domain']}{TRAINED}",
+        )
     return {"policies": row["policies"]}
 
 
