@@ -101,6 +101,8 @@ def test_refusals(tmp_path: Path) -> None:
     line = SMALL[: SMALL.index("oracles =")].count("\n") + 1
     for arguments, code, message in [
         (("p99",), 2, "p22, p23"),
+        (("p24", "--gnn", "nowhere"), 2, "--gnn: there is no folder nowhere"),
+        (("p24", "--device", "tpu"), 2, "--device is 'tpu'"),
         (("ps", "--scale", "huge"), 2, "smoke, small, medium, paper"),
         (("ps", "--jobs", "0"), 2, "--jobs is 0"),
         (("ps", "--seeds", "0"), 2, "--seeds is 0"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from misstep.experiments.driver import Outcome
     from misstep.experiments.plan import RunPlan
     from misstep.experiments.report import Report
+    from misstep.experiments.sources import Sources
 
 REPORT = "report"
 _MOST_MISSING = 10  # lines
@@ -73,6 +74,25 @@ class How(Group, heading="How much"):
             show_default=False,
         ),
     ] = None
+    gnn: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with published relational networks: NAME/model.ckpt and NAME/tasks.",
+            show_default=False,
+        ),
+    ] = None
+    policies: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with trained ASNets: DOMAIN.safetensors, or DOMAIN/best.safetensors. Default: shipped ones.",
+            show_default=False,
+        ),
+    ] = None
+    device: Annotated[
+        str, typer.Option(metavar="cpu|cuda", help="Where relational networks run.")
+    ] = "cpu"
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the plan and its expected cost; run nothing.")
     ] = False
@@ -106,9 +126,9 @@ class Kept(Group, heading="Output"):
 def experiment_command(context: typer.Context, what: What, how: How, kept: Kept) -> int:
     """Run an experiment of a paper, or one's own, and report it: tables, figures, claims, beside the paper's numbers.
 
-    Built in are ps (safety testing), p23 (oracles for planning tasks), p25 (testing in policy training) and policies
-    (trains one for every domain). Everything is kept in DIR: after Ctrl-C, or any kill, the same command goes on. The
-    report is in DIR/report.
+    Built in are ps (safety testing), p22, p23 and p24 (oracles and fuzzing for planning tasks), p25 (testing in policy
+    training) and policies (trains one for every domain). Everything is kept in DIR: after Ctrl-C, or any kill, the same
+    command goes on. The report is in DIR/report.
 
     Example: misstep experiment ps --scale smoke --jobs 2 --out ps
     """
@@ -152,12 +172,23 @@ def _report(context: typer.Context, what: What, kept: Kept) -> int:
 def _dry_run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
     from misstep.experiments.plan import plan
 
-    found = plan(definition, how.scale, how.seeds, how.jobs, folder, how.tasks)
+    found = plan(definition, how.scale, how.seeds, how.jobs, folder, _sources(how))
     if as_json:
         print_json(found.as_dict())
     else:
         _print_plan(found)
     return 0
+
+
+def _sources(how: How) -> Sources:
+    from misstep.experiments.sources import Sources
+
+    if how.device.partition(":")[0] not in ("cpu", "cuda"):
+        raise UsageError(f"--device is {how.device!r:.40}", expected="cpu, cuda or cuda:N")
+    for option, folder in (("--gnn", how.gnn), ("--policies", how.policies)):
+        if folder is not None and not folder.is_dir():
+            raise UsageError(f"{option}: there is no folder {folder}", expected="a folder")
+    return Sources(how.tasks, how.gnn, how.policies, how.device)
 
 
 def _print_plan(found: RunPlan) -> None:
@@ -200,7 +231,7 @@ def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
             seeds=how.seeds,
             jobs=how.jobs,
             megabytes=how.memory,
-            tasks=how.tasks,
+            sources=_sources(how),
             progress=progress,
         )
     with waiting("writing the report"):

@@ -29,6 +29,7 @@ from misstep.experiments.schema import (
     texts,
     whole,
 )
+from misstep.experiments.sources import NOWHERE, Sources
 from misstep.files import read_bytes
 from misstep.tasks.parameters import did_you_mean
 
@@ -144,10 +145,10 @@ class Definition:
         _check_scale(scale)
         return int(at_scale(self.top["seeds"], scale, self.source, ("seeds",)))
 
-    def units(self, scale: str, seeds: int, tasks: Path | None = None) -> list[Unit]:
+    def units(self, scale: str, seeds: int, sources: Sources = NOWHERE) -> list[Unit]:
         """All units at a scale, in the order of the steps; seeds from 0 on."""
         _check_scale(scale)
-        rows = self._rows(scale, tasks)
+        rows = self._rows(scale, sources)
         found = []
         for place, step in enumerate(self.top["steps"]):
             settings = self._at(step, scale, ("steps", place))
@@ -162,13 +163,13 @@ class Definition:
                         found.append(Unit(key, *about, part.label, part.payload, part.work))
         return found
 
-    def _rows(self, scale: str, tasks: Path | None) -> list[Json]:
+    def _rows(self, scale: str, sources: Sources) -> list[Json]:
         subject = world(self.top["world"]).subject
         rows = []
         for place, row in enumerate(self.top["rows"]):
             own = self._at(row, scale, ("rows", place))
             own["folder"] = None if self.folder is None else str(self.folder)
-            own["tasks_folder"] = None if tasks is None else str(tasks)
+            own.update(sources.for_row())
             try:
                 found = subject(own)
             except MisstepError as error:  # the row says so, the others go on

@@ -24,6 +24,7 @@ import misstep
 from misstep.errors import Interrupted, ToolError, UsageError
 from misstep.experiments.definition import Definition, Unit
 from misstep.experiments.kinds import Finished, Json, finish
+from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, Stored, begin
 
 Progress = Callable[[str, int, int], None]
@@ -51,7 +52,7 @@ def run_experiment(
     seeds: int | None = None,
     jobs: int = 1,
     megabytes: int | None = None,
-    tasks: Path | None = None,
+    sources: Sources = NOWHERE,
     progress: Progress | None = None,
 ) -> Outcome:
     """Do all units that are not done yet. Interrupting it keeps what is done."""
@@ -60,7 +61,7 @@ def run_experiment(
     count = definition.seeds(scale) if seeds is None else seeds
     if count < 1:
         raise UsageError(f"--seeds is {count}", expected="a whole number from 1")
-    units = definition.units(scale, count, tasks)
+    units = definition.units(scale, count, sources)
     began = monotonic()
     work = folder / WORK / misstep.__version__
     with begin(folder, definition.name, scale) as store:

@@ -17,6 +17,7 @@ from misstep.experiments.kinds import Json, kind
 from misstep.experiments.observations import gather
 from misstep.experiments.report import measured_costs
 from misstep.experiments.schema import SCALES
+from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, NAME, open_results
 
 
@@ -56,10 +57,10 @@ def plan(
     seeds: int | None,
     jobs: int,
     folder: Path | None = None,
-    tasks: Path | None = None,
+    sources: Sources = NOWHERE,
 ) -> RunPlan:
     count = definition.seeds(scale) if seeds is None else seeds
-    units = definition.units(scale, count, tasks)
+    units = definition.units(scale, count, sources)
     done, measured = _known(folder)
     costs, costs_from, at_scale = _costs(definition, scale)
     steps = []

@@ -74,6 +74,7 @@ KINDS = {
     "training-policies": "misstep.experiments.kinds.policies",
     "planning-pools": "misstep.experiments.kinds.pools",
     "planning-rounds": "misstep.experiments.kinds.rounds",
+    "planning-biases": "misstep.experiments.kinds.biases",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {

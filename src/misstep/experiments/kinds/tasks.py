@@ -2,12 +2,16 @@
 
 `--tasks DIR` takes the real files: `competition` names the folder below DIR that a row stands for. Without it the row
 has generated tasks, one for each entry of `sizes`, and a domain that no generator makes is missing.
+
+`--policies DIR` has trained ASNets by the names of domains, which come before the row's own policies. A row with `gnn`
+is about a published relational network: `--gnn DIR` has a folder of that name with `model.ckpt` and `tasks`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,11 +22,14 @@ from misstep.experiments.kinds import MISSING, Json
 from misstep.experiments.schema import Key, table, text, texts, whole
 from misstep.files import read_bytes
 from misstep.policies.load import load_policy
+from misstep.policies.shipped import shipped_names
 from misstep.tasks.domains import DOMAINS, generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.suites import suite_files
 from misstep.tasks.task import Task
 
+TRAINED, BEST = ".safetensors", "best.safetensors"
+CHECKPOINT = "model.ckpt"
 _KEPT = 2
 _MOST_BYTES = 64 * 2**20
 
@@ -37,13 +44,17 @@ ROW_KEYS = {
     ),
     "competition": text(None),
     "most_tasks": whole(100),
-    "policies": texts(),
+    "policies": texts(None, []),
+    "gnn": text(None),
+    "gnn_options": text(None),
     "tags": table({}),
 }
 
 
 def subject(row: Json) -> Json:
     """The tasks of a row; each is told by what makes it, or by its files and their content."""
+    if row.get("gnn") is not None:
+        return _of_network(row)
     if row["tasks_folder"] is not None and row["competition"] is not None:
         found = _of_files(Path(row["tasks_folder"]) / row["competition"])
     else:
@@ -58,18 +69,66 @@ def subject(row: Json) -> Json:
             {"domain": row["domain"], "sizes": sizes, "seed": place}
             for place, sizes in enumerate(row["sizes"])
         ]
-    return {"tasks": found[: row["most_tasks"]], "policies": row["policies"]}
+    return {"tasks": found[: row["most_tasks"]], **_policies(row)}
 
 
-def _of_files(folder: Path) -> list[Json]:
+def _policies(row: Json) -> Json:
+    """Those of the row, and the digests of those that are files."""
+    folder = row.get("policies_folder")
+    for name in () if folder is None else (f"{row['domain']}{TRAINED}", f"{row['domain']}/{BEST}"):
+        path = Path(folder) / name
+        if path.is_file():
+            spec = f"asnet:{path}"
+            return {"policies": [spec, *row["policies"]], "digests": {spec: _digest([path])}}
+    shipped = {f"shipped:{name}" for name in shipped_names("asnets")}
+    if all(spec.startswith("shipped:") and spec not in shipped for spec in row["policies"]):
+        raise UnsupportedError(
+            f"no ASNet for {row['domain']} is shipped",
+            hint=f"--policies DIR takes a trained one, DIR/{row['domain']}{TRAINED}",
+        )
+    return {"policies": row["policies"]}
+
+
+def _of_network(row: Json) -> Json:
+    """A published network and the tasks beside it."""
+    if row.get("gnn_folder") is None:
+        raise UnsupportedError(
+            f"no relational network for {row['name']}", hint="--gnn DIR names a folder with them"
+        )
+    folder = Path(row["gnn_folder"]) / row["gnn"]
+    checkpoint = folder / CHECKPOINT
+    if not checkpoint.is_file():
+        raise InputFileError(
+            "no checkpoint", where=str(checkpoint), expected="a relational network"
+        )
+    device = row["device"]
+    options = [] if device == "cpu" else [f"--device={device}"]
+    options += [] if row["gnn_options"] is None else [row["gnn_options"]]
+    spec = "gnn:" + " ".join([*options, str(checkpoint)])
+    found = sorted(_of_files(folder / "tasks", row["gnn"]), key=_natural)
+    digests = {spec: _digest([checkpoint])}
+    return {"tasks": found[: row["most_tasks"]], "policies": [spec], "digests": digests}
+
+
+def _natural(own: Json) -> list[tuple[int, str]]:
+    """Numbers in names by what they are, so that smaller tasks come first."""
+    parts = re.split(r"(\d+)", str(own["name"]))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+
+
+def _digest(paths: Sequence[Path]) -> str:
+    contents = [read_bytes(path, _MOST_BYTES, "a file") for path in paths]
+    return hashlib.sha256(b"\0".join(contents)).hexdigest()
+
+
+def _of_files(folder: Path, label: str | None = None) -> list[Json]:
     if not folder.is_dir():
         raise InputFileError("no such folder", where=str(folder), expected="tasks of the domain")
     found = []
     for own in suite_files([folder]):
-        contents = [read_bytes(path, _MOST_BYTES, "a task") for path in own.files]
-        digest = hashlib.sha256(b"\0".join(contents)).hexdigest()
-        name = f"{folder.name}/{own.name}"
-        found.append({"name": name, "files": [str(p) for p in own.files], "digest": digest})
+        name = f"{label or folder.name}/{own.name}"
+        files = [str(path) for path in own.files]
+        found.append({"name": name, "files": files, "digest": _digest(own.files)})
     return found
 
 
@@ -106,7 +165,10 @@ def fitting(specs: Sequence[str], task: Task) -> str:
             refused.append(f"{spec}: {error}")
         else:
             return spec
-    raise UnsupportedError(f"no policy fits the task; {'; '.join(refused)}"[:500])
+    raise UnsupportedError(
+        f"no policy fits the task; {'; '.join(refused)}"[:500],
+        hint="--policies DIR takes trained ASNets",
+    )
 
 
 def is_learned(spec: str) -> bool:

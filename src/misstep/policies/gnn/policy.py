@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UsageError
+from misstep.policies.gnn import published
 from misstep.policies.options import flag, split_options, whole, word
 from misstep.policies.policy import (
     FAILED,
@@ -42,6 +43,12 @@ class Options:
     device: str = "cpu"
     ignore_unsolvable: bool = False
     seed: int = 0
+    published_server: bool = False  # decide as the published server does: see published.py
+
+    def __str__(self) -> str:
+        """What the digest of a policy is made of; an option that came later is told where it is used."""
+        known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
+        return f"{known[:-1]}, published_server=True)" if self.published_server else known
 
 
 class GNNPolicy(Policy):
@@ -71,6 +78,7 @@ class GNNPolicy(Policy):
             checkpoint, encoding, self.options.seed, self.options.device
         )
         self.name = f"gnn:{path}"
+        self._ranks = published.name_ranks(task) if self.options.published_server else None
         description = f"gnn {checkpoint.digest} {self.options}"
         self.digest = hashlib.sha256(description.encode()).hexdigest()
         self.batch_size = 256 if self._evaluator.kind == "cpu" else 4096
@@ -81,14 +89,16 @@ class GNNPolicy(Policy):
         offsets = np.asarray(offsets, dtype=np.int64)
         parents = np.repeat(np.arange(len(states)), np.diff(offsets))
         successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
-        scores, uncertain = self._scores(successors, offsets)
+        ranks = None if self._ranks is None else self._ranks[operators]
+        scores, uncertain = self._scores(successors, offsets, ranks)
         for row in uncertain:
             # So close to the tolerance that the company in the batch could decide. Alone the state
             # always gets the same answer.
             start, end = offsets[row], offsets[row + 1]
             alone = np.array([0, end - start])
-            scores[start:end], _ = self._scores(successors[start:end], alone)
-        chosen, rows = _choose(scores, offsets)
+            own = None if ranks is None else ranks[start:end]
+            scores[start:end], _ = self._scores(successors[start:end], alone, own)
+        chosen, rows = _choose(scores, offsets, ranks)
         answers = Answers(
             operators=np.full(len(states), NO_ACTION, dtype=np.int32),
             values=np.full(len(states), np.nan),
@@ -105,14 +115,19 @@ class GNNPolicy(Policy):
 
     def values(self, states: States) -> NDArray[np.float64]:
         states = checked_states(states, self.task)
-        return self._scores(states, np.arange(len(states) + 1))[0]
+        alone = np.zeros(len(states), dtype=np.int64)
+        ranks = None if self._ranks is None else alone
+        return self._scores(states, np.arange(len(states) + 1), ranks)[0]
 
     def _scores(
-        self, states: States, offsets: NDArray[np.int64]
+        self, states: States, offsets: NDArray[np.int64], ranks: NDArray[np.int64] | None
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Value plus penalty of each state, and the decisions that rounding might change."""
-        # In double precision: single precision rounds to 0.008 where the penalty is added.
         values, logits = self._evaluator.evaluate(states, offsets)
+        if ranks is not None:
+            may_change = published.uncertain(values, logits, offsets, ranks, NOISE)
+            return published.penalised(values, logits), may_change
+        # In double precision: single precision rounds to 0.008 where the penalty is added.
         near = np.zeros(len(states), dtype=bool)
         if logits is not None and not self.options.ignore_unsolvable:
             values += UNSOLVABLE * (logits <= 0)
@@ -128,10 +143,10 @@ class GNNPolicy(Policy):
 
 
 def _choose(
-    scores: NDArray[np.float64], offsets: NDArray[np.int64]
+    scores: NDArray[np.float64], offsets: NDArray[np.int64], ranks: NDArray[np.int64] | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Of each row that has any, the first position with the least score up to the tolerance; and
-    those rows."""
+    those rows. With ranks the tolerance is 0, and they tell which of equal ones is the first."""
     sizes = np.diff(offsets)
     rows = np.flatnonzero(sizes)
     if len(rows) == 0:
@@ -139,6 +154,8 @@ def _choose(
     starts = offsets[rows]
     # What is not a number never compares as least; such rows are reported as failed.
     scores = np.where(np.isfinite(scores), scores, np.inf)
+    if ranks is not None:
+        return published.choose(scores, offsets, ranks), rows
     bounds = np.minimum.reduceat(scores, starts) + TOLERANCE
     good = np.flatnonzero(scores <= np.repeat(bounds, sizes[rows]))
     return good[np.searchsorted(good, starts)], rows
@@ -146,15 +163,19 @@ def _choose(
 
 def parse(argument: str, kind: str) -> tuple[Options, Path]:
     """Options and file of a spec."""
-    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole}
+    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole, "published-server": flag}
     options, path = split_options(argument, kind, parsers)
+    if options.get("published_server") and options.get("ignore_unsolvable"):
+        raise UsageError(
+            f"--published-server and --ignore-unsolvable of a {kind} policy", expected="one of them"
+        )
     if not path:
         raise UsageError(f"a {kind} policy without a file", expected=f"{kind}:FILE")
     return Options(**options), Path(path)
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable] [--seed=N] FILE`."""
+    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE`."""
     options, path = parse(argument, "gnn")
     policy = GNNPolicy(task, path, options)
     policy.name = f"gnn:{argument}"

@@ -1,4 +1,7 @@
-"""`rgnn:[--device=cpu|cuda] [--ignore-unsolvable] [--seed=N] FILE`: the network of `gnn:`, without pickles."""
+"""The network of `gnn:`, without pickles.
+
+rgnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE
+"""
 
 from __future__ import annotations
 

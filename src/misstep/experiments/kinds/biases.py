@@ -1,0 +1,222 @@
+"""Biases of the fuzzer (P24): a unit is a task with one seed, on which every bias makes a pool that an oracle judges.
+
+Each bias has a campaign of its own, so no bound that an oracle has found in one pool helps it in another. They share
+what depends on no pool: the answers of the policy, and the dominance function of the task.
+
+What is compared is oracle coverage: the share of the states of a pool that the oracle finds to be bugs. A bias that
+is fast, or that time has not cut, makes a larger pool, so for each task all pools are cut to the shortest, as prefixes
+in the order in which states were found. That is done twice: for the biases that are practical, and for all, with
+those that measure by the exact distance h*. Where h* cannot be had, because the task has too many states, a task has
+no part in the second comparison. Only tasks count whose initial state the policy solves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import perf_counter
+from typing import NamedTuple
+
+from misstep.campaigns.options import make_settings
+from misstep.campaigns.settings import PLANNING, Settings
+from misstep.campaigns.tables import Content
+from misstep.campaigns.testing import conduct
+from misstep.errors import BudgetLimitError
+from misstep.experiments.expressions import Value
+from misstep.experiments.kinds import MISSING, Json, Part
+from misstep.experiments.kinds.remembering import remembering
+from misstep.experiments.kinds.tasks import fitting, open_task, task_name
+from misstep.experiments.schema import number, text, texts, whole
+from misstep.oracles.dominance import try_dominance
+from misstep.oracles.grammar import needs_dominance
+from misstep.policies.load import load_policy
+from misstep.policies.policy import Policy
+from misstep.runs.single import run as run_policy
+from misstep.tasks.census import state_space
+from misstep.tasks.task import Task
+
+
+class _Bias(NamedTuple):
+    fuzz: str  # as `misstep test --fuzz` calls it
+    exact: bool = False  # whether it measures by h* instead of hFF
+
+
+BIASES = {
+    "0": _Bias("none"),
+    "pi": _Bias("policy-cost"),
+    "detour": _Bias("detour"),
+    "surface": _Bias("surface"),
+    "loop": _Bias("loop"),
+    "detour h*": _Bias("detour", True),
+    "surface h*": _Bias("surface", True),
+    "loop h*": _Bias("loop", True),
+}
+MOST_EXACT = 1_000_000  # states; the fuzzer enumerates no more
+
+BUDGETS = {"walk_length": whole(5), "state_budget": whole(50), "expansion_budget": whole(200)}
+
+WORLD = "planning"
+VERSION = 1
+KEYS = {
+    "biases": texts(BIASES),
+    "oracle": text("bmo(100)+aras/ehc"),
+    "pool": whole(100),
+    **BUDGETS,
+    "exact_states": whole(100_000),
+    "seconds": number(None),
+}
+COLUMNS = (
+    *("policy", "task", "solves_start", "bias", "exact", "state", "solved", "bug"),
+    *("practical", "all_biases", "place", "pool_seconds"),
+)
+
+
+def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
+    subject = row["subject"]
+    shared = {name: step[name] for name in KEYS}
+    for task in subject.get(
+        "tasks", [subject]
+    ):  # a row that is missing has one unit, which says so
+        about = {name: subject.get(name) for name in ("policies", "digests")}
+        payload = {"task": task, **about, **shared, "seed": seed}
+        if MISSING in task:
+            yield Part(MISSING, payload, 0)
+        else:
+            yield Part(task_name(task), payload, step["pool"] * len(step["biases"]))
+
+
+def run(payload: Json) -> Json:
+    task = open_task(payload["task"])
+    spec = fitting(payload["policies"], task)
+    policy = remembering(load_policy(spec, task))
+    try:
+        solves = run_policy(policy, task).outcome == "goal"
+        pools = _pools(task, policy, payload) if solves else {}
+    finally:
+        policy.close()
+    name = task_name(payload["task"])
+    return {"policy": spec, "task": name, "solves_start": solves, "pools": pools}
+
+
+def _pools(task: Task, policy: Policy, payload: Json) -> Json:
+    found: Json = {}
+    small = None
+    tables = _dominance(task, payload["oracle"])
+    for name in payload["biases"]:
+        if BIASES[name].exact and small is None:
+            small = _is_small(task, payload["exact_states"])
+        began = perf_counter()
+        known = not BIASES[name].exact or small
+        states = _judged(task, policy, name, payload, tables) if known else []
+        found[name] = {"states": states, "seconds": perf_counter() - began}
+    return found
+
+
+def _is_small(task: Task, states: int) -> bool:
+    """Whether the distances of all states can be had."""
+    try:
+        state_space(task, max_states=min(states, MOST_EXACT))
+    except BudgetLimitError:
+        return False
+    return True
+
+
+def _dominance(task: Task, oracle: str) -> bytes | str | None:
+    """As a campaign keeps it: the tables, or why there are none; None where the oracle has no use for it."""
+    if not needs_dominance(oracle, task):
+        return None
+    found = try_dominance(task)
+    return found if isinstance(found, str) else bytes(found.to_bytes())
+
+
+def _judged(
+    task: Task, policy: Policy, name: str, payload: Json, tables: bytes | str | None
+) -> list[list[bool]]:
+    """Of the pool's states, in order, whether the policy solves each and whether it is known to be a bug."""
+
+    def prepare(content: Content, settings: Settings) -> None:  # noqa: ARG001
+        findings = content.findings(task.name)
+        if isinstance(tables, str):
+            findings.set_dominance(None, tables)
+        elif tables is not None:
+            findings.set_dominance(tables)
+
+    bias = BIASES[name]
+    options = {own: payload[own] for own in ("pool", "oracle", "seed", *BUDGETS)}
+    estimate = "h*" if bias.exact else "ff"
+    settings = make_settings(
+        PLANNING,
+        "",
+        # What a pool is tested for is its bugs, and not who is to blame.
+        {**options, "preset": "p24", "fuzz": bias.fuzz, "estimate": estimate, "fault_budget": None},
+    )
+    limits = None if payload["seconds"] is None else {"time": float(payload["seconds"])}
+    how = (1, None, limits, None)
+    found = conduct([task], policy, settings, None, False, prepare, how, False)
+    states = []
+    with found:
+        for record in sorted(found.records, key=lambda own: own.number):
+            opinion = next(iter(record.verdicts), None)
+            if opinion is None or record.number != len(states):
+                break  # time was up
+            states.append([record.run.outcome == "goal", opinion.is_bug])
+    return states
+
+
+def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:  # noqa: ARG001
+    about = {name: result[name] for name in ("policy", "task", "solves_start")}
+    if not result["solves_start"]:
+        yield {**about, "practical": False, "all_biases": False}
+    for bias, pool in result["pools"].items():
+        of_bias = {"bias": bias, "exact": BIASES[bias].exact, "pool_seconds": pool["seconds"]}
+        if not pool["states"]:
+            yield {**about, **of_bias, "practical": False, "all_biases": False}
+        for place, (solved, bug) in enumerate(pool["states"]):
+            yield {**about, **of_bias, "state": place, "solved": solved, "bug": bug}
+
+
+def joined(observations: list[dict[str, Value]]) -> None:
+    """Cut the pools of each task to equal length, and say how the biases compare on a row."""
+    parts: dict[tuple[Value, ...], list[dict[str, Value]]] = {}
+    for own in observations:
+        parts.setdefault((own["row"], own["seed"], own["task"]), []).append(own)
+    for part in parts.values():
+        _cut(part, "practical", [own for own in part if own.get("exact") is False])
+        _cut(part, "all_biases", part if any(own.get("exact") for own in part) else [])
+    by_row: dict[Value, list[dict[str, Value]]] = {}
+    for own in observations:
+        by_row.setdefault(own["row"], []).append(own)
+    for part in by_row.values():
+        _rank(part)
+
+
+def _cut(
+    part: Sequence[dict[str, Value]], column: str, compared: Sequence[dict[str, Value]]
+) -> None:
+    sizes: dict[Value, int] = {}
+    for own in compared:
+        sizes[own["bias"]] = sizes.get(own["bias"], 0) + (own.get("state") is not None)
+    shortest = min(sizes.values(), default=0)
+    for own in part:
+        place = own.get("state")
+        own[column] = own.get("bias") in sizes and isinstance(place, int) and place < shortest
+
+
+def _rank(part: Sequence[dict[str, Value]]) -> None:
+    """Say which practical biases find the most bugs on a row, where all have equally many states."""
+    bugs: dict[Value, int] = {}
+    for own in part:
+        if own["practical"]:
+            bugs[own["bias"]] = bugs.get(own["bias"], 0) + bool(own["bug"])
+    most, least = max(bugs.values(), default=0), min(bugs.values(), default=0)
+    for own in part:
+        if not own["practical"]:
+            own["place"] = None
+        elif most == least:
+            own["place"] = "tied"
+        else:
+            own["place"] = "best" if bugs[own["bias"]] == most else "behind"
+
+
+def longest(payload: Json) -> float | None:
+    seconds = payload["seconds"]
+    return None if seconds is None else float(seconds) * len(payload["biases"])

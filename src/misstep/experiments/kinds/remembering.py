@@ -1,0 +1,70 @@
+"""A policy that is asked once about each state, however many campaigns ask.
+
+Pools of different biases lie around the same initial state and overlap a great deal. A network that takes milliseconds
+for a decision would be asked the same in each campaign. A native policy is faster than remembering.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import (
+    FAILED,
+    TIMED_OUT,
+    Answers,
+    Candidates,
+    Policy,
+    States,
+    checked_states,
+)
+
+
+class RememberingPolicy(Policy):
+    """Another policy, and its answers. What it failed to answer is asked again."""
+
+    def __init__(self, inner: Policy) -> None:
+        super().__init__(inner.task)
+        self.inner = inner
+        self.name = inner.name
+        self.digest = inner.digest
+        self.deterministic = inner.deterministic
+        self.batch_size = inner.batch_size
+        self.files = inner.files
+        self._known: dict[bytes, int] = {}
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        if candidates is not None:  # among others than all; nothing is known of that
+            return self.inner.decide(states, candidates)
+        states = np.ascontiguousarray(checked_states(states, self.task))
+        keys = [row.tobytes() for row in states]
+        new = list({key: row for row, key in enumerate(keys) if key not in self._known}.values())
+        found = self.inner.decide(states[new]) if new else Answers(np.empty(0, dtype=np.int32))
+        fresh: dict[bytes, tuple[int, str | None]] = {}
+        for place, row in enumerate(new):
+            operator = int(found.operators[place])
+            fresh[keys[row]] = operator, found.messages.get(place)
+            if operator not in (FAILED, TIMED_OUT):
+                self._known[keys[row]] = operator
+        operators, messages = np.empty(len(states), dtype=np.int32), {}
+        for row, key in enumerate(keys):
+            operator, message = fresh.get(key) or (self._known[key], None)
+            operators[row] = operator
+            if message is not None:
+                messages[row] = message
+        return Answers(operators, messages, evaluations=found.evaluations)
+
+    def ask_again(self, states: States) -> Answers:
+        return self.inner.ask_again(states)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def remembering(policy: Policy) -> Policy:
+    """The policy, so that asking it twice about a state costs little."""
+    plain = not (policy.set_valued or policy.stochastic or policy.plans)
+    return RememberingPolicy(policy) if plain and not isinstance(policy, NativePolicy) else policy
+
+
+__all__ = ["RememberingPolicy", "remembering"]
