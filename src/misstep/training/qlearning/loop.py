@@ -34,6 +34,7 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning.bug_states import read_bug_states
 from misstep.training.qlearning.evaluate import evaluate
 from misstep.training.qlearning.settings import QSettings
+from misstep.training.qlearning.start_network import read_start_network
 from misstep.training.resumable import json_object
 from misstep.training.settings import require_same
 
@@ -101,6 +102,8 @@ def run_loop(
 ) -> list[Round]:
     """All rounds of both arms, or what is left of them. Without `init` the network of round 0 is trained first."""
     own = settings or LoopSettings()
+    if init is not None:
+        read_start_network(init, task)  # before it is tested in vain
     _begin(task, init, out, own, resume)
     loop = _Loop(task, out, own, report or (lambda _, __: None))
     first = loop.first(init)
