@@ -50,6 +50,32 @@ def test_a_shielded_policy_is_safe_from_every_safe_state(model: Path, tmp_path: 
     assert unguarded  # the shield had something to do
 
 
+def test_what_a_decider_leaves_open_is_no_function_of_the_state(
+    model: Path, tmp_path: Path
+) -> None:
+    """A decider remembers, so its shield is asked again as a program is; a table is not. Few evaluations show it."""
+    task = load_jani(model)
+    spec = f"shield:{tmp_path / 's.json'}"
+    assert (
+        misstep(
+            "shield", model, "--policy", "first", "-o", tmp_path / "s.json", "--table"
+        ).returncode
+        == 0
+    )
+    assert load_policy(spec, task).native
+    DeciderShield(task.digest, task.name, "first", "tarjan", 5).write(tmp_path / "s.json")
+    assert not load_policy(spec, task).native
+    space = task.space()
+    states = [space.state(i) for i in range(len(space)) if space.kinds[i] == 0]
+    answers = []
+    for order in (states, states[::-1]):
+        policy = load_policy(spec, task)
+        system = system_of(task, policy, policy.engine)
+        answers.append({state: system.native.decision(system.id(state)) for state in order})
+        policy.close()
+    assert answers[0] != answers[1]
+
+
 @pytest.mark.parametrize("how", [(), ("--table",)])
 def test_of_a_campaign(model: Path, tmp_path: Path, how: tuple[str, ...]) -> None:
     found = tmp_path / "found"

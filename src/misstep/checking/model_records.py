@@ -439,7 +439,8 @@ class ModelRecords:
     def _safety_problem(self, here: State, better: object) -> str | None:
         """A fault is made where unsafe states can be avoided, and the better label avoids them."""
         claimed = self.claimed[here]
-        if not claimed & {"BUG", "FLAKY"} and not (self.lent and not claimed):
+        # Of states that were tested again the budget may have left one open, and decided it later for another's blame.
+        if not claimed & {"BUG", "FLAKY"} and not (self.lent and claimed <= {"UNKNOWN"}):
             return "no bug is recorded of its state"
         if better is None or better in self.better[here]:
             return None

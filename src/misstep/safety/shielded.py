@@ -53,7 +53,9 @@ def load(argument: str, setting: Setting) -> LabelPolicy:
         digest,
         inapplicable=inner.inapplicable,
         end=inner.close,
-        native=inner.native,
+        # A decider remembers. What its evaluations leave open may be decided when it is asked later, so that the
+        # answers are no function of the state by construction, and have to be asked for again.
+        native=inner.native and not isinstance(shield, DeciderShield),
         deterministic=inner.deterministic,
     )
     bound.files = (file, *inner.files)

@@ -130,6 +130,28 @@ def test_other_domains_are_refused() -> None:
         decider_of(load_task(generate("gripper")))
 
 
+TWICE = ("(not (usable ?s))", "")  # a spanner can be used again
+FLYING = (
+    "(:action walk",
+    "(:action fly :parameters (?m - man ?from ?to - location) :precondition (at ?m ?from)"
+    " :effect (and (at ?m ?to) (not (at ?m ?from)))) (:action walk",
+)
+
+
+@pytest.mark.parametrize(("old", "new"), [TWICE, FLYING])
+def test_a_domain_with_the_same_names_and_other_actions_is_refused(
+    old: str, new: str, tmp_path: Path
+) -> None:
+    """Such tasks have more plans, so that nothing could be said of a state without one."""
+    instance = generate("spanner", spanners=2, nuts=2, locations=2)
+    assert old in instance.domain_pddl
+    (tmp_path / "domain.pddl").write_text(instance.domain_pddl.replace(old, new))
+    (tmp_path / "problem.pddl").write_text(instance.problem_pddl)
+    task = load_task(tmp_path / "domain.pddl", tmp_path / "problem.pddl")
+    with pytest.raises(UnsupportedError, match="not known how to decide"):
+        decider_of(task)
+
+
 def test_a_verdict_of_the_oracle_rests_on_its_plan() -> None:
     task = generate("spanner", spanners=2, nuts=2, locations=2)
     campaign = misstep.test(task, "random:1", oracle="perfect", objective="goal", pool=30, seed=1)

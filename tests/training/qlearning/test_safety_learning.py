@@ -141,11 +141,39 @@ def test_networks_that_do_not_fit_are_refused(
         ({"output": ["acc", "fly"]}, InputFormatError, "no output for the label dec"),
         ({"file": "x.pt"}, UnsupportedError, "in the format .nnet only"),
         ({"output": ["acc"]}, InputFormatError, "has 2 outputs and its interface 1"),
+        ({"activation": "tanh"}, InputFormatError, "declared as tanh, and the file says relu"),
+        ({"layer-norm": "before"}, UnsupportedError, "a layer normalisation is declared"),
     )
     for change, kind, told in changes:
         source.write_text(json.dumps({**document, **change}))
         with pytest.raises(kind, match=told):
             read_start_network(source, task)
+
+
+def test_a_network_that_sees_constants_is_refused(
+    task: JaniTask, small: QSettings, tmp_path: Path
+) -> None:
+    train(task, tmp_path / "first", small)
+    source = tmp_path / "first" / "last.jani2nnet"
+    document = json.loads(source.read_text())
+    document["input"][0] = {"name": "L", "automaton": None}
+    source.write_text(json.dumps(document))
+    with pytest.raises(UnsupportedError, match="the input L is a constant"):
+        read_start_network(source, task)
+
+
+@pytest.mark.parametrize("name", ["starts.json", "init.nnet"])
+def test_a_training_that_was_killed_before_it_had_all_does_not_go_on_as_another_one(
+    task: JaniTask, small: QSettings, tmp_path: Path, name: str
+) -> None:
+    train(task, tmp_path / "first", small)
+    starts = [state for state in states_of(task) if task.applicable(state)]
+    init = tmp_path / "first" / "last.jani2nnet"
+    train(task, tmp_path / "second", small, starts=starts, init=init)
+    (tmp_path / "second" / name).unlink()
+    (tmp_path / "second" / "state.npz").unlink()
+    with pytest.raises(InputFormatError, match=f"stopped before it began: it has no {name}"):
+        resume(task, tmp_path / "second")
 
 
 # -- a shield -------------------------------------------------------------------------------------

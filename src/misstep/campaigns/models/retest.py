@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
 SHOWN = 20  # steps of a run that ends nowhere in particular
 NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
+LEFT_OPEN = "states were left open, as the policy failed"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
 
 
@@ -225,8 +226,12 @@ class _Tester:
         """One strategy for the bugs that the oracle has found, and one of the policy's own decisions; both checked."""
         checker, within = self.work.checker, self.work.own.within
         if self._wanted:
-            union = checker.of_bugs(self.decider, list(self._wanted.values()), within)
-            self._keep_strategy(union, self._wanted)
+            try:
+                union = checker.of_bugs(self.decider, list(self._wanted.values()), within)
+                self._keep_strategy(union, self._wanted)
+            except (PolicyCrashError, PolicyTimeoutError) as error:
+                self.limits.append(f"{LEFT_OPEN}: {error.what}")
+                self._leave_open(self._wanted.keys())
         if self._safe:
             decisions: dict[int, int] = {}
             for state in self._safe.values():
@@ -235,6 +240,16 @@ class _Tester:
             labels = np.array(list(decisions.values()), np.int64)
             starts = [self.system.id(state) for state in self._safe.values()]
             self._keep_strategy(checker.checked(self.system, ids, labels, starts, 0), self._safe)
+
+    def _leave_open(self, numbers: Collection[int]) -> None:
+        """No bug without a witness."""
+        self.verdicts = [
+            VerdictRow(own.number, own.oracle, 0, "UNKNOWN", seconds=own.seconds, at=own.at)
+            if own.number in numbers
+            else own
+            for own in self.verdicts
+        ]
+        self.faults = [own for own in self.faults if own.run not in numbers]
 
     def _keep_strategy(self, union: Union, states: Mapping[int, Values]) -> None:
         if len(union) <= LARGEST_STRATEGY:
@@ -254,13 +269,10 @@ class _Tester:
         lent, source, answer = self._lent(number, state), WITNESS, Answer.SAFE
         evaluations = 0
         if lent is None:
-            decided = self.decider.decide(state, self.work.own.within)
-            answer, source = decided.answer, self.payload.oracle
-            evaluations = decided.effort.evaluations
+            source = self.payload.oracle
+            answer, evaluations = self._decided(state)
             if answer is Answer.SAFE:
                 self._wanted[number] = state
-        if answer is Answer.UNKNOWN:
-            self.limits.append("a state was left open by the budget of the oracle")
         verdict = self.work.verdict_row(self.payload.oracle, answer, self.work.radius_of(answer))
         verdict = verdict._replace(
             number=number,
@@ -272,6 +284,17 @@ class _Tester:
         if answer is Answer.SAFE:
             self._blame(number, run)
         self._keep(number, ("unsafe", run.states, run.labels, None), started, verdict)
+
+    def _decided(self, state: Values) -> tuple[Answer, int]:
+        """What the oracle says, and its evaluations. Within a radius it asks the policy, which may fail."""
+        try:
+            decided = self.decider.decide(state, self.work.own.within)
+        except (PolicyCrashError, PolicyTimeoutError) as error:
+            self.limits.append(f"{LEFT_OPEN}: {error.what}")
+            return Answer.UNKNOWN, 0
+        if decided.answer is Answer.UNKNOWN:
+            self.limits.append("a state was left open by the budget of the oracle")
+        return decided.answer, decided.effort.evaluations
 
     def _lent(self, number: int, state: Values) -> int | None:
         """The strategy that the other campaign has kept, if it is one: within the radius of this policy, too."""
@@ -323,13 +346,14 @@ class _Tester:
 
     def _blame(self, number: int, run: UnsafeRun[Values, str]) -> None:
         try:
-            report = analyse(self.decider, run, self.work.own.within, largest=None)
+            self.faults += self._faults(number, run)
         except (PolicyCrashError, PolicyTimeoutError) as error:
             self.limits.append(f"nobody is blamed, as the policy failed: {error.what}")
             self.unsure.append(number)
-            return
-        if any(step.is_fault is None for step in report.steps):
-            self.unsure.append(number)
+
+    def _faults(self, number: int, run: UnsafeRun[Values, str]) -> list[FaultRow]:
+        report = analyse(self.decider, run, self.work.own.within, largest=None)
+        found = []
         for step in report.steps:
             if step.fault is None:
                 continue
@@ -337,7 +361,7 @@ class _Tester:
             within = native_radius(self.work.own.within)
             better = int(self.decider.native.strategy_of_all(here, within)[1][0])
             label = self.work.task.label_id
-            self.faults.append(
+            found.append(
                 FaultRow(
                     number,
                     step.step,
@@ -349,6 +373,9 @@ class _Tester:
                     outcome=step.fault.outcome,
                 )
             )
+        if any(step.is_fault is None for step in report.steps):
+            self.unsure.append(number)
+        return found
 
 
 ShownRun = tuple[str, tuple[Values, ...], tuple[str, ...], str | None]

@@ -21,7 +21,6 @@ from itertools import combinations, pairwise
 
 from misstep.oracles.solvability.situation import Situation, Step, require
 
-SCHEMAS = frozenset({"paintup", "paintdown", "changecolor"})
 MOST_CHOICES = 20_000  # ways to spread few robots over many parts
 Tile = str
 Way = list[Tile]

@@ -14,16 +14,6 @@ from __future__ import annotations
 
 from misstep.oracles.solvability.situation import Situation, Step, require
 
-SCHEMAS = frozenset(
-    {"pickup", "unstack"}
-    | {
-        f"{action}{hand}{block}"
-        for action in ("putdown", "stack")
-        for hand in ("positive", "negative")
-        for block in ("positive", "negative")
-    }
-)
-
 
 class Towers:
     """Which block is on which, now and in the goal; None is the table."""

@@ -9,14 +9,15 @@ from weakref import WeakKeyDictionary
 from misstep.errors import UnsupportedError
 from misstep.oracles.oracle import Question, Report, Source
 from misstep.oracles.solvability import floortile, matching_blocksworld, spanner
+from misstep.oracles.solvability.recognition import domain_of
 from misstep.oracles.solvability.situation import Reader, Situation, Step
 from misstep.tasks.task import Task
 
 Decider = Callable[[Situation], list[Step] | None]
-DECIDERS: dict[str, tuple[frozenset[str], Decider]] = {
-    "floortile": (floortile.SCHEMAS, floortile.decide),
-    "matching blocksworld": (matching_blocksworld.SCHEMAS, matching_blocksworld.decide),
-    "spanner": (spanner.SCHEMAS, spanner.decide),
+DECIDERS: dict[str, Decider] = {
+    "floortile": floortile.decide,
+    "matching blocksworld": matching_blocksworld.decide,
+    "spanner": spanner.decide,
 }
 _READERS: WeakKeyDictionary[Task, tuple[Reader, Decider]] = WeakKeyDictionary()
 
@@ -52,20 +53,15 @@ def _reader(task: Task) -> tuple[Reader, Decider]:
 
 
 def decider_of(task: Task) -> Decider:
-    """The decider of the task's domain, which is told by the names of its actions, however they are spelled."""
-    names = {_plain(schema.name) for schema in task.lifted.schemas}
-    for schemas, decide in DECIDERS.values():
-        if schemas <= names:
-            return decide
+    """The decider of the task's domain, which is told by what its actions do."""
+    domain = domain_of(task.lifted)
+    if domain is not None:
+        return DECIDERS[domain]
     raise UnsupportedError(
         "it is not known how to decide whether a state of this domain has a plan",
         where=task.name,
-        expected="one of " + ", ".join(sorted(DECIDERS)),
+        expected="one of " + ", ".join(sorted(DECIDERS)) + ", with the usual actions",
     )
-
-
-def _plain(name: str) -> str:
-    return name.replace("-", "").replace("_", "").lower()
 
 
 __all__ = ["DECIDERS", "Perfect", "decider_of"]

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from misstep.oracles.solvability.situation import Situation, Step, require
 
-SCHEMAS = frozenset({"walk", "pickupspanner", "tightennut"})
-
 
 def decide(situation: Situation) -> list[Step] | None:
     """The steps of a plan; None: there is none."""

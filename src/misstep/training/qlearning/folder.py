@@ -120,4 +120,4 @@ class QFolder(ResumableFolder):
                 self.lines.append(entry)
 
 
-__all__ = ["QFolder"]
+__all__ = ["STARTS", "QFolder"]

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from misstep.errors import InputFormatError, UnsupportedError, UsageError
 from misstep.files import read_bytes
 from misstep.policies.networks.activation import RELU
+from misstep.policies.networks.load import load_network
 from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
 from misstep.policies.networks.nnet import decode_nnet
+from misstep.policies.networks.options import declaration_of
 from misstep.tasks.jani.interface import load_interface
 from misstep.tasks.jani.task import JaniTask
 
@@ -42,10 +44,18 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
             expected=f"an interface that names a {NETWORK} file",
             hint="such as best.jani2nnet of a training",
         )
+    # The interface may declare something else than the file says, or have rows that it has to answer to.
+    load_network(network, declaration_of({}, interface, str(interface_file)))
     content = read_bytes(network, MAX_BYTES, "a network")
     weights = decode_nnet(content, str(network))
     interface.check_sizes(weights.sizes[0], weights.sizes[-1], str(interface_file))
     columns = interface.columns(task, str(interface_file))
+    if -1 in columns:
+        raise UnsupportedError(
+            f"the input {interface.inputs[columns.index(-1)]} is a constant",
+            where=str(interface_file),
+            expected="a network that sees variables only, to learn on",
+        )
     missing = [name for name in task.labels if name not in interface.outputs]
     if missing or len(interface.outputs) != len(task.labels):
         raise InputFormatError(

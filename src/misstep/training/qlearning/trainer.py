@@ -21,14 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep._core import CounterRandom
-from misstep.errors import Interrupted, UsageError
+from misstep.errors import InputFormatError, Interrupted, UsageError
 from misstep.policies.networks.mlp import MlpWeights, mlp_network
 from misstep.policies.networks.network import choose
 from misstep.tasks.jani.property import State
 from misstep.tasks.jani.task import JaniTask
 from misstep.training.qlearning.environments import Environments, Masks, Rows, Transitions, usable
 from misstep.training.qlearning.evaluate import evaluate, spread
-from misstep.training.qlearning.folder import QFolder
+from misstep.training.qlearning.folder import STARTS, QFolder
 from misstep.training.qlearning.guard import Guard
 from misstep.training.qlearning.interruption import noticed
 from misstep.training.qlearning.learner import Learner
@@ -41,6 +41,7 @@ from misstep.training.threads import one_thread
 Report = Callable[[dict[str, Any]], None]  # gets each line of the log
 # Streams of random numbers.
 WALKS, EXPLORING = 1, 2
+GIVEN = "given"  # in the settings of the folder: which files it has to have beside them
 WALK_STEPS = 200  # of each environment, to see how far inputs spread
 
 
@@ -78,9 +79,15 @@ def train(
         settings = replace(settings, hidden=tuple(weights.sizes[1:-1]), ignore=ignored)
         weights = in_units_of(weights, settings.rewards.scale)
     columns = columns_of(task, settings)
-    described = {"task": task.digest, "model": task.name, **settings.as_dict()}
+    begins_in = usable(task, starts)
+    described = {
+        "task": task.digest,
+        "model": task.name,
+        **settings.as_dict(),
+        GIVEN: {"starts": len(begins_in), "init": weights is not None},
+    }
     with QFolder.create(out, described) as folder, one_thread():
-        folder.write_starts(usable(task, starts))
+        folder.write_starts(begins_in)
         if weights is not None:
             inputs = [task.variable_names[i] for i in columns]
             folder.write_network("init", weights, inputs, task.labels)
@@ -107,6 +114,7 @@ def resume(
                 where=str(out),
                 expected=f"a training of {task.name}",
             )
+        _require_given(folder)
         settings = QSettings.from_dict(folder.settings, str(out))
         begun = QSettings.from_dict(folder.settings.get("begun", folder.settings), str(out))
         if asked is not None:
@@ -124,6 +132,20 @@ def resume(
         training = _Training(task, settings, folder, device)
         training.restore()
         return training.run(report)
+
+
+def _require_given(folder: QFolder) -> None:
+    """The files that the training was given: without them it would go on as another one."""
+    given = folder.settings.get(GIVEN)
+    given = given if isinstance(given, dict) else {}
+    for key, names in (("starts", [STARTS]), ("init", ["init.nnet", "init.jani2nnet"])):
+        for name in names:
+            if given.get(key) and not (folder.path / name).exists():
+                raise InputFormatError(
+                    f"the training was stopped before it began: it has no {name}",
+                    where=str(folder.path),
+                    hint="start again in another folder",
+                )
 
 
 def columns_of(task: JaniTask, settings: QSettings) -> list[int]:
