@@ -9,7 +9,7 @@ from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.tables import over_seeds
 from misstep.reports.escaping import slug, visible
-from misstep.reports.figures.charts import Curve, Series
+from misstep.reports.figures.charts import Chart, Curve, Series
 from misstep.reports.figures.logarithmic import Dots, against_each_other, shares_over_time
 from misstep.reports.figures.shapes import Page
 from misstep.reports.figures.sideways import bars_sideways
