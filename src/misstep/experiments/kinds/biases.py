@@ -152,7 +152,7 @@ def _judged(
     limits = None if payload["seconds"] is None else {"time": float(payload["seconds"])}
     how = (1, None, limits, None)
     found = conduct([task], policy, settings, None, False, prepare, how, False)
-    states = []
+    states: list[list[bool]] = []
     with found:
         for record in sorted(found.records, key=lambda own: own.number):
             opinion = next(iter(record.verdicts), None)

@@ -74,9 +74,9 @@ def subject(row: Json) -> Json:
 
 def _policies(row: Json) -> Json:
     """Those of the row, and the digests of those that are files."""
-    folder = row.get("policies_folder")
-    for name in () if folder is None else (f"{row['domain']}{TRAINED}", f"{row['domain']}/{BEST}"):
-        path = Path(folder) / name
+    folder, domain = row.get("policies_folder"), row["domain"]
+    names = () if folder is None else (f"{domain}{TRAINED}", f"{domain}/{BEST}")
+    for path in (Path(str(folder)) / name for name in names):
         if path.is_file():
             spec = f"asnet:{path}"
             return {"policies": [spec, *row["policies"]], "digests": {spec: _digest([path])}}

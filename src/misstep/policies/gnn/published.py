@@ -26,7 +26,8 @@ def penalised(
     """What the server compares: in single precision, and with the penalty for all where there is no head."""
     added = np.ones(len(values), np.float32) if logits is None else (logits <= 0).astype(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):  # infinite values, which fail later
-        return (values.astype(np.float32) + PENALTY * added).astype(np.float64)
+        compared: NDArray[np.float32] = values.astype(np.float32) + PENALTY * added
+        return compared.astype(np.float64)
 
 
 def name_ranks(task: Task) -> NDArray[np.int64]:
