@@ -262,7 +262,7 @@ class NoClock:
 
 def test_a_report_draws_the_line_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
-    monkeypatch.setattr(output.sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(output, "Timer", NoClock)
     monkeypatch.setattr(output, "TERMINAL_QUIET_SECONDS", -1.0)
     monkeypatch.setattr(output, "REFRESH_SECONDS", -1.0)
