@@ -130,7 +130,7 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
         self._place = {name: i for i, name in enumerate(self.names)}
 
     @classmethod
-    def random(cls, shape: Shape, *, seed: int = 0, dropout: float = 0.0, **sizes: int) -> ASNet:
+    def random(cls, shape: Shape, *, seed: int = 0, dropout: float = 0.0, **sizes: Any) -> ASNet:
         return cls(random_weights(shape, seed=seed, **sizes), dropout=dropout)
 
     def to_weights(self, training: dict[str, Any] | None = None) -> Weights:
