@@ -155,7 +155,8 @@ def measured_risk(name: str, model: Path, unsafe: dict[tuple[Any, ...], bool]) -
     settings = RiskSettings(max_states=EXPLORED, runs=0, faults=0)
     steps = domain(name).horizon
     found = []
-    for state in list(unsafe)[:STARTS] or [None]:
+    chosen: list[Any] = [*unsafe][:STARTS]
+    for state in chosen or [None]:
         task = load_jani(model)  # an engine remembers all that it has met
         start = task.sample_initial(CounterRandom(0, 0)) if state is None else state
         policy = load_policy(f"shipped:{name}", task)

@@ -199,11 +199,12 @@ def test_an_interrupted_unit_goes_on_and_gives_the_same(
 ) -> None:
     from misstep.experiments.kinds import trainings
     from misstep.training import trainer
+    from misstep.training.algorithms import CRITERIA
     from misstep.training.folder import TrainingFolder
 
     payload = next(p for p in training_runs.units(STEP, row(), 0) if p.payload["criteria"]).payload
     fresh = training_runs.run_in(payload, _made(tmp_path / "fresh"))
-    assert {own["criterion"] for own in fresh["choices"]} == set(training_runs.CRITERIA)
+    assert {own["criterion"] for own in fresh["choices"]} == set(CRITERIA)
     compared = [own for own in fresh["choices"] if own["compared"]]
     assert all(own["tests"].keys() == compared[0]["tests"].keys() for own in compared)
     train = trainer.train
