@@ -113,10 +113,15 @@ Destination Model::compile(const DestinationSource &source) {
         const bool inside = slot.type == Type::real
                                 ? slot.range.real_low <= range.real_low && range.real_high <= slot.range.real_high
                                 : slot.range.low <= range.low && range.high <= slot.range.high;
-        result.assignments.push_back({assignment.slot, static_cast<std::uint32_t>(assignment.length),
+        result.assignments.push_back({assignment.slot,
+                                      static_cast<std::uint32_t>(assignment.length),
                                       assignment.index == NO_EXPRESSION ? Program{} : programs_.value(assignment.index),
-                                      programs_.value(assignment.value), assignment.level, !inside,
-                                      place(assignment.where), assignment.selects, {}});
+                                      programs_.value(assignment.value),
+                                      assignment.level,
+                                      !inside,
+                                      place(assignment.where),
+                                      assignment.selects,
+                                      {}});
         if (assignment.length > 0 || slot.transient) result.simple = false;
         if (assignment.selects) {
             result.selects = true;

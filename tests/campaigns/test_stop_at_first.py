@@ -90,7 +90,7 @@ def test_a_bug_that_is_not_confirmed_does_not_count(tmp_path: Path) -> None:
 
 def test_models_stop_after_a_round_of_batches() -> None:
     model = small_model("one-way-line")
-    settings: dict[str, Any] = {"runs": 80, **BATCHES["model"]}
+    settings: dict[str, Any] = {**BATCHES["model"], "runs": 80, "batch": 1}
     campaign = misstep.test(model, "random:1", stop_at_first=True, **settings)
     again = misstep.test(model, "random:1", stop_at_first=True, jobs=2, **settings)
     whole = misstep.test(model, "random:1", **settings)
