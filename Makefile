@@ -33,9 +33,14 @@ demo: setup  ## test a trained network that comes with Misstep, explain what was
 
 test: setup lint alone cpp unit  ## all tests
 
+# What is skipped without PyTorch, and what shares its code.
+NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 test_torch_archive.py) tests/training \
+    $(addprefix tests/cli/,test_training.py test_train_loop.py test_train_qlearning.py) \
+    tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke
+
 neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
-	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal tests/policies tests/training tests/cli/test_training.py
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(NEURAL)
 
 browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium; root gets one if there is none
 	@PYTHONPATH=tests $(BIN)/python -m support.chromium || [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null || \
