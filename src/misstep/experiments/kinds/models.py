@@ -16,8 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import InputFileError, MisstepError, PolicyAwayError, UnsupportedError
+from misstep.errors import InputFileError
 from misstep.experiments.kinds import MISSING, Json
+from misstep.experiments.kinds.fitting import first_fitting
 from misstep.experiments.schema import Key, number, table, text, texts, whole
 from misstep.files import read_bytes
 from misstep.policies.load import load_policy
@@ -130,18 +131,12 @@ def _load(model: str, options: dict[str, Any]) -> JaniTask:
 
 
 def _fitting(specs: Sequence[str], task: JaniTask) -> str:
-    """The first policy that can be loaded for the task."""
-    refused = []
-    for spec in specs:
-        try:
-            load_policy(spec, task, engine=task.new_engine())
-        except PolicyAwayError:
-            raise
-        except MisstepError as error:
-            refused.append(f"{spec}: {error}")
-        else:
-            return spec
-    raise UnsupportedError(f"no policy fits the model; {'; '.join(refused)}"[:500])
+    """The first policy that can be loaded for the model."""
+
+    def load(spec: str) -> None:
+        load_policy(spec, task, engine=task.new_engine())
+
+    return first_fitting(specs, load, "the model")
 
 
 def is_trained(policy: str) -> bool:

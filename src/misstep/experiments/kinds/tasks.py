@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from misstep.errors import InputFileError, MisstepError, PolicyAwayError, UnsupportedError
+from misstep.errors import InputFileError, UnsupportedError
 from misstep.experiments.kinds import MISSING, Json
+from misstep.experiments.kinds.fitting import first_fitting
 from misstep.experiments.schema import Key, table, text, texts, whole
 from misstep.files import read_bytes
 from misstep.policies.load import load_policy
@@ -155,20 +156,8 @@ def _open(text: str) -> Task:
 
 def fitting(specs: Sequence[str], task: Task) -> str:
     """The first policy that can be loaded for the task."""
-    refused = []
-    for spec in specs:
-        try:
-            load_policy(spec, task).close()
-        except PolicyAwayError:
-            raise
-        except MisstepError as error:
-            refused.append(f"{spec}: {error}")
-        else:
-            return spec
-    raise UnsupportedError(
-        f"no policy fits the task; {'; '.join(refused)}"[:500],
-        hint="--policies DIR takes trained ASNets",
-    )
+    hint = "--policies DIR takes trained ASNets"
+    return first_fitting(specs, lambda spec: load_policy(spec, task).close(), "the task", hint)
 
 
 def is_learned(spec: str) -> bool:
