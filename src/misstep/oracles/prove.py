@@ -36,7 +36,16 @@ from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.safety.prove.again import SAMPLE, sampled
 from misstep.safety.prove.certificate import CHUNK, ColumnKind, packed
-from misstep.safety.prove.result import BUG, FLAKY, NOT_A_BUG, PROVEN, UNKNOWN, Finding, Proof
+from misstep.safety.prove.result import (
+    BUG,
+    FLAKY,
+    NOT_A_BUG,
+    PROVEN,
+    UNKNOWN,
+    Finding,
+    Proof,
+    carried_out,
+)
 from misstep.tasks.census import DEFAULT_MAX_STATES, state_space
 from misstep.tasks.task import State, Task
 
@@ -44,6 +53,8 @@ SCOPES = ("all", "runs")
 CHECKED_STATES = 100_000
 STARTS = 10_000  # runs between two looks at the clock
 GOAL, ERROR, TIMEOUT = (OUTCOMES.index(name) for name in ("goal", "error", "timeout"))
+
+ENDINGS = {TimeLimitError: "time", MemoryLimitError: "memory", BudgetLimitError: "states"}
 
 
 @dataclass(frozen=True)
@@ -68,19 +79,8 @@ def prove_reaches(
 ) -> Proof:
     """The policy was loaded for the task."""
     search = _Search(task, policy, settings or ReachSettings(), progress)
-    proof = search.proof
-    if not policy.deterministic:
-        proof.verdict, proof.reason = FLAKY, "the policy says that it is not deterministic"
-        return proof
-    try:
-        search.run()
-    except KeyboardInterrupt:
-        search.ended("interrupted", "stopped by the user")
-    except (TimeLimitError, MemoryLimitError, BudgetLimitError) as error:
-        ends = {TimeLimitError: "time", MemoryLimitError: "memory", BudgetLimitError: "states"}
-        search.ended(ends[type(error)], str(error))
+    proof = carried_out(search, policy.deterministic, ENDINGS)
     proof.asked = search.runner.policy_calls
-    proof.seconds = time.monotonic() - search.began
     return proof
 
 
@@ -100,7 +100,7 @@ class _Search:
         )
 
     def ended(self, end: str, reason: str) -> None:
-        self.proof.verdict, self.proof.end, self.proof.reason = UNKNOWN, end, reason
+        self.proof.left_open(end, reason)
 
     def run(self) -> None:
         if self.settings.scope == "runs":

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +20,19 @@ from misstep.policies.policy import Operators, States
 from misstep.tasks.task import Task
 
 _MAIN = (
-    "import json, sys; folder, path = json.loads(sys.argv[1]); sys.path[:] = path; "
-    "from misstep.policies.elsewhere import main; main(folder)"
+    "import json, sys; folder, path, function = json.loads(sys.argv[1]); sys.path[:] = path; "
+    "from misstep.policies.elsewhere import main; main(folder, function)"
 )
 
 
-def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
-    """The operators that the policy names in a new interpreter, state by state."""
-    import json
-
+def ask_elsewhere(function: str, *question: object) -> Any:
+    """What a function (`MODULE:NAME`) returns in a new interpreter. An error of ours is raised here."""
     ours = os.environ.get("PYTHONHASHSEED")
     environment = {**os.environ, "PYTHONHASHSEED": "2" if ours == "1" else "1"}
     with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        (Path(folder) / "question").write_bytes(pickle.dumps((spec, task, states)))
+        (Path(folder) / "question").write_bytes(pickle.dumps(question))
         program = start(
-            [sys.executable, "-c", _MAIN, json.dumps([folder, sys.path])],
+            [sys.executable, "-c", _MAIN, json.dumps([folder, sys.path, function])],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env=environment,
@@ -42,29 +43,44 @@ def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
             program.end()
         answer = Path(folder) / "answer"
         if code != 0 or not answer.exists():
-            raise PolicyCrashError(f"the process ended with exit code {code}")
+            raise PolicyCrashError(
+                f"the process that asks the policy again ended with exit code {code}"
+            )
         found = pickle.loads(answer.read_bytes())
     if isinstance(found, MisstepError):
         raise found
-    return np.asarray(found, dtype=np.int32)
+    return found
 
 
-def main(folder: str) -> None:
+def main(folder: str, function: str) -> None:
     """The program of the other process."""
-    from misstep.policies.conformance import answers_of
-    from misstep.policies.load import load_policy
-
-    spec, task, states = pickle.loads((Path(folder) / "question").read_bytes())
+    module, _, name = function.partition(":")
+    question = pickle.loads((Path(folder) / "question").read_bytes())
     found: object
     try:
-        policy = load_policy(spec, task)
-        try:
-            found = answers_of(policy, states).operators.tolist()
-        finally:
-            policy.close()
+        found = getattr(import_module(module), name)(*question)
     except MisstepError as error:
         found = error
     (Path(folder) / "answer").write_bytes(pickle.dumps(found))
 
 
-__all__ = ["decide_elsewhere"]
+def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
+    """The operators that the policy names in a new interpreter, state by state."""
+    found = ask_elsewhere(f"{__name__}:decide", spec, task, states)
+    return np.asarray(found, dtype=np.int32)
+
+
+def decide(spec: str, task: Task, states: States) -> list[int]:
+    """The operators that the policy names, once it is loaded anew."""
+    from misstep.policies.conformance import answers_of
+    from misstep.policies.load import load_policy
+
+    policy = load_policy(spec, task)
+    try:
+        named: list[int] = answers_of(policy, states).operators.tolist()
+        return named
+    finally:
+        policy.close()
+
+
+__all__ = ["ask_elsewhere", "decide_elsewhere"]

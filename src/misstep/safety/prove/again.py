@@ -8,20 +8,12 @@ nothing else, and are not asked again.
 
 from __future__ import annotations
 
-import json
-import os
-import pickle
 import random
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-from misstep.errors import MisstepError, PolicyCrashError, PolicyTimeoutError
-from misstep.kept import start
+from misstep.errors import PolicyCrashError, PolicyTimeoutError
+from misstep.policies.elsewhere import ask_elsewhere
 from misstep.policies.labels.load import load_label_policy
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.safety.jani import system_of
@@ -30,10 +22,6 @@ from misstep.tasks.jani.task import JaniTask, State
 
 SAMPLE = 1000  # decisions
 REPEATED = (32, 8, 8, 8)  # how many of them are asked a second time, a third time, and so on
-_MAIN = (
-    "import json, sys; folder, path = json.loads(sys.argv[1]); sys.path[:] = path; "
-    "from misstep.safety.prove.again import main; main(folder)"
-)
 Said = tuple[State, str | None]  # a state, and the label that the policy takes there
 
 
@@ -67,7 +55,8 @@ def ask_again(
     if not policy.in_memory:
         asked = order.sample(list(said), len(said))
         states = [state for state, _ in asked]
-        compare(asked, _elsewhere(policy, task, states))
+        question = (policy.spec, policy.inapplicable, task, states)
+        compare(asked, ask_elsewhere(f"{__name__}:decide", *question))
     return list(found.values())
 
 
@@ -93,47 +82,15 @@ def _answers(system: System[State, str], states: Sequence[State]) -> list[str | 
     return answers
 
 
-def _elsewhere(policy: LabelPolicy, task: JaniTask, states: list[State]) -> list[str | None]:
-    """The labels that the policy names in a new interpreter, with another order of hashes."""
-    ours = os.environ.get("PYTHONHASHSEED")
-    environment = {**os.environ, "PYTHONHASHSEED": "2" if ours == "1" else "1"}
-    with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
-        question = (policy.spec, policy.inapplicable, task, states)
-        (Path(folder) / "question").write_bytes(pickle.dumps(question))
-        program = start(
-            [sys.executable, "-c", _MAIN, json.dumps([folder, sys.path])],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            env=environment,
-        )
-        try:
-            code = program.process.wait()
-        finally:
-            program.end()
-        answer = Path(folder) / "answer"
-        if code != 0 or not answer.exists():
-            raise PolicyCrashError(
-                f"the process that asks the policy again ended with exit code {code}"
-            )
-        found: Any = pickle.loads(answer.read_bytes())
-    if isinstance(found, MisstepError):
-        raise found
-    return list(found)
-
-
-def main(folder: str) -> None:
-    """The program of the other process."""
-    spec, inapplicable, task, states = pickle.loads((Path(folder) / "question").read_bytes())
-    found: object
+def decide(
+    spec: str, inapplicable: str | None, task: JaniTask, states: list[State]
+) -> list[str | None]:
+    """The labels that the policy names, once it is loaded anew."""
+    policy = load_label_policy(spec, task, inapplicable=inapplicable)
     try:
-        policy = load_label_policy(spec, task, inapplicable=inapplicable)
-        try:
-            found = _answers(system_of(task, policy, policy.engine), states)
-        finally:
-            policy.close()
-    except MisstepError as error:
-        found = error
-    (Path(folder) / "answer").write_bytes(pickle.dumps(found))
+        return _answers(system_of(task, policy, policy.engine), states)
+    finally:
+        policy.close()
 
 
 __all__ = ["SAMPLE", "Contradiction", "Said", "ask_again", "sampled"]

@@ -31,6 +31,7 @@ from misstep.checking.certificates import check_model, read_certificate
 from misstep.checking.certificates.models import CLAIM, KEPT
 from misstep.errors import (
     InputFormatError,
+    MisstepError,
     PolicyCrashError,
     PolicyTimeoutError,
     UnsupportedError,
@@ -42,7 +43,16 @@ from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.jani import system_of
 from misstep.safety.prove.again import SAMPLE, ask_again, sampled
 from misstep.safety.prove.certificate import model_certificate
-from misstep.safety.prove.result import BUG, FLAKY, NOT_A_BUG, PROVEN, UNKNOWN, Finding, Proof
+from misstep.safety.prove.result import (
+    BUG,
+    FLAKY,
+    NOT_A_BUG,
+    PROVEN,
+    UNKNOWN,
+    Finding,
+    Proof,
+    carried_out,
+)
 from misstep.safety.system import System
 from misstep.safety.verdict import SafetyVerdict, Status, judge
 from misstep.tasks.jani.task import JaniTask, State
@@ -55,6 +65,8 @@ DECIDER_SECONDS = 60.0  # for one start
 CHECKED_STATES = (
     100_000  # certificates up to this size are checked at once, unless the caller says otherwise
 )
+
+ENDINGS: dict[type[MisstepError], str] = {PolicyTimeoutError: "timeout", PolicyCrashError: "crash"}
 
 
 @dataclass(frozen=True)
@@ -86,20 +98,7 @@ def prove_safe(
             f"the policy {policy.spec} is no function of the state", where=task.name
         )
     search = _Search(task, policy, settings or ProveSettings(), progress)
-    proof = search.proof
-    if not policy.deterministic:
-        proof.verdict, proof.reason = FLAKY, "the policy says that it is not deterministic"
-        return proof
-    try:
-        search.run()
-    except KeyboardInterrupt:
-        search.ended("interrupted", "stopped by the user")
-    except PolicyTimeoutError as error:
-        search.ended("timeout", str(error))
-    except PolicyCrashError as error:
-        search.ended("crash", str(error))
-    proof.seconds = search.seconds
-    return proof
+    return carried_out(search, policy.deterministic, ENDINGS)
 
 
 class _Search:
@@ -117,6 +116,10 @@ class _Search:
         self._listed: list[int] = []
         self._closure: _core.SafetyClosure | None = None
         self._sparing: _core.SparingProof | None = None
+
+    def ended(self, end: str, reason: str) -> None:
+        self._count()
+        self.proof.left_open(end, reason)
 
     @property
     def seconds(self) -> float:
@@ -136,12 +139,6 @@ class _Search:
             self._needed(starts, None)
         else:
             self._all(starts)
-
-    def ended(self, end: str, reason: str) -> None:
-        """No answer: how far it got."""
-        self._count()
-        proof = self.proof
-        proof.verdict, proof.end, proof.reason = UNKNOWN, end, reason
 
     def _starts(self) -> list[int] | None:
         starts: list[int] | None = None

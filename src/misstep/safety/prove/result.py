@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from misstep.checking.certificates.report import CertificateReport
+from misstep.errors import MisstepError
 
 PROVEN, BUG, NOT_A_BUG, UNKNOWN, FLAKY = "PROVEN", "BUG", "NOT A BUG", "UNKNOWN", "FLAKY"
 VERDICTS = (PROVEN, BUG, NOT_A_BUG, UNKNOWN, FLAKY)
@@ -72,6 +75,9 @@ class Proof:
     seconds: float = 0.0
     megabytes: float = 0.0
 
+    def left_open(self, end: str, reason: str) -> None:
+        self.verdict, self.end, self.reason = UNKNOWN, end, reason
+
     @property
     def is_proven(self) -> bool:
         return self.verdict == PROVEN
@@ -110,6 +116,37 @@ def _plain(state: Any) -> Any:
     return list(getattr(state, "values", state))
 
 
+class Search(Protocol):
+    """The work on a proof."""
+
+    proof: Proof
+
+    def run(self) -> None: ...
+
+    def ended(self, end: str, reason: str) -> None:
+        """There is no answer: note down how far it got."""
+
+
+def carried_out(
+    search: Search, deterministic: bool, endings: Mapping[type[MisstepError], str]
+) -> Proof:
+    """The proof that a search comes to; `endings` says which errors end it without an answer, and how (ENDS)."""
+    proof = search.proof
+    if not deterministic:
+        proof.verdict, proof.reason = FLAKY, "the policy says that it is not deterministic"
+        return proof
+    began = time.monotonic()
+    try:
+        search.run()
+    except KeyboardInterrupt:
+        search.ended("interrupted", "stopped by the user")
+    except tuple(endings) as error:
+        end = next(end for kind, end in endings.items() if isinstance(error, kind))
+        search.ended(end, str(error))
+    proof.seconds = time.monotonic() - began
+    return proof
+
+
 __all__ = [
     "BUG",
     "ENDS",
@@ -120,4 +157,5 @@ __all__ = [
     "VERDICTS",
     "Finding",
     "Proof",
+    "carried_out",
 ]
