@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,18 +16,13 @@ from misstep.cli.arguments import (
     read_task,
 )
 from misstep.cli.defaults import CENSUS_STATES
+from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
+    HEADING,
     MODEL_OPTIONS,
-    SILENT,
-    Constants,
-    Goal,
     Inapplicable,
-    Property,
     Reading,
-    Silent,
-    Start,
     TaskOrModel,
-    Unsafe,
     is_model,
     read_model,
     refuse_options,
@@ -38,9 +34,9 @@ if TYPE_CHECKING:
     from misstep.tasks.task import Task
 
 
-def census_command(
-    context: typer.Context,
-    task: TaskOrModel,
+@dataclass(frozen=True)
+class What(Group, heading="Options"):
+    task: TaskOrModel
     policy: Annotated[
         str | None,
         typer.Option(
@@ -48,46 +44,46 @@ def census_command(
             metavar="SPEC",
             help="Also run this policy from every state and count its bugs and faults.",
         ),
-    ] = None,
+    ] = None
     max_states: Annotated[
         int, typer.Option(metavar="N", help="Refuse tasks with more reachable states.")
-    ] = CENSUS_STATES,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    property: Property = None,
-    constant: Constants = None,
-    silent: Silent = SILENT[0],
-    unsafe: Unsafe = None,
-    goal: Goal = None,
-    start: Start = None,
-    inapplicable: Inapplicable = None,
-    keep_unimportant: KeepUnimportant = True,
-    as_json: AsJson = False,
-) -> int:
+    ] = CENSUS_STATES
+    time_limit: TimeLimit = None
+    memory_limit: MemoryLimit = None
+    keep_unimportant: KeepUnimportant = True
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class OfModels(Reading, heading=HEADING):
+    inapplicable: Inapplicable = None
+
+
+@takes(What, OfModels)
+def census_command(context: typer.Context, what: What, models: OfModels) -> int:
     """Enumerate the reachable states of a small task and count them, with exact distances to the goal.
 
     Of a MODEL.jani, count those that are unsafe, safe, and safe under the policy (first if none is given).
     With a policy, exit code 1 says that it has bugs.
     """
-    check_limits(time_limit=time_limit, memory_limit=memory_limit, max_states=max_states)
-    if is_model(task):
+    check_limits(**what.values(["time_limit", "memory_limit", "max_states"]))
+    if is_model(what.task):
         refuse_options(context, ["keep_unimportant"], "a planning task")
-        loaded: Task | JaniTask = read_model(
-            task, Reading(property, constant, silent, unsafe, goal, start)
-        )
+        loaded: Task | JaniTask = read_model(what.task, models)
     else:
         refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
-        loaded = read_task(task, keep_unimportant)
+        loaded = read_task(what.task, what.keep_unimportant)
     from misstep.faults.census import FIRST, PolicyCensus, SafetyCensus, census
 
+    policy = what.policy
     with search_progress("enumerating") as progress:
         found = census(
             loaded,
             policy,
-            inapplicable=inapplicable,
-            max_states=max_states,
-            time_limit=time_limit,
-            memory_limit_mb=memory_limit,
+            inapplicable=models.inapplicable,
+            max_states=what.max_states,
+            time_limit=what.time_limit,
+            memory_limit_mb=what.memory_limit,
             progress=progress,
         )
     counts: dict[str, Any] = {"task": loaded.name}
@@ -100,7 +96,7 @@ def census_command(
         bugs = found.bugs
     else:
         counts |= found.as_dict()
-    if as_json:
+    if what.as_json:
         print_json(counts)
     else:
         _print(counts)

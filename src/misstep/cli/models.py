@@ -11,6 +11,7 @@ import typer
 
 from misstep.cli.arguments import typed
 from misstep.cli.defaults import INAPPLICABLE
+from misstep.cli.groups import Group
 from misstep.cli.output import remark
 from misstep.errors import UsageError
 from misstep.escaping import escaped
@@ -138,15 +139,15 @@ MODEL_OPTIONS = (
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How a model is to be read."""
+class Reading(Group, heading=HEADING):
+    """How a model is to be read; a command that takes models takes these options."""
 
-    property: str | None = None
-    constants: Sequence[str] | None = None
-    silent: str = SILENT[0]
-    unsafe: str | None = None
-    goal: str | None = None
-    start: str | None = None
+    property: Property = None
+    constant: Constants = None
+    silent: Silent = SILENT[0]
+    unsafe: Unsafe = None
+    goal: Goal = None
+    start: Start = None
 
 
 def is_model(paths: list[Path]) -> bool:
@@ -172,7 +173,7 @@ def read_model(paths: list[Path], how: Reading) -> JaniTask:
     task = load_jani(
         task_files(paths[0])[0],
         how.property,
-        _parameters(how.constants or ()),
+        _parameters(how.constant or ()),
         silent=_IN_PYTHON[how.silent],
         unsafe=how.unsafe,
         goal=how.goal,

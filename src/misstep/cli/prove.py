@@ -12,17 +12,11 @@ from misstep.cli.arguments import AsJson, check_limits, read_task
 from misstep.cli.defaults import PROVE_ASK, PROVE_FROM
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
+    HEADING,
     MODEL_OPTIONS,
-    SILENT,
-    Constants,
-    Goal,
     Inapplicable,
-    Property,
     Reading,
-    Silent,
-    Start,
     TaskOrModel,
-    Unsafe,
     is_model,
     read_model,
     refuse_options,
@@ -106,7 +100,7 @@ class ProveLimits(Group, heading="Limits"):
 
 
 @dataclass(frozen=True)
-class OfModels(Group, heading="Models (JANI)"):
+class OfModels(Reading, heading=HEADING):
     ask: Annotated[
         str,
         typer.Option(
@@ -122,12 +116,6 @@ class OfModels(Group, heading="Models (JANI)"):
             help="Leave out starts that no strategy keeps safe; the certificate proves each of them.",
         ),
     ] = False
-    property: Property = None
-    constant: Constants = None
-    silent: Silent = SILENT[0]
-    unsafe: Unsafe = None
-    goal: Goal = None
-    start: Start = None
     inapplicable: Inapplicable = None
 
 
@@ -170,17 +158,7 @@ def prove_command(
     loaded: Task | JaniTask
     if is_model(what.task):
         refuse_options(context, ["scope", "keep_unimportant"], "a planning task")
-        loaded = read_model(
-            what.task,
-            Reading(
-                models.property,
-                models.constant,
-                models.silent,
-                models.unsafe,
-                models.goal,
-                models.start,
-            ),
-        )
+        loaded = read_model(what.task, models)
     else:
         own = [*MODEL_OPTIONS, "ask", "leave_out_hopeless"]
         refuse_options(context, own, "MODEL.jani as the task")

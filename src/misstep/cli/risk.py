@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,18 +20,13 @@ from misstep.cli.defaults import (
     RISK_RUNS,
     RISK_STATES,
 )
+from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
-    SILENT,
-    Constants,
-    Goal,
+    HEADING,
     Inapplicable,
     LabelPolicySpec,
     ModelPath,
-    Property,
     Reading,
-    Silent,
-    Start,
-    Unsafe,
     is_model,
     read_model,
 )
@@ -39,44 +35,21 @@ from misstep.errors import UsageError
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
-    from misstep.safety.risk import RiskAnalysis, RiskReport
+    from misstep.safety.risk import RiskAnalysis, RiskReport, RiskSettings
     from misstep.tasks.jani.task import JaniTask
 
 INTERRUPTED = 23
 UNDECIDED = 10
 
 
-def risk_command(
-    task: ModelPath,
-    policy: LabelPolicySpec,
+@dataclass(frozen=True)
+class What(Group, heading="Options"):
+    task: ModelPath
+    policy: LabelPolicySpec
     steps: Annotated[
         int | None,
         typer.Option(metavar="N", min=0, help="Risk to get unsafe within N steps. Default: ever."),
-    ] = None,
-    precision: Annotated[
-        float, typer.Option(metavar="P", help="How close the ends of an interval shall come.")
-    ] = RISK_PRECISION,
-    max_states: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Explore at most so many states; what is behind may have any risk."
-        ),
-    ] = RISK_STATES,
-    runs: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Runs to draw where the model is too large to explore; 0: none.",
-        ),
-    ] = RISK_RUNS,
-    level: Annotated[
-        float, typer.Option(metavar="P", help="Confidence level of an interval from drawn runs.")
-    ] = RISK_LEVEL,
-    max_steps: Annotated[
-        int, typer.Option(metavar="N", help="Cut a drawn run after so many steps.")
-    ] = MAX_STEPS,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the drawn runs.")] = 0,
+    ] = None
     min_size: Annotated[
         float,
         typer.Option(
@@ -85,23 +58,57 @@ def risk_command(
             max=1,
             help="Exit code 1 only if more than P of a start's risk could be avoided.",
         ),
-    ] = 0.0,
+    ] = 0.0
     rows: Annotated[
         int,
         typer.Option(
             metavar="N", min=0, help="Print so many starts and faults, the largest first."
         ),
-    ] = 20,
-    time_limit: TimeLimit = None,
-    memory_limit: MemoryLimit = None,
-    property: Property = None,
-    constant: Constants = None,
-    silent: Silent = SILENT[0],
-    unsafe: Unsafe = None,
-    goal: Goal = None,
-    start: Start = None,
-    inapplicable: Inapplicable = None,
-    as_json: AsJson = False,
+    ] = 20
+    as_json: AsJson = False
+
+
+@dataclass(frozen=True)
+class Exploring(Group, heading="Exploring"):
+    precision: Annotated[
+        float, typer.Option(metavar="P", help="How close the ends of an interval shall come.")
+    ] = RISK_PRECISION
+    max_states: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Explore at most so many states; what is behind may have any risk."
+        ),
+    ] = RISK_STATES
+    time_limit: TimeLimit = None
+    memory_limit: MemoryLimit = None
+
+
+@dataclass(frozen=True)
+class Drawing(Group, heading="Runs that are drawn where the model is too large"):
+    runs: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many runs to draw; 0: none.")
+    ] = RISK_RUNS
+    level: Annotated[
+        float, typer.Option(metavar="P", help="Confidence level of an interval from drawn runs.")
+    ] = RISK_LEVEL
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Cut a drawn run after so many steps.")
+    ] = MAX_STEPS
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the drawn runs.")] = 0
+
+
+@dataclass(frozen=True)
+class OfModels(Reading, heading=HEADING):
+    inapplicable: Inapplicable = None
+
+
+@takes(What, Exploring, Drawing, OfModels)
+def risk_command(
+    context: typer.Context,  # noqa: ARG001 (every command of groups gets it)
+    what: What,
+    exploring: Exploring,
+    drawing: Drawing,
+    models: OfModels,
 ) -> int:
     """Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.
 
@@ -111,43 +118,56 @@ def risk_command(
 
     Example: misstep risk model.jani --policy first --start "pos = 0 and cargo = 2"
     """
-    check_limits(
-        time_limit=time_limit,
-        memory_limit=memory_limit,
-        max_states=max_states,
-        max_steps=max_steps,
-    )
-    for option, share in (("--precision", precision), ("--level", level)):
-        if not 0 < share < 1:
-            raise UsageError(f"{option} is {share:g}", expected="a number between 0 and 1")
-    if not is_model(task):
+    settings = _settings(what, exploring, drawing)
+    if not is_model(what.task):
         raise UsageError(
-            f"{task[0]} is no model",
+            f"{what.task[0]} is no model",
             expected="MODEL.jani",
             hint="planning tasks have no unsafe states",
         )
-    loaded = read_model(task, Reading(property, constant, silent, unsafe, goal, start))
+    loaded = read_model(what.task, models)
     from misstep.policies.load import load_policy
-    from misstep.safety.risk import RiskAnalysis, RiskSettings
+    from misstep.safety.risk import RiskAnalysis
 
-    settings = RiskSettings(
-        steps, precision, max_states, time_limit, memory_limit, runs, level, max_steps, seed, rows
-    )
-    handle = load_policy(policy, loaded, inapplicable=inapplicable)
+    handle = load_policy(what.policy, loaded, inapplicable=models.inapplicable)
     try:
         analysis = RiskAnalysis(loaded, handle, settings)
         stopped = _work(analysis)
         report = analysis.report()
     finally:
         handle.close()
-    told = {"task": loaded.name, "spec": policy, "interrupted": stopped, **report.as_dict()}
-    if as_json:
-        print_json(told)
+    if what.as_json:
+        told = {"task": loaded.name, "spec": what.policy, "interrupted": stopped}
+        print_json({**told, **report.as_dict()})
     else:
-        _print(loaded, report, rows)
+        _print(loaded, report, what.rows)
         for text in report.remarks:
             remark(f"Note: {text}.")
-    return INTERRUPTED if stopped else _exit_code(report, min_size)
+    return INTERRUPTED if stopped else _exit_code(report, what.min_size)
+
+
+def _settings(what: What, exploring: Exploring, drawing: Drawing) -> RiskSettings:
+    from misstep.safety.risk import RiskSettings
+
+    check_limits(
+        **exploring.values(["time_limit", "memory_limit", "max_states"]),
+        max_steps=drawing.max_steps,
+    )
+    for option, share in (("--precision", exploring.precision), ("--level", drawing.level)):
+        if not 0 < share < 1:
+            raise UsageError(f"{option} is {share:g}", expected="a number between 0 and 1")
+    return RiskSettings(
+        what.steps,
+        exploring.precision,
+        exploring.max_states,
+        exploring.time_limit,
+        exploring.memory_limit,
+        drawing.runs,
+        drawing.level,
+        drawing.max_steps,
+        drawing.seed,
+        what.rows,
+    )
 
 
 def _work(analysis: RiskAnalysis) -> bool:

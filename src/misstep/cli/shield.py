@@ -14,13 +14,7 @@ from misstep.cli.campaigns import open_folder
 from misstep.cli.groups import Group, takes
 from misstep.cli.models import (
     MODEL_OPTIONS,
-    Constants,
-    Goal,
-    Property,
     Reading,
-    Silent,
-    Start,
-    Unsafe,
     read_model,
 )
 from misstep.cli.output import phase_progress, print_json, waiting
@@ -51,16 +45,6 @@ class Request(Group, heading="What to shield"):
         ),
     ] = None
     trust_policy: TrustPolicy = False
-
-
-@dataclass(frozen=True)
-class Model(Group, heading="Models (JANI)"):
-    property: Property = None
-    constant: Constants = None
-    silent: Silent = "error"
-    unsafe: Unsafe = None
-    goal: Goal = None
-    start: Start = None
 
 
 @dataclass(frozen=True)
@@ -100,9 +84,9 @@ class Output(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Request, Model, Deciding, Output)
+@takes(Request, Reading, Deciding, Output)
 def shield_command(
-    context: typer.Context, request: Request, model: Model, deciding: Deciding, output: Output
+    context: typer.Context, request: Request, reading: Reading, deciding: Deciding, output: Output
 ) -> int:
     """Write a shield for a policy on a model: it lets pass only what a decider proves to be safe.
 
@@ -120,7 +104,7 @@ def shield_command(
     from misstep.safety.shield import FORMAT
 
     check_target(output.out, "a shield", lambda start: FORMAT.encode() in start)
-    task, made = _source(context, request, model, deciding)
+    task, made = _source(context, request, reading, deciding)
     from misstep.safety.jani_shield import decided_starts, table_of
     from misstep.safety.shield import GUARANTEE
 
@@ -156,7 +140,7 @@ def shield_command(
 
 
 def _source(
-    context: typer.Context, request: Request, model: Model, deciding: Deciding
+    context: typer.Context, request: Request, reading: Reading, deciding: Deciding
 ) -> tuple[JaniTask, DeciderShield]:
     """The model that is meant, and the shield for the policy on it."""
     from misstep.policies.trust import given, require_trust
@@ -168,10 +152,7 @@ def _source(
         if request.policy is None:
             raise UsageError("no policy to shield", expected="--policy SPEC")
         given(request.policy)
-        how = Reading(
-            model.property, model.constant, model.silent, model.unsafe, model.goal, model.start
-        )
-        task = read_model([request.source], how)
+        task = read_model([request.source], reading)
         return task, shield_for([task], request.policy, None, **asked)
     for option in typed(context, MODEL_OPTIONS):
         raise UsageError(f"{option} has no meaning here", expected="the model of the campaign")

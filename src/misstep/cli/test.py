@@ -166,7 +166,7 @@ def _read_tasks(
     def read(paths: list[Path]) -> AnyTask:
         if is_model(paths):
             refuse_options(context, Planning.names(), "a planning task")
-            return read_model(paths, models.reading())
+            return read_model(paths, models)
         refuse_options(context, Models.names(), "MODEL.jani as the task")
         return read_task(paths, planning.keep_unimportant)
 

@@ -30,15 +30,8 @@ from misstep.cli.defaults import (
 )
 from misstep.cli.groups import Group, given_options
 from misstep.cli.models import (
-    SILENT,
-    Constants,
-    Goal,
     Inapplicable,
-    Property,
     Reading,
-    Silent,
-    Start,
-    Unsafe,
 )
 from misstep.errors import UsageError
 from misstep.fuzzing.settings import DEAD_ENDS, PRESETS
@@ -217,15 +210,9 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
 
 
 @dataclass(frozen=True)
-class Models(Group, heading="Models (JANI): fuzzing and judging"):
+class Models(Reading, heading="Models (JANI): fuzzing and judging"):
     """What only models have."""
 
-    property: Property = None
-    constant: Constants = None
-    silent: Silent = SILENT[0]
-    unsafe: Unsafe = None
-    goal: Goal = None
-    start: Start = None
     inapplicable: Inapplicable = None
     runs: Annotated[int, typer.Option(metavar="N", help="Number of runs of the fuzzer.")] = RUNS
     lookahead_cap: Annotated[
@@ -282,12 +269,6 @@ class Models(Group, heading="Models (JANI): fuzzing and judging"):
             help="Effort for all questions of 250 runs that stay open, in nodes.",
         ),
     ] = OPEN_EVALUATIONS
-
-    def reading(self) -> Reading:
-        """How the model is to be read."""
-        return Reading(
-            self.property, self.constant, self.silent, self.unsafe, self.goal, self.start
-        )
 
 
 @dataclass(frozen=True)
