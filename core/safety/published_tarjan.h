@@ -1,6 +1,6 @@
 #pragma once
 
-#include "safety/budget_decider.h"
+#include "safety/tarjan_search.h"
 
 namespace misstep::safety {
 
@@ -15,41 +15,14 @@ namespace misstep::safety {
 // safe within the unbounded radius before anything is searched.
 //
 // What it takes for known is therefore not proven, and it has no strategies.
-class PublishedTarjan : public BudgetDecider {
+class PublishedTarjan : public TarjanSearch {
    public:
-    explicit PublishedTarjan(System &system) : BudgetDecider(system) {}
-    std::size_t bytes() const override;
+    using TarjanSearch::TarjanSearch;
 
    protected:
-    void solve(StateId id, Radius radius, Meter &meter) override;
+    Outcome advance(Frame &frame, StateId &child) override;
+    void end(std::uint32_t position, bool failed) override;
     std::uint32_t choice(StateId, bool) override;
-
-   private:
-    static constexpr std::uint32_t NONE = ~0U;
-    struct Node {
-        StateId state;
-        Radius budget;
-        std::uint32_t low;
-        std::uint32_t below;  // the next node of the same state further down, with another budget
-    };
-    struct Frame {
-        std::uint32_t position;  // of its node, which is its index as well
-        Actions actions;
-        Ranking ranking;
-        std::uint32_t rank;  // of the label being tried
-        std::uint32_t next;  // outcome; NONE: the next label has to be tried
-        Radius left;         // budget after that label
-    };
-    enum class Outcome : std::uint8_t { child, completed, failed };
-
-    std::uint32_t find(StateId id, Radius budget) const;
-    void push(StateId id, Radius budget, Meter &meter);
-    void pop_to(std::uint32_t position);
-    Outcome advance(Frame &frame, StateId &child);
-
-    std::vector<Node> stack_;
-    std::vector<Frame> frames_;
-    PerState<std::uint32_t> on_stack_{NONE};  // the topmost node of each state
 };
 
 }  // namespace misstep::safety

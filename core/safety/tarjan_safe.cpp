@@ -4,31 +4,6 @@
 
 namespace misstep::safety {
 
-std::uint32_t TarjanSafe::find(StateId id, Radius budget) const {
-    std::uint32_t position = on_stack_[id];
-    while (position != NONE && stack_[position].budget != budget) position = stack_[position].below;
-    return position;
-}
-
-void TarjanSafe::push(StateId id, Radius budget, Meter &meter) {
-    meter.tick();
-    const Actions actions = system_.actions(id);
-    const Ranking ranking = system_.ranking(id, budget != UNBOUNDED);
-    const auto position = static_cast<std::uint32_t>(stack_.size());
-    std::uint32_t &top = on_stack_.at(id);
-    stack_.push_back({id, budget, position, top, 0});
-    top = position;
-    frames_.push_back({position, actions, ranking, NONE, NONE, 0});
-}
-
-void TarjanSafe::pop_to(std::uint32_t position) {
-    while (stack_.size() > position) {
-        on_stack_.at(stack_.back().state) = stack_.back().below;
-        stack_.pop_back();
-    }
-}
-
-// Goes on until an outcome has to be searched first, or the node is decided as far as it can be.
 TarjanSafe::Outcome TarjanSafe::advance(Frame &frame, StateId &child) {
     const StateId state = stack_[frame.position].state;
     const Radius budget = stack_[frame.position].budget;
@@ -65,45 +40,19 @@ TarjanSafe::Outcome TarjanSafe::advance(Frame &frame, StateId &child) {
     }
 }
 
-void TarjanSafe::solve(StateId id, Radius radius, Meter &meter) {
-    pop_to(0);  // what a limit or an error has left
-    frames_.clear();
-    if (!is_open(id)) return;
-    push(id, radius, meter);
-    while (!frames_.empty()) {
-        Frame &frame = frames_.back();
-        StateId child = 0;
-        const Outcome outcome = advance(frame, child);
-        if (outcome == Outcome::child) {
-            push(child, frame.left, meter);
-            continue;
-        }
-        const std::uint32_t position = frame.position;
-        if (outcome == Outcome::failed) {
-            refuse(stack_[position].state, stack_[position].budget);
-            frames_.pop_back();
-            pop_to(position);
-            if (!frames_.empty()) frames_.back().next = NONE;  // its label failed
-            continue;
-        }
-        stack_[position].action = frame.ranking[frame.rank];
-        const std::uint32_t low = stack_[position].low;
-        frames_.pop_back();
-        if (low == position) {
-            for (std::size_t i = position; i < stack_.size(); ++i)
-                commit(stack_[i].state, stack_[i].budget, stack_[i].action);
-            pop_to(position);
-        } else {
-            Node &parent = stack_[frames_.back().position];
-            parent.low = std::min(parent.low, low);
-        }
-        if (!frames_.empty()) ++frames_.back().next;
+void TarjanSafe::end(std::uint32_t position, bool failed) {
+    const std::uint32_t low = stack_[position].low;
+    if (failed) {
+        refuse(stack_[position].state, stack_[position].budget);
+        pop_to(position);
+    } else if (low == position) {
+        for (std::size_t i = position; i < stack_.size(); ++i)
+            commit(stack_[i].state, stack_[i].budget, stack_[i].action);
+        pop_to(position);
+    } else {
+        Node &parent = stack_[frames_.back().position];
+        parent.low = std::min(parent.low, low);
     }
-}
-
-std::size_t TarjanSafe::bytes() const {
-    return BudgetDecider::bytes() + stack_.capacity() * sizeof(Node) + frames_.capacity() * sizeof(Frame) +
-           on_stack_.bytes();
 }
 
 }  // namespace misstep::safety
