@@ -20,6 +20,7 @@ from misstep.experiments.kinds.trainings import (
     LEARNING_KEYS,
     POOL_SEEDS,
     HeldOut,
+    learning_of,
     settings_of,
     train_in,
 )
@@ -56,7 +57,7 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
         "validate": tasks.validate,
         "test": tasks.test,
         "most_operators": step["most_operators"],
-        "learning": {key: step[key] for key in LEARNING_KEYS if key != "seconds"},
+        "learning": learning_of(step, row),
         "configuration": step["configuration"],
         "epochs": step["epochs"],
         "seconds": step["seconds"],
