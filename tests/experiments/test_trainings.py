@@ -33,6 +33,7 @@ ROW: dict[str, Any] = {
     "easy": {"balls": [2, 4], "scatter": [0, 50]},
     "medium": {"balls": [20, 30]},
     "hard": None,
+    "layers": 2,
     "tags": {},
 }
 STEP: dict[str, Any] = {
@@ -61,6 +62,7 @@ STEP: dict[str, Any] = {
     "configurations": ["line", "tree-pitest"],
     "budgets": [2, 3],
     "stands_for": [40, 240],
+    "compare": True,
 }
 
 
@@ -89,6 +91,8 @@ def test_the_lists_grow_from_the_first_to_the_last_size() -> None:
     balls = [own["sizes"]["balls"] for own in made["training"]]
     assert balls == sorted(balls)
     assert (balls[0], balls[-1]) == (1, 9)
+    uneven = subject({**ROW, "training": {"balls": [1, 5, 6]}})["training"]
+    assert [uneven[place]["sizes"]["balls"] for place in (0, 25, 49, 98)] == [1, 3, 5, 6]
     with pytest.raises(UnsupportedError, match="no tasks of moon can be generated"):
         subject({**ROW, "domain": "moon"})
 

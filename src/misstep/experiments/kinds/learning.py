@@ -1,7 +1,8 @@
 """Rows that are domains to learn in: training tasks, and easy, medium and hard test tasks, as in the learning track.
 
 Each of the four is an ordered list that grows from small to large. A generator makes one from a ramp, which says where
-each size begins and ends: `{ cars = [1, 20], locations = [2, 15] }`. `--tasks DIR` takes the files of the competition:
+each size begins and ends, and what it is in between where it does not grow evenly: `{ cars = [1, 20], trays = [1, 2, 2,
+3] }`. `--tasks DIR` takes the files of the competition:
 `competition` names the folder below DIR, with its own `training` and `testing/easy`, `testing/medium`, `testing/hard`.
 
 As in P25, a training learns on the first tasks and validates on others that are spread over the range of the rest. A
@@ -22,6 +23,7 @@ from misstep.experiments.kinds import MISSING, Json
 from misstep.experiments.kinds.tasks import open_task, task_name
 from misstep.experiments.schema import Key, table, text, texts, whole
 from misstep.files import read_bytes
+from misstep.policies.asnet.weights import LAYERS
 from misstep.tasks.domains import DOMAINS
 from misstep.tasks.task import Task
 
@@ -40,14 +42,14 @@ _MOST_BYTES = 64 * 2**20
 def _is_ramp(own: Any) -> bool:
     return isinstance(own, dict) and all(
         isinstance(ends, list)
-        and len(ends) == 2
+        and len(ends) > 1
         and all(isinstance(end, int) and not isinstance(end, bool) and end >= 0 for end in ends)
         for ends in own.values()
     )
 
 
 def ramp() -> Key:
-    return Key("a table of sizes, each [first, last]", _is_ramp, None)
+    return Key("a table of sizes, each [first, ..., last]", _is_ramp, None)
 
 
 ROW_KEYS = {
@@ -55,6 +57,7 @@ ROW_KEYS = {
     "domain": text(),
     "competition": text(None),
     **{group: ramp() for group in GROUPS},
+    "layers": whole(LAYERS),  # of its networks: with more of them a decision sees further
     "tags": table({}),
 }
 # How many tasks a step takes.
@@ -88,14 +91,19 @@ def _of_ramp(domain: str, group: str, ends: Json | None) -> list[Json]:
     return [
         {
             "domain": domain,
-            "sizes": {
-                name: first + round((last - first) * place / (count - 1))
-                for name, (first, last) in ends.items()
-            },
+            "sizes": {name: _along(own, place / (count - 1)) for name, own in ends.items()},
             "seed": _SEEDS[group] + place,
         }
         for place in range(count)
     ]
+
+
+def _along(points: Sequence[int], share: float) -> int:
+    """The size after that share of the list; the points lie evenly along it."""
+    at = share * (len(points) - 1)
+    before = min(int(at), len(points) - 2)
+    first, last = points[before], points[before + 1]
+    return first + round((last - first) * (at - before))
 
 
 def _of_files(folder: Path) -> Json:

@@ -3,7 +3,7 @@
 Configurations other than `line` begin with the same start-up phase whatever their budget is, and then add one model
 after the other. So the training with the largest budget contains those with smaller ones, and only `line` is trained
 anew for each budget. From each the final policy is chosen by `pi-test-val`; from the `line` with the largest
-budget also by the four other criteria. `start` is what there is after the start-up phase.
+budget also by the four other criteria, unless `compare` is false. `start` is what there is after the start-up phase.
 
 Coverage is over all test tasks. States are compared on the relevant tasks alone: those whose initial state the choices
 of all compared criteria solve, and where testing came to the end of the pool with each of them.
@@ -20,8 +20,14 @@ from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import Json, Part
 from misstep.experiments.kinds.learning import TASK_KEYS, open_tasks, split
 from misstep.experiments.kinds.tasks import task_name
-from misstep.experiments.kinds.trainings import LEARNING_KEYS, HeldOut, settings_of, train_in
-from misstep.experiments.schema import texts, wholes
+from misstep.experiments.kinds.trainings import (
+    LEARNING_KEYS,
+    HeldOut,
+    learning_of,
+    settings_of,
+    train_in,
+)
+from misstep.experiments.schema import flag, texts, wholes
 from misstep.training.algorithms import CRITERIA, Configuration, configuration, select_offline
 from misstep.training.folder import TrainingFolder
 from misstep.training.tree import PolicyTree
@@ -42,6 +48,7 @@ KEYS = {
     "configurations": texts(CONFIGURATIONS),
     "budgets": wholes(),
     "stands_for": wholes(),
+    "compare": flag(True),
 }
 COLUMNS = (
     *("configuration", "budget", "stands_for", "arm", "largest", "criterion", "model", "epochs"),
@@ -69,11 +76,11 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
                 "test": tasks.test,
                 "missing": tasks.missing,
                 "most_operators": step["most_operators"],
-                "learning": {key: step[key] for key in LEARNING_KEYS if key != "seconds"},
+                "learning": learning_of(step, row),
                 "configuration": name,
                 "budgets": budgets,
                 "stands_for": {str(own): names[str(own)] for own in budgets},
-                "criteria": name == "line" and max(budgets) == largest,
+                "criteria": step["compare"] and name == "line" and max(budgets) == largest,
                 "start": name != "line" and not started,
                 "largest": largest,
                 "seed": seed,
@@ -206,7 +213,7 @@ def _tested(own: Json, compared: list[Json], place: str) -> dict[str, Value]:
 
 def _left_out(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
     """What was asked for and could not be had; the same for all trainings of a row."""
-    if not payload["criteria"]:
+    if payload["configuration"] != "line" or max(payload["budgets"]) != payload["largest"]:
         return
     missing: list[list[Any]] = [[own, f"all of {own}", why] for own, why in payload["missing"]]
     missing += [["train", *own] for own in result["left_out"]["train"]]

@@ -51,6 +51,12 @@ class _EnoughError(Exception):
     """The time of a training is over; all models are in its folder."""
 
 
+def learning_of(step: Json, row: Json) -> Json:
+    """How to learn: what the step says, and the row."""
+    own = {key: step[key] for key in LEARNING_KEYS if key != "seconds"}
+    return {**own, "layers": row["layers"]}
+
+
 def settings_of(payload: Json, configuration: str, epochs: int) -> TrainingSettings:
     own = payload["learning"]
     chosen = asnet_settings(
@@ -64,6 +70,7 @@ def settings_of(payload: Json, configuration: str, epochs: int) -> TrainingSetti
             "teacher_expansions": own["teacher_expansions"],
             "exhaustive_states": own["exhaustive_states"],
             "all_states": own["all_states"],
+            "layers": own["layers"],
             "unit_costs": True,
             "seed": payload["seed"],
         }
@@ -177,4 +184,4 @@ def _read(log: Path) -> Json:
     return dict(json.loads(line) for line in whole_lines.splitlines())
 
 
-__all__ = ["LEARNING_KEYS", "HeldOut", "settings_of", "train_in"]
+__all__ = ["LEARNING_KEYS", "HeldOut", "learning_of", "settings_of", "train_in"]
