@@ -4,7 +4,7 @@ Each bias makes one pool a task; each oracle tests all of them, on a bound store
 from another. Seconds are processor time. A bug counts once, whatever its kind. The coverage is that of P24: bugs among
 the states of pools that are cut to the size of the smallest one.
 
-python -m benchmarks.classical [POOL [DOMAIN...]]  prints JSON, and the tables of docs/results.md on standard error
+python -m benchmarks.classical [POOL [DOMAIN...]]  prints JSON, and its tables on standard error
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ so the joint pool is the pool, and recall is the share of its states that an ora
 has told about earlier ones counts at the end. Seconds are processor time; those of the metamorphic oracles include
 computing the dominance function. The combined oracle must find what each of its parts finds.
 
-python -m benchmarks.metamorphic [POOL [DOMAIN...]]  prints JSON, and the tables of docs/results.md on standard error
+python -m benchmarks.metamorphic [POOL [DOMAIN...]]  prints JSON, and its tables on standard error
 """
 
 from __future__ import annotations

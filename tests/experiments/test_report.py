@@ -171,9 +171,21 @@ def test_results_as_a_part_of_a_page(tmp_path: Path) -> None:
     assert page.read_text() == text  # written again, it is the same
 
 
+def test_a_page_that_is_not_there_is_begun(tmp_path: Path) -> None:
+    fill(tmp_path / "out", GUIDED)
+    page = tmp_path / "page.md"
+    write_page(tmp_path / "out", page)
+    text = page.read_text()
+    assert text.startswith("# ")
+    assert "\n<!-- experiment tiny -->\nScale " in text
+    write_page(tmp_path / "out", page)
+    assert page.read_text() == text
+
+
 def test_a_page_needs_a_place_for_the_experiment(tmp_path: Path) -> None:
     fill(tmp_path / "out", GUIDED)
     page = tmp_path / "page.md"
+    page.write_bytes(b"\xff")
     with pytest.raises(InputFileError, match="cannot read the page"):
         write_page(tmp_path / "out", page)
     for text in ("nothing\n", "<!-- end of experiment tiny -->\n<!-- experiment tiny -->\n"):

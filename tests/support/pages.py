@@ -17,6 +17,7 @@ from typing import Any
 
 from misstep.campaigns import records, schema
 from misstep.campaigns.testing import test as run_test
+from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
 from support.forged import FORGERIES
@@ -24,6 +25,7 @@ from support.forged import FORGERIES
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WIDTH = 118
 _TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+_EXPERIMENT = re.compile(r"<!-- experiment (\S+) -->\n(.*?)<!-- end of experiment", re.DOTALL)
 _PART = re.compile(r"<!-- made: (\S+) -->\n(.*?)<!-- end -->", re.DOTALL)
 
 # The parts of a record, in the order of the page.
@@ -161,12 +163,40 @@ def forged() -> str:
     return "\n".join(lines) + "\n"
 
 
+def verdicts() -> str:
+    """The pages of results with how many claims of each experiment in them agree."""
+    lines = [
+        "| page | experiment | scale | claims | agrees | disagrees | not decidable at this scale |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for page in sorted((DOCS / "results").glob("*.md")):
+        text = page.read_text()
+        title = text.split("\n", 1)[0].removeprefix("# ").partition(" (`")[0]
+        link = f"[{title}](results/{page.name})"
+        parts = _EXPERIMENT.findall(text)
+        lines += [_counts(link, name, " ".join(part.split())) for name, part in parts]
+        if not parts:
+            lines.append(f"| {link} | - | - | - | - | - | - |")
+    return "\n".join(lines) + "\n"
+
+
+def _counts(link: str, name: str, part: str) -> str:
+    scale = re.search(r"Scale (\w+), (\d+ seeds?)", part)
+    told = re.search(r"Of (\d+) claims of the paper, told in our words: ([^.]*)\.", part)
+    assert scale is not None, f"the part of {name} has no scale"
+    claims, counts = told.groups() if told else ("0", "")
+    numbers = {verdict: number for number, verdict in re.findall(r"(\d+) ([a-z ]+)", counts)}
+    own = [numbers.get(one, "0") for one in (AGREES, DISAGREES, OPEN)]
+    return f"| {link} | `{name}` | {scale[1]}, {scale[2]} | {claims} | {' | '.join(own)} |"
+
+
 MAKERS: dict[str, Callable[[], str]] = {
     "forged": forged,
     "fields": fields,
     "planning-example": planning_example,
     "model-example": model_example,
     "tables": tables,
+    "verdicts": verdicts,
 }
 
 

@@ -1,8 +1,9 @@
-"""The results of an experiment as a part of a page of one's own, such as a paper's appendix or `docs/results.md`.
+"""The results of an experiment as a part of a page of one's own, such as a paper's appendix or `docs/results/ps.md`.
 
 The part stands between two lines of the page, `<!-- experiment NAME -->` and `<!-- end of experiment NAME -->`, and is
-written anew each time, so that numbers in a page are never copied by hand. Figures are written into `images/` beside
-the page if they are small; what is larger is left to the report.
+written anew each time, so that numbers in a page are never copied by hand. A page that is not there is begun with the
+title of the experiment. Figures are written into `images/` beside the page if they are small; what is larger is left
+to the report.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ def write_page(folder: Path, page: Path) -> tuple[Path, ...]:
     first, last = f"<!-- experiment {name} -->", f"<!-- end of experiment {name} -->"
     try:
         text = page.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        definition = parts.gathered.definition
+        head = (definition.title, definition.top["paper"])
+        text = "# {}\n\n{}\n".format(*map(in_markdown, head)) + f"\n{first}\n{last}\n"
     except (OSError, UnicodeDecodeError) as error:
         why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
         raise InputFileError(f"cannot read the page: {why}", where=str(page)) from error
