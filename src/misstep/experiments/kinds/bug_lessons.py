@@ -51,10 +51,12 @@ WORLD = "learning"
 VERSION = 1
 POOL_SEED = 11  # of the test: the same pools for all
 START = "start"  # the network that all arms go on from
+REFERENCES = (NONE, "random", "on-policy", "faults")  # that all arms are compared with
 KEYS: dict[str, Key] = {
     "arms": texts(),
     "together": whole(100),  # arms of a unit, which share the training of the start
     "train": whole(),
+    "train_states": whole(2_000),  # a training task with no more gives all its states at once
     "bug_tasks": whole(),
     "test": whole(),
     "most_operators": whole(1_000_000),
@@ -204,7 +206,7 @@ class Study:
         samples = Samples(self.train.tasks)
         for t, teacher in enumerate(self.teachers):
             ask(teacher, samples, t, self.train.tasks[t].initial_state)
-            if isinstance(teacher, ExhaustiveTeacher):
+            if isinstance(teacher, ExhaustiveTeacher) and len(teacher.space) <= own["train_states"]:
                 samples.add_all(t, teacher.all_states())
         seed = self.seeds.derived_seed("weights", 0)
         shape = shape_of(self.train.tasks[0].lifted)
@@ -307,8 +309,8 @@ def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
 
 
 def joined(observations: list[dict[str, Value]]) -> None:
-    """Compare every arm with `none` and with `random`, pair by pair."""
-    observations += compare_arms(observations, (NONE, "random"), left_out=(START,))
+    """Compare every arm with some, pair by pair."""
+    observations += compare_arms(observations, REFERENCES, left_out=(START,))
 
 
 def longest(payload: Json) -> float | None:  # noqa: ARG001
