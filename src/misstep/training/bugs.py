@@ -79,9 +79,13 @@ def _read(campaign: Campaign) -> list[TaskFaults]:
 def _samples(record: Record) -> Iterator[Sample]:
     for fault in record.faults or ():
         if fault.better is not None:
-            lost = MOST if fault.loss[0] is None else min(MOST, max(1.0, float(fault.loss[0])))
             state = State(list(map(int, fault.state)))
-            yield Sample(state, (fault.better.operator,), 1 + lost)
+            yield Sample(state, (fault.better.operator,), weight_of(fault.loss[0]))
 
 
-__all__ = ["TaskFaults", "read_faults"]
+def weight_of(loss: float | None) -> float:
+    """The weight of a decision that loses so much at least; None is everything."""
+    return 1 + (MOST if loss is None else min(MOST, max(1.0, float(loss))))
+
+
+__all__ = ["TaskFaults", "read_faults", "weight_of"]

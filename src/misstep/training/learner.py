@@ -52,9 +52,15 @@ class Learner:
         structures: list[Structure],
         settings: LearnerSettings,
         device: str = "cpu",
+        *,
+        fed: int = 0,
+        ratio: float | None = None,
     ) -> None:
+        """The last `fed` tasks have the share `ratio` of each minibatch together; None: as much as their data has."""
         self.tasks = tasks
         self.settings = settings
+        self.fed = len(tasks) - fed  # the first of these
+        self.ratio = ratio
         self.device = device
         self.structures = structures
         self.shape = structures[0].shape
@@ -150,6 +156,10 @@ class Learner:
             weights = [0.0] * len(counts)
             for t in own:
                 weights[t] = float(counts[t]) if self.settings.share == "data" else 1.0
+            if self.ratio is not None:
+                for t in range(self.fed, len(counts)):
+                    weights[t] = self.data.total(t) if weights[t] else 0.0
+                weights = mixed(weights, self.fed, self.ratio)
             groups.append(share_places(weights, size))
         return groups
 
@@ -201,4 +211,14 @@ class Learner:
         return sum(losses) / len(losses)
 
 
-__all__ = ["Learner", "Model", "Moments"]
+def mixed(weights: list[float], fed: int, ratio: float) -> list[float]:
+    """The weights with those from `fed` on scaled so that they are the share `ratio` of all, where both sides have
+    something."""
+    base, added = sum(weights[:fed]), sum(weights[fed:])
+    if not base or not added:
+        return weights
+    own = [weight / base * (1 - ratio) for weight in weights[:fed]]
+    return own + [weight / added * ratio for weight in weights[fed:]]
+
+
+__all__ = ["Learner", "Model", "Moments", "mixed"]

@@ -98,6 +98,10 @@ class Minibatches:
             "place": tensor(np.concatenate(places)),
         }
 
+    def total(self, t: int) -> float:
+        """The weights of all samples of a task together."""
+        return float(self._cumulative[t][-1]) if self.counts[t] else 0.0
+
     def draw(self, copies: tuple[int, ...], random: np.random.Generator) -> Tensor:
         """Random samples, with replacement: as many of each task as the plan has places for it."""
         chosen = []

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from misstep.errors import UsageError
 from misstep.fuzzing.fuzz import fuzz
@@ -22,6 +22,7 @@ from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.testing import TestLoop, TestState
+from misstep.oracles.verdict import Verdict
 from misstep.policies.policy import Policy
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
 from misstep.runs.runner import PolicyRunner
@@ -95,6 +96,14 @@ class TaskResult:
         return (own.initial_solved + own.solved / share + 1 - own.bugs / share) / 3
 
 
+class Judged(NamedTuple):
+    """The verdicts on a pool, and what proves them."""
+
+    bench: Workbench
+    verdicts: list[Verdict]
+    steps: int  # of the budget
+
+
 class TestedTask:
     """A task with its pool."""
 
@@ -117,12 +126,30 @@ class TestedTask:
     def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:
         """Test the policy on the pool. `abstain`: not if it fails from the initial state, as in P25. `check`: have
         every bug replayed by the independent checker."""
-        settings = self.settings
         runner = PolicyRunner(policy)
-        solves = runner.trace(self.pool.states[0], settings.max_steps).outcome == "goal"
+        start = self.pool.states[0]
+        solves = runner.trace(start, self.settings.max_steps).outcome == "goal"
         name = self.task.name
         if abstain and not solves:
             return TaskResult(name, len(self.pool), False).as_scored
+        judged = self.judge(runner)
+        solved = lost = 0
+        for verdict in judged.verdicts:
+            solved += bool(verdict.policy_cost.reaches_goal)
+            if verdict.is_bug:
+                if check:
+                    judged.bench.check(verdict)
+                if math.isfinite(verdict.gap.low):
+                    lost += int(verdict.gap.low)
+        bugs = sum(verdict.is_bug for verdict in judged.verdicts)
+        processed = len(judged.verdicts)
+        return TaskResult(
+            name, len(self.pool), solves, processed, solved, bugs, lost, judged.steps
+        )
+
+    def judge(self, runner: PolicyRunner) -> Judged:
+        """The verdicts on the states of the pool, in its order, until the budget is spent."""
+        settings = self.settings
         bench = Workbench(runner, max_steps=settings.max_steps, dominance=self._dominance)
         loop = TestLoop(bench, read_oracle(settings.oracle))
         steps = 0
@@ -131,17 +158,7 @@ class TestedTask:
             steps += effort.expansions + effort.evaluations + effort.policy_calls
             if settings.budget is not None and steps >= settings.budget:
                 break
-        verdicts = [tested.verdict for tested in loop.settle()]
-        solved = lost = 0
-        for verdict in verdicts:
-            solved += bool(verdict.policy_cost.reaches_goal)
-            if verdict.is_bug:
-                if check:
-                    bench.check(verdict)
-                if math.isfinite(verdict.gap.low):
-                    lost += int(verdict.gap.low)
-        bugs = sum(verdict.is_bug for verdict in verdicts)
-        return TaskResult(name, len(self.pool), solves, len(verdicts), solved, bugs, lost, steps)
+        return Judged(bench, [tested.verdict for tested in loop.settle()], steps)
 
 
 def summarise(results: Sequence[TaskResult]) -> dict[str, Any]:
@@ -158,4 +175,4 @@ def summarise(results: Sequence[TaskResult]) -> dict[str, Any]:
     }
 
 
-__all__ = ["TEST_ORACLE", "TaskResult", "TestSettings", "TestedTask", "summarise"]
+__all__ = ["TEST_ORACLE", "Judged", "TaskResult", "TestSettings", "TestedTask", "summarise"]

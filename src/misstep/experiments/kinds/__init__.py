@@ -76,6 +76,7 @@ KINDS = {
     "planning-rounds": "misstep.experiments.kinds.rounds",
     "planning-biases": "misstep.experiments.kinds.biases",
     "planning-campaigns": "misstep.experiments.kinds.campaigns",
+    "training-lessons": "misstep.experiments.kinds.bug_lessons",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {
