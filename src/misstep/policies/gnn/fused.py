@@ -1,8 +1,8 @@
 """Runs the kernels of `kernels.py`: packed weights, room on the device, records as CUDA graphs.
 
-A batch is made of parts, each some states of one task; all tasks are of the domain that the network was trained on. What
-the kernels need to know travels in one array of integers: the number of nodes and states in all, and then of each part
-how many states it has, where its states, nodes and rows begin, and a line per state with its decision and its values.
+A batch is made of parts, each some states of one task; all tasks are of the domain that the network was trained on.
+What the kernels need to know travels in one array of integers: the number of nodes and states in all, and then of each
+part how many states it has, where its states, nodes and rows begin, and a line per state with its decision and values.
 
 All else happens on the device, so that a whole evaluation is recorded once per size as a CUDA graph and replayed. A
 record is made for the greatest number of atoms that so many states can have; what a batch does not fill ends at once.
@@ -41,7 +41,7 @@ class Settings:
     update_warps: int = 4
     read_tile: int = 16
     read_warps: int = 4
-    stages: int = 2
+    stages: int = 1
     records: bool = True
     """Whether evaluations are recorded."""
 
@@ -55,7 +55,8 @@ class Tables:
         self.facts = encoding.atoms_per_state
         self.nodes = encoding.node_count
         self.arity = encoding.slot_relation.shape[1]
-        self.relations = _power(relations + 1)
+        # Not too small, so that most tasks share their compiled kernels.
+        self.relations = max(16, _power(relations + 1))
         arities = np.array([relation.arity for relation in encoding.relations], dtype=np.int64)
         self.atoms = np.array(encoding.row_capacity, dtype=np.int64) // np.maximum(arities, 1)
         """Of each relation the greatest number of atoms in a state."""
@@ -72,11 +73,11 @@ class Tables:
 
 def _greatest_rows(encoding: Encoding, arity: NDArray[np.int32]) -> int:
     """An upper bound on the rows of any state: of each variable its widest atom, and the constant ones."""
-    constant = int(arity[encoding.constant_facts].sum())
-    first_constant = len(arity) - len(encoding.constant_facts)
-    changing = arity[: int(encoding.constant_facts.min(initial=first_constant))]
-    starts = encoding.variable_offsets
-    return constant + int(np.maximum.reduceat(changing, starts).sum() if len(starts) else 0)
+    starts, constant = encoding.variable_offsets, encoding.constant_facts
+    if len(starts) == 0 or (np.diff(starts) <= 0).any():  # Variables that share their facts.
+        return sum(encoding.row_capacity)
+    changing = arity[: int(constant.min(initial=len(arity)))]
+    return int(np.maximum.reduceat(changing, starts).sum() + arity[constant].sum())
 
 
 def _placed(array: NDArray[Any], device: str) -> Any:
@@ -106,7 +107,10 @@ class _Weights:
             parts = [getattr(network, f"{head}{n}_weight").flatten() for n in range(3)]
             parts += [getattr(network, f"{head}{n}_bias") for n in range(3)]
             last = f"{head}3"
-            parts += [getattr(network, f"{last}_weight").flatten(), getattr(network, f"{last}_bias")]
+            parts += [
+                getattr(network, f"{last}_weight").flatten(),
+                getattr(network, f"{last}_bias"),
+            ]
             self.heads.append(torch.cat(parts))
         self.initial = network.initial.contiguous()
 
@@ -165,7 +169,7 @@ class _Room:
         begins = np.concatenate(([0], np.cumsum(need.atoms)))
         listed = int(begins[-1])
         # A spare entry for each relation that a task may have room for beyond those there are.
-        self.list_begin = integers(2 * _power(len(need.atoms) + 1))
+        self.list_begin = integers(max(16, _power(len(need.atoms) + 1)))
         self.list_begin[: len(begins)] = torch.from_numpy(begins.astype(np.int32))
         self.counters = torch.zeros_like(self.list_begin)
         self.inputs = integers(need.integers)
@@ -351,8 +355,8 @@ class FusedNetwork:
             tables.rows,
             ARITY=tables.arity,
             WIDTH=self.width,
-            FACTS=_power(tables.facts),
-            NODES=_power(tables.nodes),
+            FACTS=max(64, _power(tables.facts)),
+            NODES=max(16, _power(tables.nodes)),
             RELATIONS=tables.relations,
             CHUNK=CHUNK,
             num_warps=4,
@@ -377,7 +381,7 @@ class FusedNetwork:
             len(members),
             SLOTS=need.arity,
             ARITY=arity,
-            MEMBERS=_power(len(members)),
+            MEMBERS=max(16, _power(len(members))),
             WIDTH=self.width,
             TILE=how.send_tile,
             HOW=how.precision,

@@ -1,3 +1,4 @@
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
 """The graph network as four Triton kernels: index building, messages, update, readout.
 
 An evaluation through PyTorch moves every message through memory about eight times and waits for the host to learn how
@@ -13,8 +14,6 @@ Needs Triton, which comes with PyTorch for CUDA: import this only where `fused.p
 
 from __future__ import annotations
 
-from typing import Any
-
 import triton
 import triton.language as tl
 
@@ -23,29 +22,29 @@ FLOOR = tl.constexpr(1e-16)
 HEADER = 4
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def build(
-    inputs: Any,
-    fact_base: Any,
-    fact_relation: Any,
-    fact_arity: Any,
-    fact_object: Any,
-    initial: Any,
-    counters: Any,
-    list_begin: Any,
-    atom_node: Any,
-    atom_row: Any,
-    atom_group: Any,
-    node_row: Any,
-    node_degree: Any,
-    node_group: Any,
-    state_node: Any,
-    state_size: Any,
-    embedding: Any,
-    variables: Any,
-    facts: Any,
-    nodes: Any,
-    rows: Any,
+    inputs,
+    fact_base,
+    fact_relation,
+    fact_arity,
+    fact_object,
+    initial,
+    counters,
+    list_begin,
+    atom_node,
+    atom_row,
+    atom_group,
+    node_row,
+    node_degree,
+    node_group,
+    state_node,
+    state_size,
+    embedding,
+    variables,
+    facts,
+    nodes,
+    rows,
     ARITY: tl.constexpr,
     WIDTH: tl.constexpr,
     FACTS: tl.constexpr,
@@ -131,29 +130,27 @@ def build(
     )
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _block(
-    x: Any, weight: Any, total: Any, STRIDE: tl.constexpr, WIDTH: tl.constexpr, HOW: tl.constexpr
-):
+@triton.jit
+def _block(x, weight, total, STRIDE: tl.constexpr, WIDTH: tl.constexpr, HOW: tl.constexpr):
     """`total` plus the product with one square block of a matrix."""
     c = tl.arange(0, WIDTH)
     w = tl.load(weight + c[:, None] * STRIDE + c[None, :])
     return tl.dot(x, w, total, input_precision=HOW, out_dtype=tl.float32)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
-def _relu(x: Any):
+@triton.jit
+def _relu(x):
     """What is not a number stays so: the policy reports it."""
     return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _argument(
-    embedding: Any,
-    atom_node: Any,
-    atom: Any,
-    mask: Any,
-    j: Any,
+    embedding,
+    atom_node,
+    atom,
+    mask,
+    j,
     ARITY: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
@@ -163,14 +160,14 @@ def _argument(
     return tl.load(embedding + node[:, None] * WIDTH + c[None, :], mask=mask[:, None], other=0.0)
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def _store(
-    messages: Any,
-    atom_row: Any,
-    atom: Any,
-    mask: Any,
-    message: Any,
-    j: Any,
+    messages,
+    atom_row,
+    atom,
+    mask,
+    message,
+    j,
     ARITY: tl.constexpr,
     WIDTH: tl.constexpr,
 ):
@@ -179,19 +176,19 @@ def _store(
     tl.store(messages + row[:, None] * WIDTH + c[None, :], message, mask=mask[:, None])
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def send(
-    embedding: Any,
-    messages: Any,
-    greatest: Any,
-    counters: Any,
-    list_begin: Any,
-    atom_node: Any,
-    atom_row: Any,
-    atom_group: Any,
-    members: Any,
-    weights: Any,
-    count: Any,
+    embedding,
+    messages,
+    greatest,
+    counters,
+    list_begin,
+    atom_node,
+    atom_row,
+    atom_group,
+    members,
+    weights,
+    count,
     SLOTS: tl.constexpr,
     ARITY: tl.constexpr,
     MEMBERS: tl.constexpr,
@@ -240,7 +237,7 @@ def send(
         x1 = _argument(embedding, atom_node, atom, mask, 1, SLOTS, WIDTH)
         out0 = zero + tl.load(second_bias + c)[None, :]
         out1 = zero + tl.load(second_bias + WIDTH + c)[None, :]
-        for i in tl.static_range(2):
+        for i in range(2):
             h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
             h = _block(x0, first + i * WIDTH, h, SIDE, WIDTH, HOW)
             h = _block(x1, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
@@ -268,16 +265,16 @@ def send(
     tl.atomic_max(greatest + group, top, mask=mask, sem="relaxed")
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def update(
-    embedding: Any,
-    messages: Any,
-    greatest: Any,
-    totals: Any,
-    node_row: Any,
-    node_degree: Any,
-    node_group: Any,
-    weights: Any,
+    embedding,
+    messages,
+    greatest,
+    totals,
+    node_row,
+    node_degree,
+    node_group,
+    weights,
     WIDTH: tl.constexpr,
     TILE: tl.constexpr,
     HOW: tl.constexpr,
@@ -294,7 +291,7 @@ def update(
     group = tl.load(node_group + node, mask=mask, other=0)
     top = tl.load(greatest + group, mask=mask, other=0.0)
     total = tl.zeros((TILE, WIDTH), tl.float32)
-    for i in range(0, tl.max(degree, axis=0)):
+    for i in range(tl.max(degree, axis=0)):
         message = tl.load(
             messages + (row + i)[:, None] * WIDTH + c[None, :],
             mask=(i < degree)[:, None],
@@ -310,7 +307,7 @@ def update(
     first_bias = second + SIDE * WIDTH
     zero = tl.zeros((TILE, WIDTH), tl.float32)
     new = zero + tl.load(first_bias + SIDE + c)[None, :]
-    for i in tl.static_range(2):
+    for i in range(2):
         h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
         h = _block(smooth, weights + i * WIDTH, h, SIDE, WIDTH, HOW)
         h = _block(old, weights + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
@@ -318,14 +315,14 @@ def update(
     tl.store(place, new, mask=mask[:, None])
 
 
-@triton.jit  # type: ignore[untyped-decorator]
+@triton.jit
 def readout(
-    embedding: Any,
-    totals: Any,
-    state_node: Any,
-    state_size: Any,
-    weights: Any,
-    result: Any,
+    embedding,
+    totals,
+    state_node,
+    state_size,
+    weights,
+    result,
     ABSOLUTE: tl.constexpr,
     WIDTH: tl.constexpr,
     TILE: tl.constexpr,
@@ -344,7 +341,7 @@ def readout(
     bias = weights + 3 * SQUARE
     zero = tl.zeros((TILE, WIDTH), tl.float32)
     pooled = zero
-    for i in range(0, tl.max(size, axis=0)):
+    for i in range(tl.max(size, axis=0)):
         there = (i < size)[:, None]
         x = tl.load(embedding + (first + i)[:, None] * WIDTH + c[None, :], mask=there, other=0.0)
         h = _block(x, weights, zero + tl.load(bias + c)[None, :], WIDTH, WIDTH, HOW)

@@ -50,7 +50,9 @@ class Options:
         """What the digest of a policy is made of; an option that came later is told where it is used."""
         known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
         later = [name for name in ("published_server", "plain") if getattr(self, name)]
-        return ", ".join((known[:-1], *(f"{name}=True" for name in later))) + ")" if later else known
+        return (
+            ", ".join((known[:-1], *(f"{name}=True" for name in later))) + ")" if later else known
+        )
 
 
 class GNNPolicy(Policy):
