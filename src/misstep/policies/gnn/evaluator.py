@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,14 +18,28 @@ from misstep.policies.gnn.network import RelationalNetwork
 from misstep.policies.gnn.noise import object_noise
 from misstep.policies.torch_extra import exact_arithmetic, torch
 
+if TYPE_CHECKING:
+    from misstep.policies.gnn.fused import FusedNetwork, Settings, Tables
+
 # Rows of a piece: on a CPU few enough to stay in the cache, on a GPU enough to fill it.
 ROWS = {"cpu": 4_096, "cuda": 4_194_304}
+# How far the kernels may be from PyTorch where they are tried out: rounding gives a thousandth of this.
+TRIAL = 1e-2
 
 
 class Evaluator:
     """A network on a device, for one task."""
 
-    def __init__(self, checkpoint: Checkpoint, encoding: Encoding, seed: int, device: str) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        encoding: Encoding,
+        seed: int,
+        device: str,
+        *,
+        plain: bool = False,
+    ) -> None:
+        """`plain`: through PyTorch's own operations, even where there are kernels for the device."""
         self.kind = _check_device(device)
         noise = object_noise(seed, encoding.node_count, checkpoint.width // 2)
         self.network = RelationalNetwork(checkpoint, noise).to(device).eval()
@@ -33,6 +49,40 @@ class Evaluator:
         )
         slots = encoding.slot_relation.shape[1]
         self.piece = max(1, ROWS[self.kind] // (encoding.atoms_per_state * slots))
+        self.fused: FusedNetwork | None = None
+        self.tables: Tables | None = None
+        self.refused = "asked for PyTorch" if plain else "not on a GPU"
+        """Why the kernels are not used, if they are not."""
+        if self.kind == "cuda" and not plain:
+            self.fuse(device)
+
+    @property
+    def steady(self) -> bool:
+        """Whether the value of a state is the same to the bit in whatever company it is evaluated."""
+        return self.fused is not None
+
+    def fuse(self, device: str, settings: Settings | None = None) -> None:
+        """Goes over to the kernels if they can be had here: that is tried out, since Triton, the driver and the
+        card must suit each other. Otherwise all goes on as before."""
+        self.fused = self.tables = None
+        try:
+            from misstep.policies.gnn.fused import WIDTHS, FusedNetwork, Tables
+
+            if self.network.width not in WIDTHS:
+                raise ValueError(f"no kernels for {self.network.width} numbers per object")
+            with exact_arithmetic():
+                fused = FusedNetwork(self.network, device, settings)
+                tables = Tables(self.batcher.encoding, device)
+                states = np.zeros((1, tables.variables), dtype=np.int32)
+                group = np.zeros(1, dtype=np.int64)
+                value = float(fused([(tables, states)], group)[0, 0])
+                expected = float(self.network(self.batcher.build(states, group, 1))[0][0])
+            if np.isfinite(expected) and not abs(value - expected) <= TRIAL * (1 + abs(expected)):
+                raise ValueError(f"the kernels give {value}, PyTorch {expected}")
+        except Exception as error:
+            self.refused = f"{type(error).__name__}: {error}"
+            return
+        self.fused, self.tables, self.refused = fused, tables, ""
 
     def evaluate(
         self, states: NDArray[np.int32], offsets: NDArray[np.int64]
@@ -46,12 +96,35 @@ class Evaluator:
                 start, end = offsets[first], offsets[last]
                 sizes = np.diff(offsets[first : last + 1])
                 groups = np.repeat(np.arange(last - first), sizes)
-                batch = self.batcher.build(states[start:end], groups, last - first)
-                value, logit = self._run(batch)
-                values[start:end] = value.cpu().numpy()
+                value, logit = self._piece(states[start:end], groups, last - first)
+                values[start:end] = value
                 if logits is not None and logit is not None:
-                    logits[start:end] = logit.cpu().numpy()
+                    logits[start:end] = logit
         return values, logits
+
+    def evaluate_alone(
+        self, states: NDArray[np.int32], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        """As `evaluate`, but each decision gets the numbers that it gets by itself."""
+        if self.steady:
+            return self.evaluate(states, offsets)
+        values = np.empty(len(states))
+        logits = np.empty(len(states)) if len(self.network.heads) > 1 else None
+        for start, end in pairwise(offsets.tolist()):
+            value, logit = self.evaluate(states[start:end], np.array([0, end - start]))
+            values[start:end] = value
+            if logits is not None and logit is not None:
+                logits[start:end] = logit
+        return values, logits
+
+    def _piece(
+        self, states: NDArray[np.int32], groups: NDArray[np.int64], count: int
+    ) -> tuple[Any, Any | None]:
+        if self.fused is not None and self.tables is not None:
+            found = self.fused([(self.tables, states)], groups)
+            return found[0], found[1] if len(found) > 1 else None
+        value, logit = self._run(self.batcher.build(states, groups, count))
+        return value.cpu().numpy(), None if logit is None else logit.cpu().numpy()
 
 
 def _pieces(offsets: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:

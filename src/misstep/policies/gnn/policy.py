@@ -44,11 +44,15 @@ class Options:
     ignore_unsolvable: bool = False
     seed: int = 0
     published_server: bool = False  # decide as the published server does: see published.py
+    plain: bool = False  # on a GPU through PyTorch's own operations: see evaluator.py
 
     def __str__(self) -> str:
         """What the digest of a policy is made of; an option that came later is told where it is used."""
         known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
-        return f"{known[:-1]}, published_server=True)" if self.published_server else known
+        later = [name for name in ("published_server", "plain") if getattr(self, name)]
+        return (
+            ", ".join((known[:-1], *(f"{name}=True" for name in later))) + ")" if later else known
+        )
 
 
 class GNNPolicy(Policy):
@@ -75,7 +79,11 @@ class GNNPolicy(Policy):
         checkpoint = checkpoint or read_checkpoint(path)
         encoding = encode(task, checkpoint.relations, str(path))
         self._evaluator: Evaluator = Evaluator(
-            checkpoint, encoding, self.options.seed, self.options.device
+            checkpoint,
+            encoding,
+            self.options.seed,
+            self.options.device,
+            plain=self.options.plain,
         )
         self.name = f"gnn:{path}"
         self._ranks = published.name_ranks(task) if self.options.published_server else None
@@ -91,7 +99,7 @@ class GNNPolicy(Policy):
         successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
         ranks = None if self._ranks is None else self._ranks[operators]
         scores, uncertain = self._scores(successors, offsets, ranks)
-        for row in uncertain:
+        for row in uncertain if not self._evaluator.steady else ():
             # So close to the tolerance that the company in the batch could decide. Alone the state
             # always gets the same answer.
             start, end = offsets[row], offsets[row + 1]
@@ -163,7 +171,13 @@ def _choose(
 
 def parse(argument: str, kind: str) -> tuple[Options, Path]:
     """Options and file of a spec."""
-    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole, "published-server": flag}
+    parsers = {
+        "device": word,
+        "ignore-unsolvable": flag,
+        "seed": whole,
+        "published-server": flag,
+        "plain": flag,
+    }
     options, path = split_options(argument, kind, parsers)
     if options.get("published_server") and options.get("ignore_unsolvable"):
         raise UsageError(

@@ -1,0 +1,360 @@
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
+"""The graph network as four Triton kernels: index building, messages, update, readout.
+
+An evaluation through PyTorch moves every message through memory about eight times and waits for the host to learn how
+many rows each relation has. Here a round of the network is one launch per arity and one for the update: embeddings are
+gathered, both layers applied and the message stored once; the update reads each message once. Nothing asks the host.
+
+A number of a row never depends on which other rows share its tile, maxima are exact in any order, and the messages of
+an object lie in memory in a fixed order and are summed in it. So the value of a state is the same to the bit in
+whatever company it is evaluated, although rows are placed by atomic counters in an order that nobody knows.
+
+Needs Triton, which comes with PyTorch for CUDA: import this only where `fused.py` does.
+"""
+
+from __future__ import annotations
+
+import triton
+import triton.language as tl
+
+FLOOR = tl.constexpr(1e-16)
+# What a part of a batch says of itself, at the start of its inputs: see `fused.py`.
+HEADER = 4
+
+
+@triton.jit
+def build(
+    inputs,
+    fact_base,
+    fact_relation,
+    fact_arity,
+    fact_object,
+    initial,
+    counters,
+    list_begin,
+    atom_node,
+    atom_row,
+    atom_group,
+    node_row,
+    node_degree,
+    node_group,
+    state_node,
+    state_size,
+    embedding,
+    variables,
+    facts,
+    nodes,
+    rows,
+    ARITY: tl.constexpr,
+    WIDTH: tl.constexpr,
+    FACTS: tl.constexpr,
+    NODES: tl.constexpr,
+    RELATIONS: tl.constexpr,
+    CHUNK: tl.constexpr,
+):
+    """One state: its atoms join the lists of their relations, its nodes get their places and first embeddings."""
+    local = tl.program_id(0)
+    if local >= tl.load(inputs):
+        return
+    state = tl.load(inputs + 1) + local
+    first_node = tl.load(inputs + 2) + local * nodes
+    first_row = tl.load(inputs + 3) + local * rows
+    own = inputs + 4 + local * (variables + 1)
+    group = tl.load(own)
+
+    f = tl.arange(0, FACTS)
+    value = tl.load(own + 1 + f, mask=f < variables, other=0)
+    fact = tl.load(fact_base + f, mask=f < facts, other=0) + value
+    relation = tl.load(fact_relation + fact, mask=f < facts, other=RELATIONS)
+    arity = tl.load(fact_arity + fact, mask=f < facts, other=0)
+
+    # The lists: a place for all atoms of a relation at once, then one for each.
+    r = tl.arange(0, RELATIONS)
+    is_of = (relation[:, None] == r[None, :]).to(tl.int32)
+    count = tl.sum(is_of, axis=0)
+    begin = tl.load(list_begin + r) + tl.atomic_add(
+        counters + r, count, mask=count > 0, sem="relaxed"
+    )
+    before = tl.cumsum(is_of, axis=0) - is_of
+    place = tl.sum(is_of * (before + begin[None, :]), axis=1)
+    exists = relation < RELATIONS
+    tl.store(atom_group + place, tl.zeros_like(place) + group, mask=exists)
+
+    # The rows of a state are ordered by object, then by fact and argument position.
+    o = tl.arange(0, NODES)
+    smaller = tl.zeros((NODES,), tl.int32)
+    equal = tl.zeros((NODES,), tl.int32)
+    last = -1
+    for start in range(0, facts, CHUNK):
+        f2 = start + tl.arange(0, CHUNK)
+        value2 = tl.load(own + 1 + f2, mask=f2 < variables, other=0)
+        fact2 = tl.load(fact_base + f2, mask=f2 < facts, other=0) + value2
+        arity2 = tl.load(fact_arity + fact2, mask=f2 < facts, other=0)
+        for k in tl.static_range(ARITY):
+            object2 = tl.load(fact_object + fact2 * ARITY + k, mask=k < arity2, other=nodes)
+            smaller += tl.sum((object2[None, :] < o[:, None]).to(tl.int32), axis=1)
+            equal += tl.sum((object2[None, :] == o[:, None]).to(tl.int32), axis=1)
+            last = tl.maximum(last, tl.max(tl.where(object2 < nodes, object2, -1), axis=0))
+    tl.store(node_row + first_node + o, first_row + smaller, mask=o < nodes)
+    tl.store(node_degree + first_node + o, equal, mask=o < nodes)
+    tl.store(node_group + first_node + o, tl.zeros_like(o) + group, mask=o < nodes)
+    tl.store(state_node + state, first_node)
+    tl.store(state_size + state, last + 1)
+
+    for j in tl.static_range(ARITY):
+        has = j < arity
+        object1 = tl.load(fact_object + fact * ARITY + j, mask=has, other=0)
+        row = tl.zeros((FACTS,), tl.int32)
+        for start in range(0, facts, CHUNK):
+            f2 = start + tl.arange(0, CHUNK)
+            value2 = tl.load(own + 1 + f2, mask=f2 < variables, other=0)
+            fact2 = tl.load(fact_base + f2, mask=f2 < facts, other=0) + value2
+            arity2 = tl.load(fact_arity + fact2, mask=f2 < facts, other=0)
+            for k in tl.static_range(ARITY):
+                object2 = tl.load(fact_object + fact2 * ARITY + k, mask=k < arity2, other=nodes)
+                earlier = f2 * ARITY + k
+                here = f * ARITY + j
+                comes_first = (object2[None, :] < object1[:, None]) | (
+                    (object2[None, :] == object1[:, None]) & (earlier[None, :] < here[:, None])
+                )
+                row += tl.sum(comes_first.to(tl.int32), axis=1)
+        tl.store(atom_node + place * ARITY + j, first_node + object1, mask=has)
+        tl.store(atom_row + place * ARITY + j, first_row + row, mask=has)
+
+    c = tl.arange(0, WIDTH)
+    start_values = tl.load(initial + o[:, None] * WIDTH + c[None, :], mask=o[:, None] < nodes)
+    tl.store(
+        embedding + (first_node + o[:, None]) * WIDTH + c[None, :],
+        start_values,
+        mask=o[:, None] < nodes,
+    )
+
+
+@triton.jit
+def _block(x, weight, total, STRIDE: tl.constexpr, WIDTH: tl.constexpr, HOW: tl.constexpr):
+    """`total` plus the product with one square block of a matrix."""
+    c = tl.arange(0, WIDTH)
+    w = tl.load(weight + c[:, None] * STRIDE + c[None, :])
+    return tl.dot(x, w, total, input_precision=HOW, out_dtype=tl.float32)
+
+
+@triton.jit
+def _relu(x):
+    """What is not a number stays so: the policy reports it."""
+    return tl.maximum(x, 0.0, propagate_nan=tl.PropagateNan.ALL)
+
+
+@triton.jit
+def _argument(
+    embedding,
+    atom_node,
+    atom,
+    mask,
+    j,
+    ARITY: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    """The embeddings of the objects at one argument position."""
+    c = tl.arange(0, WIDTH)
+    node = tl.load(atom_node + atom * ARITY + j, mask=mask, other=0)
+    return tl.load(embedding + node[:, None] * WIDTH + c[None, :], mask=mask[:, None], other=0.0)
+
+
+@triton.jit
+def _store(
+    messages,
+    atom_row,
+    atom,
+    mask,
+    message,
+    j,
+    ARITY: tl.constexpr,
+    WIDTH: tl.constexpr,
+):
+    c = tl.arange(0, WIDTH)
+    row = tl.load(atom_row + atom * ARITY + j, mask=mask, other=0)
+    tl.store(messages + row[:, None] * WIDTH + c[None, :], message, mask=mask[:, None])
+
+
+@triton.jit
+def send(
+    embedding,
+    messages,
+    greatest,
+    counters,
+    list_begin,
+    atom_node,
+    atom_row,
+    atom_group,
+    members,
+    weights,
+    count,
+    SLOTS: tl.constexpr,
+    ARITY: tl.constexpr,
+    MEMBERS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """The messages of one tile of atoms of one relation, and the greatest number among those of each decision.
+
+    `members` are the relations of this arity. The weights of a relation are both matrices, (inputs, outputs), and
+    both biases. `SLOTS` is the arity that the lists have room for, the greatest of the task.
+    """
+    # Which relation, and which of its tiles: nobody but the device knows how many atoms there are.
+    m = tl.arange(0, MEMBERS)
+    relation = tl.load(members + m, mask=m < count, other=0)
+    atoms = tl.load(counters + relation, mask=m < count, other=0)
+    tiles = (atoms + TILE - 1) // TILE
+    ends = tl.cumsum(tiles, axis=0)
+    tile = tl.program_id(0)
+    mine = tl.sum((ends <= tile).to(tl.int32), axis=0)
+    if mine >= count:
+        return
+    tile -= tl.sum(tl.where(m < mine, tiles, 0), axis=0)
+    limit = tl.sum(tl.where(m == mine, atoms, 0), axis=0)
+    begin = tl.load(list_begin + tl.load(members + mine))
+    SIDE: tl.constexpr = ARITY * WIDTH
+    first = weights + mine * (2 * SIDE * SIDE + 2 * SIDE)
+    second = first + SIDE * SIDE
+    first_bias = second + SIDE * SIDE
+    second_bias = first_bias + SIDE
+
+    index = tile * TILE + tl.arange(0, TILE)
+    mask = index < limit
+    atom = begin + index
+    c = tl.arange(0, WIDTH)
+    zero = tl.zeros((TILE, WIDTH), tl.float32)
+    if ARITY == 1:
+        x = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
+        h = _block(x, first, zero + tl.load(first_bias + c)[None, :], SIDE, WIDTH, HOW)
+        out = zero + tl.load(second_bias + c)[None, :]
+        out = _block(_relu(h), second, out, SIDE, WIDTH, HOW)
+        _store(messages, atom_row, atom, mask, out, 0, SLOTS, WIDTH)
+        top = tl.max(out, axis=1)
+    elif ARITY == 2:
+        x0 = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
+        x1 = _argument(embedding, atom_node, atom, mask, 1, SLOTS, WIDTH)
+        out0 = zero + tl.load(second_bias + c)[None, :]
+        out1 = zero + tl.load(second_bias + WIDTH + c)[None, :]
+        for i in range(2):
+            h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
+            h = _block(x0, first + i * WIDTH, h, SIDE, WIDTH, HOW)
+            h = _block(x1, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+            h = _relu(h)
+            out0 = _block(h, second + i * WIDTH * SIDE, out0, SIDE, WIDTH, HOW)
+            out1 = _block(h, second + i * WIDTH * SIDE + WIDTH, out1, SIDE, WIDTH, HOW)
+        _store(messages, atom_row, atom, mask, out0, 0, SLOTS, WIDTH)
+        _store(messages, atom_row, atom, mask, out1, 1, SLOTS, WIDTH)
+        top = tl.maximum(tl.max(out0, axis=1), tl.max(out1, axis=1))
+    else:
+        # The middle is computed again for each output: rare, and no tile holds all of it.
+        top = tl.full((TILE,), float("-inf"), tl.float32)
+        for k in range(ARITY):
+            out = zero + tl.load(second_bias + k * WIDTH + c)[None, :]
+            for i in range(ARITY):
+                h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
+                for j in range(ARITY):
+                    x = _argument(embedding, atom_node, atom, mask, j, SLOTS, WIDTH)
+                    h = _block(x, first + j * WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+                h = _relu(h)
+                out = _block(h, second + i * WIDTH * SIDE + k * WIDTH, out, SIDE, WIDTH, HOW)
+            _store(messages, atom_row, atom, mask, out, k, SLOTS, WIDTH)
+            top = tl.maximum(top, tl.max(out, axis=1))
+    group = tl.load(atom_group + atom, mask=mask, other=0)
+    tl.atomic_max(greatest + group, top, mask=mask, sem="relaxed")
+
+
+@triton.jit
+def update(
+    embedding,
+    messages,
+    greatest,
+    totals,
+    node_row,
+    node_degree,
+    node_group,
+    weights,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """The smooth maximum of the messages at a tile of nodes, and their new embeddings from it."""
+    node = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    limit = tl.load(totals)
+    if tl.program_id(0) * TILE >= limit:
+        return
+    mask = node < limit
+    c = tl.arange(0, WIDTH)
+    row = tl.load(node_row + node, mask=mask, other=0)
+    degree = tl.load(node_degree + node, mask=mask, other=0)
+    group = tl.load(node_group + node, mask=mask, other=0)
+    top = tl.load(greatest + group, mask=mask, other=0.0)
+    total = tl.zeros((TILE, WIDTH), tl.float32)
+    for i in range(tl.max(degree, axis=0)):
+        message = tl.load(
+            messages + (row + i)[:, None] * WIDTH + c[None, :],
+            mask=(i < degree)[:, None],
+            other=float("-inf"),
+        )
+        total += tl.exp(message - top[:, None])
+    smooth = tl.log(total + FLOOR) + top[:, None]
+
+    place = embedding + node[:, None] * WIDTH + c[None, :]
+    old = tl.load(place, mask=mask[:, None], other=0.0)
+    SIDE: tl.constexpr = 2 * WIDTH
+    second = weights + SIDE * SIDE
+    first_bias = second + SIDE * WIDTH
+    zero = tl.zeros((TILE, WIDTH), tl.float32)
+    new = zero + tl.load(first_bias + SIDE + c)[None, :]
+    for i in range(2):
+        h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
+        h = _block(smooth, weights + i * WIDTH, h, SIDE, WIDTH, HOW)
+        h = _block(old, weights + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+        new = _block(_relu(h), second + i * WIDTH * WIDTH, new, WIDTH, WIDTH, HOW)
+    tl.store(place, new, mask=mask[:, None])
+
+
+@triton.jit
+def readout(
+    embedding,
+    totals,
+    state_node,
+    state_size,
+    weights,
+    result,
+    ABSOLUTE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """One number per state: a network per object, their sum in the order of objects, a network of the sum."""
+    state = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    limit = tl.load(totals + 1)
+    if tl.program_id(0) * TILE >= limit:
+        return
+    mask = state < limit
+    c = tl.arange(0, WIDTH)
+    first = tl.load(state_node + state, mask=mask, other=0)
+    size = tl.load(state_size + state, mask=mask, other=0)
+    SQUARE: tl.constexpr = WIDTH * WIDTH
+    bias = weights + 3 * SQUARE
+    zero = tl.zeros((TILE, WIDTH), tl.float32)
+    pooled = zero
+    for i in range(tl.max(size, axis=0)):
+        there = (i < size)[:, None]
+        x = tl.load(embedding + (first + i)[:, None] * WIDTH + c[None, :], mask=there, other=0.0)
+        h = _block(x, weights, zero + tl.load(bias + c)[None, :], WIDTH, WIDTH, HOW)
+        inner = zero + tl.load(bias + WIDTH + c)[None, :]
+        inner = _block(_relu(h), weights + SQUARE, inner, WIDTH, WIDTH, HOW)
+        pooled += tl.where(there, inner, 0.0)
+    h = zero + tl.load(bias + 2 * WIDTH + c)[None, :]
+    h = _relu(_block(pooled, weights + 2 * SQUARE, h, WIDTH, WIDTH, HOW))
+    last = tl.load(bias + 3 * WIDTH + c)
+    value = tl.sum(h * last[None, :], axis=1) + tl.load(bias + 4 * WIDTH)
+    if ABSOLUTE:
+        value = tl.abs(value)
+    tl.store(result + state, value, mask=mask)
+
+
+__all__ = ["HEADER", "build", "readout", "send", "update"]
