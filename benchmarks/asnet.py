@@ -31,8 +31,6 @@ from misstep.tasks.domains import generate, write_instance
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))  # for the PyTorch twin
-
 TASKS: dict[str, tuple[str, dict[str, int]]] = {
     "blocks 10": ("blocksworld", {"blocks": 10}),
     "gripper 12": ("gripper", {"balls": 12}),
@@ -106,7 +104,7 @@ def native(task: Task, batch_sizes: Sequence[int]) -> dict[str, Any]:
 def benchmark(
     task: Task, model: Any, batch_sizes: Sequence[int], device: str = "cpu"
 ) -> dict[str, float]:
-    """States per second of the PyTorch twin (an `ASNet` of `asnet_torch`) at each batch size.
+    """States per second of the PyTorch twin (an `ASNet`) at each batch size.
 
     `plain` launches each operation, `runner` is what `compile_for` gives, and `fused` is the same
     with PyTorch's compiler; the last two are measured on a GPU only. States and decisions lie on
@@ -162,7 +160,7 @@ def main() -> None:
             task = make_task(name, Path(folder) / str(i))
             entry = {"native": native(task, [1, 256])}
             try:
-                from support.asnet_torch import ASNet
+                from misstep.policies.asnet.torch_network import ASNet
             except MissingDependencyError:
                 print(
                     "PyTorch is not installed: only the native network is measured", file=sys.stderr

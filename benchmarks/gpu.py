@@ -30,7 +30,7 @@ def saturation(rates: dict[int, float]) -> int:
 
 
 def measure_asnet(name: str, batches: tuple[int, ...]) -> dict[str, Any]:
-    from support.asnet_torch import ASNet
+    from misstep.policies.asnet.torch_network import ASNet
 
     with tempfile.TemporaryDirectory() as folder:
         task = asnet.make_task(name, Path(folder))

@@ -36,9 +36,9 @@ def everything(tasks: list[Task], limit: int = 40) -> Samples:
 @pytest.mark.parametrize("native", [True, False], ids=["native", "tensors"])
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_logits_and_gradient(domain: str, native: bool) -> None:
+    from misstep.policies.asnet.torch_network import ASNet
     from misstep.training.learner import Learner
     from misstep.training.network import PlanTensors, UnionNetwork, Workspace, from_flat
-    from support.asnet_torch import ASNet
 
     tasks = [generated_task(domain, seed=1, **sizes) for sizes in DOMAINS[domain]]
     structures = [structure_of(task) for task in tasks]

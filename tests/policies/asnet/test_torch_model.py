@@ -32,7 +32,7 @@ Weigh = Callable[..., Weights]
 def test_against_native(
     domain: str, sizes: dict[str, int], make_task: MakeTask, walk: Walk, weigh: Weigh
 ) -> None:
-    from support.asnet_torch import ASNet
+    from misstep.policies.asnet.torch_network import ASNet
 
     task = make_task(domain, **sizes)
     states = walk(task, 2000)
@@ -58,7 +58,7 @@ def test_against_native(
 
 def test_runner(make_task: MakeTask, walk: Walk, weigh: Weigh) -> None:
     """A fixed batch size, filled up at the end, decides as any batch does."""
-    from support.asnet_torch import ASNet
+    from misstep.policies.asnet.torch_network import ASNet
 
     task = make_task("blocksworld", blocks=5)
     states = torch.as_tensor(walk(task, 150))
@@ -74,7 +74,7 @@ def test_runner(make_task: MakeTask, walk: Walk, weigh: Weigh) -> None:
 
 def test_training_and_saving(make_task: MakeTask, walk: Walk, weigh: Weigh, tmp_path: Path) -> None:
     """Every weight gets a gradient, and what is saved decides as what was trained."""
-    from support.asnet_torch import ASNet
+    from misstep.policies.asnet.torch_network import ASNet
 
     task = make_task("blocksworld", blocks=4)
     states = torch.as_tensor(walk(task, 100))
@@ -102,7 +102,7 @@ def test_training_and_saving(make_task: MakeTask, walk: Walk, weigh: Weigh, tmp_
 
 
 def test_dropout_only_in_training(make_task: MakeTask, walk: Walk, weigh: Weigh) -> None:
-    from support.asnet_torch import ASNet
+    from misstep.policies.asnet.torch_network import ASNet
 
     task = make_task("blocksworld", blocks=3)
     states = torch.as_tensor(walk(task, 10))

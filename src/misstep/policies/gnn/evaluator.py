@@ -73,7 +73,7 @@ class Evaluator:
             with exact_arithmetic():
                 fused = FusedNetwork(self.network, device, settings)
                 tables = Tables(self.batcher.encoding, device)
-                states = np.zeros((1, tables.variables), dtype=np.int32)
+                states = _some_state(self.batcher.encoding)
                 group = np.zeros(1, dtype=np.int64)
                 value = float(fused([(tables, states)], group)[0, 0])
                 expected = float(self.network(self.batcher.build(states, group, 1))[0][0])
@@ -125,6 +125,15 @@ class Evaluator:
             return found[0], found[1] if len(found) > 1 else None
         value, logit = self._run(self.batcher.build(states, groups, count))
         return value.cpu().numpy(), None if logit is None else logit.cpu().numpy()
+
+
+def _some_state(encoding: Encoding) -> NDArray[np.int32]:
+    """A state with no more atoms than a state can have."""
+    state = np.zeros((1, len(encoding.variable_offsets)), dtype=np.int32)
+    if (np.diff(encoding.variable_offsets) <= 0).any():  # Variables that share their facts.
+        empty = np.flatnonzero(encoding.slot_relation[:, 0] == len(encoding.relations))
+        state[0, 1:] = empty[0] - encoding.variable_offsets[1:]
+    return state
 
 
 def _pieces(offsets: NDArray[np.int64], limit: int) -> Iterator[tuple[int, int]]:

@@ -213,6 +213,14 @@ class FusedNetwork:
     ) -> NDArray[np.float32]:
         """A row of values, and one of logits if the network has that head. `groups` numbers the decision of each
         state, counting up from 0 through all parts."""
+        if self.device == "cpu":
+            return self._evaluate(parts, groups)
+        with torch.cuda.device(torch.device(self.device)):  # Triton launches on the current one.
+            return self._evaluate(parts, groups)
+
+    def _evaluate(
+        self, parts: Sequence[tuple[Tables, NDArray[np.int32]]], groups: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
         counts = [(tables, len(states)) for tables, states in parts]
         sizes = self._padded(counts)
         room = self._reserve(_Need.of(sizes))
@@ -223,7 +231,7 @@ class FusedNetwork:
         for head in range(self.heads):
             room.received[head, :count].copy_(room.result[head, :count], non_blocking=True)
         if self.device != "cpu":
-            torch.cuda.current_stream(torch.device(self.device)).synchronize()
+            torch.cuda.current_stream().synchronize()
         found: NDArray[np.float32] = room.received[:, :count].numpy().copy()
         return found
 
@@ -288,16 +296,15 @@ class FusedNetwork:
 
     def _record(self, room: _Room, sizes: list[tuple[Tables, int]]) -> tuple[Any, Any]:
         """The graph; and the tables, so that no other ones get their id."""
-        with torch.cuda.device(torch.device(self.device)):
-            # Kernels are compiled and loaded in the first run, which must not be recorded.
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                self.launch(room, sizes)
-            torch.cuda.current_stream().wait_stream(stream)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                self.launch(room, sizes)
+        # Kernels are compiled and loaded in the first run, which must not be recorded.
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            self.launch(room, sizes)
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.launch(room, sizes)
         return graph, sizes[0][0]
 
     def launch(self, room: _Room, sizes: list[tuple[Tables, int]]) -> None:

@@ -297,7 +297,7 @@ def update(
             mask=(i < degree)[:, None],
             other=float("-inf"),
         )
-        total += tl.exp(message - top[:, None])
+        total += tl.where((i < degree)[:, None], tl.exp(message - top[:, None]), 0.0)
     smooth = tl.log(total + FLOOR) + top[:, None]
 
     place = embedding + node[:, None] * WIDTH + c[None, :]

@@ -1,0 +1,138 @@
+"""ASNets on a GPU: `asnet:--device=cuda FILE`, and by themselves on tasks where that pays.
+
+The native network answers one state in some microseconds and campaigns run it without coming back to Python. A GPU
+needs a fraction of a millisecond for anything at all, so it pays only where a state is expensive: on tasks with many
+operators. From how many on was measured (`python -m benchmarks.asnet_gpu`).
+
+Decisions are those of the native network. The two add in different orders, so a decision that rounding could change is
+left to the native network, and so is a state in which nothing applies or the numbers are not finite.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from misstep.errors import MissingDependencyError, UsageError
+from misstep.policies.asnet.policy import ASNetPolicy
+from misstep.policies.asnet.structure import Structure
+from misstep.policies.asnet.torch_network import ASNet, GroundTask
+from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
+from misstep.policies.torch_extra import exact_arithmetic, torch
+
+# Numbers closer than this, in proportion to the best one, are left to the native network.
+NEAR = 1e-4
+UNSURE = -5  # in place of an operator
+SMALLEST = 32  # states of a record
+# Numbers that a layer holds at once, operators times states times hidden size: 2 GB.
+NUMBERS = 2**29
+
+
+class DeviceASNet(Policy):
+    """The decisions of a native network, most of them computed on a GPU."""
+
+    chooses = True
+
+    def __init__(self, native: ASNetPolicy, structure: Structure, device: str) -> None:
+        super().__init__(native.task)
+        _check_device(device)
+        self.native = native
+        self.name, self.digest = native.name, native.digest
+        self.device = torch.device(device)
+        self._model = ASNet(native.weights).to(self.device).eval()
+        self._ground = GroundTask(native.task, structure, device)
+        room = NUMBERS // max(1, native.task.operator_count * native.weights.hidden)
+        self.piece = max(SMALLEST, min(32_768, 1 << max(0, room.bit_length() - 1)))
+        self.batch_size = min(4096, self.piece)
+        self._records: dict[int, _Record] = {}
+        self.left = 0
+        """States that were left to the native network."""
+
+    def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
+        states = checked_states(states, self.task)
+        if candidates is not None:
+            return self.native.decide(states, candidates)
+        operators = np.empty(len(states), dtype=np.int32)
+        with exact_arithmetic():
+            for start in range(0, len(states), self.piece):
+                part = states[start : start + self.piece]
+                operators[start : start + len(part)] = self._decide(part)
+        answers = Answers(operators, evaluations=len(states))
+        unsure = np.flatnonzero(operators == UNSURE)
+        self.left += len(unsure)
+        if len(unsure):
+            asked = self.native.decide(np.ascontiguousarray(states[unsure]))
+            operators[unsure] = asked.operators
+            answers.messages = {int(unsure[row]): text for row, text in asked.messages.items()}
+        return answers
+
+    def _decide(self, states: States) -> Any:
+        size = max(SMALLEST, 1 << (len(states) - 1).bit_length())
+        if size not in self._records:
+            self._records[size] = _Record(self._model, self._ground, size)
+        return self._records[size](states)
+
+
+def sure_decisions(model: ASNet, ground: GroundTask, states: Any) -> Any:
+    """The operator of each state, or UNSURE."""
+    logits, applicable = model(ground, states)
+    logits = logits.masked_fill(~applicable, float("-inf"))
+    best, chosen = logits.max(1, keepdim=True)
+    near = (logits >= best - NEAR * (1 + best.abs())).sum(1) > 1
+    unsure = near | ~torch.isfinite(best[:, 0])
+    return torch.where(unsure, UNSURE, chosen[:, 0]).to(torch.int32)
+
+
+class _Record:
+    """The network for batches up to one size; on a GPU recorded as a CUDA graph, which is one launch."""
+
+    def __init__(self, model: ASNet, ground: GroundTask, size: int) -> None:
+        self._model, self._ground = model, ground
+        on_gpu = ground.device.type == "cuda"
+        shape = (size, ground.variable_count)
+        self._states = torch.zeros(shape, dtype=torch.int32, device=ground.device)
+        self._sent = torch.zeros(shape, dtype=torch.int32, pin_memory=on_gpu)
+        self._received = torch.zeros(size, dtype=torch.int32, pin_memory=on_gpu)
+        self._graph: Any = None
+        self._result: Any = None
+        if on_gpu:
+            with torch.cuda.device(ground.device):
+                self._capture()
+
+    def _capture(self) -> None:
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            for _ in range(2):
+                sure_decisions(self._model, self._ground, self._states)
+        torch.cuda.current_stream().wait_stream(stream)
+        self._graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph):
+            self._result = sure_decisions(self._model, self._ground, self._states)
+
+    def __call__(self, states: States) -> Any:
+        count = len(states)
+        self._sent[:count].copy_(torch.from_numpy(states))
+        self._states[:count].copy_(self._sent[:count], non_blocking=True)
+        if self._graph is None:
+            self._result = sure_decisions(self._model, self._ground, self._states)
+        else:
+            self._graph.replay()
+        self._received[:count].copy_(self._result[:count], non_blocking=True)
+        if self._graph is not None:
+            torch.cuda.current_stream(self._ground.device).synchronize()
+        return self._received[:count].numpy()
+
+
+def _check_device(device: str) -> None:
+    kind = device.partition(":")[0]
+    if kind not in ("cpu", "cuda"):
+        raise UsageError(f"no device {device!r}", expected="auto, cpu, cuda or cuda:N")
+    if kind == "cuda" and not torch.cuda.is_available():
+        raise MissingDependencyError(
+            "PyTorch finds no CUDA device", where=f"device {device}", hint="use --device=cpu"
+        )
+
+
+__all__ = ["DeviceASNet", "sure_decisions"]
