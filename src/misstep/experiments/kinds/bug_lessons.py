@@ -17,12 +17,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misstep.errors import InputFormatError, UnsupportedError
+from misstep.errors import UnsupportedError
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import MISSING, Json, Part
 from misstep.experiments.kinds.arms import NONE, Arm, read_arm

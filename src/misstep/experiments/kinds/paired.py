@@ -76,9 +76,7 @@ def _against(
     for (arm, differences, p), q in zip(rows, corrected, strict=True):
         mean = sum(differences) / len(differences)
         draws = resamples(len(differences), SEED)
-        spread = interval(
-            mean, [sum(differences[k] for k in draw) / len(draw) for draw in draws]
-        )
+        spread = interval(mean, [sum(differences[k] for k in draw) / len(draw) for draw in draws])
         found.append(
             {
                 "compared": True,
