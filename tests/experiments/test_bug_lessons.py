@@ -67,7 +67,7 @@ def observed(values: dict[str, list[int]]) -> list[dict[str, Value]]:
     """Bugs of each arm among 100 states, seed by seed."""
     return [
         {"row": "r", "seed": seed, "arm": arm, "solved": True, "states": 100, "solved_states": 50,
-         "bugs": bugs, "cost": 12, "best": 10, "compared": False}
+         "bugs": bugs, "cost": 12, "best": 10, "last": seed > 0, "compared": False}
         for arm, own in values.items()
         for seed, bugs in enumerate(own)
     ]  # fmt: skip
@@ -91,17 +91,25 @@ def test_arms_are_compared_pair_by_pair() -> None:
     assert (b["difference"], b["corrected"]) == (0, 1)
     assert all(own["compared"] and own["against"] == "none" for own in found)
     assert {own["p"] for own in found if own["measure"] == "cost of plans"} == {1}
+    last = next(own for own in found if own["measure"] == "bugs, last" and own["arm"] == "a")
+    assert (last["difference"], last["pairs"]) == (-2, 7)
 
 
 def test_the_start_is_in_no_comparison_and_told_once() -> None:
     result: dict[str, Any] = {
-        "start": {"tests": [[1, 10, 8, 4, 30, 20]], "epochs": 3, "added": 0},
-        "arms": {"none": {"tests": [[1, 10, 9, 3, 30, 20]], "added": 0}},
+        "start": {"rounds": [[[1, 10, 8, 4, 30, 20]]], "epochs": 3, "added": 0},
+        "arms": {
+            "none": {"rounds": [[[0, 10, 9, 3, 30, 20]], [[1, 10, 9, 1, 30, 20]]], "added": 0}
+        },
     }
     first = list(bug_lessons.observations({"first": True}, result))
     second = list(bug_lessons.observations({"first": False}, result))
-    assert [own["arm"] for own in first] == ["start", "none"]
-    assert [own["arm"] for own in second] == ["none"]
+    assert [own["arm"] for own in first] == ["start", "none", "none"]
+    assert [own["arm"] for own in second] == ["none", "none"]
+    assert [(own["round"], own["last"], own["bugs"]) for own in second] == [
+        (1, False, 3),
+        (2, True, 1),
+    ]
     seen = [{"row": "r", "seed": 0, **own} for own in first]
     bug_lessons.joined(seen)
     assert "start" not in {own["arm"] for own in seen if own["compared"]}
@@ -110,7 +118,9 @@ def test_the_start_is_in_no_comparison_and_told_once() -> None:
 @needs_torch
 def test_a_unit_goes_on_after_a_kill(tmp_path: Path) -> None:
     unit = load_definition("from-bugs").units("smoke", 1)[0]
-    payload = {**unit.payload, "arms": ["none", "faults", "again"], "start_epochs": 1}
+    few = {name: unit.payload[name][:1] for name in ("train", "bug_tasks", "test")}
+    quick = {"start_epochs": 1, "oracle": "bmo(5)", "test_oracle": "bmo(5)", "max_steps": 20}
+    payload = {**unit.payload, **few, **quick, "arms": ["none", "faults", "again"]}
     whole = bug_lessons.run_in(payload, tmp_path)
     log = tmp_path / "arms.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
