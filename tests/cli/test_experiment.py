@@ -46,6 +46,11 @@ def test_trainings_at_the_scale_smoke(tmp_path: Path) -> None:
     assert "all of hard" in (tables / "left-out.md").read_text()
     assert "| Spanner | " in (tables / "criteria-bugs.md").read_text()
     assert not (tmp_path / "p25/work").exists()
+    found = result_of("experiment", "from-bugs", "--out", tmp_path / "bugs")
+    assert found["missing"] == []
+    table = (tmp_path / "bugs/report/tables/against-others.md").read_text()
+    assert "| bugs | faults | " in table
+    assert "random: p" in table
     found = result_of("experiment", "policies", "--jobs", "2", "--out", tmp_path / "zoo")
     assert found["missing"] == []
     names = {path.name for path in (tmp_path / "zoo/policies").iterdir()}

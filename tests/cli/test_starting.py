@@ -165,6 +165,12 @@ OWNERS = {
     "START_EPOCHS": "misstep.training.algorithms:N_START",
     "TEACHER_STATES": "misstep.training.teachers:EXHAUSTIVE_STATES",
     "TEACHER_EXPANSIONS": "misstep.training.teachers:ASTAR_EXPANSIONS",
+    "RETEST": "misstep.training.feedback:Feedback.every",
+    "BUG_SOURCE": "misstep.training.feedback:Feedback.source",
+    "BUG_STATES": "misstep.training.feedback:SOURCES",
+    "BUG_LABELS": "misstep.training.feedback:Feedback.labels",
+    "BUG_RATIO": "misstep.training.feedback:Feedback.ratio",
+    "BUG_NUMBER": "misstep.training.feedback:Feedback.states",
 }
 
 

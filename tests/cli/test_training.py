@@ -150,6 +150,10 @@ def test_learning_from_bugs(
     )
     assert train(problems, tmp_path / "out", "--from-bugs", campaign, "--json") == 0
     assert "proven faults behind" in capsys.readouterr().err
+    again = ("--from-bugs", campaign, "--retest", 1, "--bug-states", "before", "--bug-number", 5)
+    assert train(problems, tmp_path / "again", *again, "--json") == 0
+    assert train(problems, tmp_path / "alone", "--retest", 1) == 2
+    assert "--retest has no meaning here; expected --from-bugs DIR" in capsys.readouterr().err
     flawless = tmp_path / "flawless"
     assert (
         misstep("test", problems[2].parent, "--policy", "optimal", "--pool", 5, "-o", flawless) == 0

@@ -14,9 +14,15 @@ import typer
 from misstep.cli.arguments import AsJson, read_problems, typed
 from misstep.cli.defaults import (
     ALGORITHMS,
+    BUG_LABELS,
+    BUG_NUMBER,
+    BUG_RATIO,
+    BUG_SOURCE,
+    BUG_STATES,
     CRITERIA,
     INITS,
     RECIPES,
+    RETEST,
     START_EPOCHS,
     TEACHER_EXPANSIONS,
     TEACHER_STATES,
@@ -126,6 +132,42 @@ class Teaching(Group, heading="Teacher"):
 
 
 @dataclass(frozen=True)
+class Bugs(Group, heading="Learning from bugs"):
+    """How much of what is learnt with --from-bugs."""
+
+    retest: Annotated[
+        int,
+        typer.Option(
+            metavar="K",
+            help="Test the tasks of the campaign again after every K epochs, and learn from what is found; 0: never.",
+        ),
+    ] = RETEST
+    bug_states: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Which states, when tested again: " + ", ".join(BUG_STATES) + "."
+        ),
+    ] = BUG_SOURCE
+    bug_labels: Annotated[
+        str,
+        typer.Option(
+            metavar="teacher|found",
+            help="Who says what is right in a fault, when tested again: the teacher, or what the test has found.",
+        ),
+    ] = BUG_LABELS
+    by_regret: Annotated[
+        bool,
+        typer.Option("--by-regret", help="Draw a fault the more often, the more it loses."),
+    ] = False
+    bug_ratio: Annotated[
+        float, typer.Option(metavar="R", help="Share of a minibatch that these states have.")
+    ] = BUG_RATIO
+    bug_number: Annotated[
+        int, typer.Option(metavar="N", help="New states each time, of all tasks together.")
+    ] = BUG_NUMBER
+
+
+@dataclass(frozen=True)
 class Keeping(Group, heading="Output"):
     """Where the training is kept, and how it goes on."""
 
@@ -140,13 +182,14 @@ class Keeping(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Tasks, Algorithm, Learning, Teaching, Keeping)
+@takes(Tasks, Algorithm, Learning, Teaching, Bugs, Keeping)
 def asnet_command(
     context: typer.Context,
     tasks: Tasks,
     algorithm: Algorithm,
     learning: Learning,
     teaching: Teaching,
+    bugs: Bugs,
     keeping: Keeping,
 ) -> int:
     """Train an ASNet on small tasks of a domain.
@@ -158,7 +201,9 @@ def asnet_command(
         raise UsageError("--keep is for --resume")
     from misstep.training.api import asnet_settings, check_device, train
 
-    settings = asdict(algorithm) | asdict(learning) | asdict(teaching)
+    if tasks.from_bugs is None and (asked := typed(context, Bugs.names())):
+        raise UsageError(f"{asked[0]} has no meaning here", expected="--from-bugs DIR")
+    settings = asdict(algorithm) | asdict(learning) | asdict(teaching) | asdict(bugs)
     if learning.recipe != RECIPES[0]:
         # A recipe says other things than the defaults of options, but not other things than the user.
         for name in set(settings) - {"recipe"}:

@@ -19,6 +19,7 @@ from misstep.tasks.load import AnyTask, load_task
 from misstep.tasks.task import Task
 from misstep.training.bugs import TaskFaults, read_faults
 from misstep.training.explore import Exploration
+from misstep.training.feedback import Feedback
 from misstep.training.qlearning.settings import QSettings
 from misstep.training.selection import Progress, Selection, select_policies
 from misstep.training.settings import RECIPES, LearnerSettings, TrainingSettings
@@ -47,7 +48,22 @@ _OF_TRAINING = {
 _OF_LEARNER = {own.name: own.name for own in dataclasses.fields(LearnerSettings)}
 _OF_EXPLORATION = {own.name: own.name for own in dataclasses.fields(Exploration)}
 _OF_TEST = {"pool": "pool_size", "oracle": "oracle"}
-_OF_ASNETS = ("recipe", *_OF_TRAINING, *_OF_LEARNER, *_OF_EXPLORATION, *_OF_TEST)
+_OF_FEEDBACK = {
+    "retest": "every",
+    "bug_states": "source",
+    "bug_labels": "labels",
+    "by_regret": "weighted",
+    "bug_ratio": "ratio",
+    "bug_number": "states",
+}
+_OF_ASNETS = (
+    "recipe",
+    *_OF_TRAINING,
+    *_OF_LEARNER,
+    *_OF_EXPLORATION,
+    *_OF_TEST,
+    *_OF_FEEDBACK,
+)
 
 _OF_REWARDS = {f"{name}_reward": name for name in ("goal", "unsafe", "dead_end", "step")}
 _OF_QLEARNING = (
@@ -144,6 +160,7 @@ def asnet_settings(given: Mapping[str, Any]) -> TrainingSettings:
         _OF_TRAINING,
         learner=make_settings(LearnerSettings, _of(given, _OF_LEARNER)),
         exploration=make_settings(Exploration, _of(given, _OF_EXPLORATION)),
+        feedback=make_settings(Feedback, _of(given, _OF_FEEDBACK), _OF_FEEDBACK),
         test=make_settings(TestSettings, {**_of(given, _OF_TEST), **seed}, _OF_TEST),
     )
 

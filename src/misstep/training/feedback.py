@@ -46,6 +46,7 @@ ATTEMPTS = 3  # pools of a task, if the first ones bring too few states
 class Feedback:
     """Which states come between epochs, and how much they count."""
 
+    every: int = 0  # epochs between two tests; 0: there is none, and a campaign's faults have to do
     source: str = "faults"
     labels: str = "teacher"
     weighted: bool = False  # by regret
@@ -56,6 +57,8 @@ class Feedback:
         for name, known in (("source", SOURCES), ("labels", LABELS)):
             if getattr(self, name) not in known:
                 raise UsageError(f"no {name} {getattr(self, name)!r}", expected=", ".join(known))
+        if self.every < 0:
+            raise UsageError(f"every is {self.every}", expected="a number of epochs, or 0")
         if not 0 < self.ratio <= 1:
             raise UsageError(f"the ratio is {self.ratio}", expected="more than 0, up to 1")
         if self.states < 1:
@@ -129,7 +132,9 @@ class FeedbackTask:
             return None
         if labels == "found":
             better = candidate.better
-            return better if better is None else Sample(candidate.state, (better,), candidate.weight)
+            return (
+                better if better is None else Sample(candidate.state, (better,), candidate.weight)
+            )
         lesson = self.teacher.lesson(candidate.state)
         return lesson[0]._replace(weight=candidate.weight) if lesson else None
 

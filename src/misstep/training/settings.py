@@ -12,6 +12,7 @@ from misstep.errors import InputFormatError, UsageError
 from misstep.policies.asnet.weights import HIDDEN, INITIAL, LAYERS, check_sizes
 from misstep.training.algorithms import N_INIT, N_START, Configuration, configuration
 from misstep.training.explore import Exploration
+from misstep.training.feedback import Feedback
 from misstep.training.teachers import ASTAR_EXPANSIONS, EXHAUSTIVE_STATES
 from misstep.training.testing import TestSettings
 
@@ -29,6 +30,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "single": True,
         "sampling": "uniform",
         "noisy_loss": True,
+        "retest": 0,
     },
 }
 RECIPE_NAMES = tuple(RECIPES)
@@ -94,6 +96,7 @@ class TrainingSettings:
     criterion: str = "auto"
     learner: LearnerSettings = field(default_factory=LearnerSettings)
     exploration: Exploration = field(default_factory=Exploration)
+    feedback: Feedback = field(default_factory=Feedback)  # of a training from bugs
     test: TestSettings = field(default_factory=TestSettings)
 
     def __post_init__(self) -> None:
@@ -101,6 +104,11 @@ class TrainingSettings:
         _ = self.configuration
         if self.initial not in INITIAL:
             raise UsageError(f"no initial {self.initial!r}", expected=" or ".join(INITIAL))
+        if self.feedback.every and self.learner.sampling != "shares":
+            raise UsageError(
+                "states of bugs have a share of each minibatch, and with the recipe p25 no task has one",
+                hint="use --retest 0, or another recipe",
+            )
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"the seed is {self.seed}", expected="0 to 2^63 - 1")
         for name in ("exhaustive_states", "teacher_expansions"):
@@ -128,6 +136,7 @@ class TrainingSettings:
             inner = {
                 "learner": LearnerSettings(**values["learner"]),
                 "exploration": Exploration(**values["exploration"]),
+                "feedback": Feedback(**values.get("feedback", {"every": 0})),
                 "test": TestSettings(**values["test"]),
             }
             return TrainingSettings(**{**values, **inner})

@@ -143,9 +143,7 @@ class TestedTask:
                     lost += int(verdict.gap.low)
         bugs = sum(verdict.is_bug for verdict in judged.verdicts)
         processed = len(judged.verdicts)
-        return TaskResult(
-            name, len(self.pool), solves, processed, solved, bugs, lost, judged.steps
-        )
+        return TaskResult(name, len(self.pool), solves, processed, solved, bugs, lost, judged.steps)
 
     def judge(self, runner: PolicyRunner) -> Judged:
         """The verdicts on the states of the pool, in its order, until the budget is spent."""

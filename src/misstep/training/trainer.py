@@ -30,6 +30,7 @@ from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 from misstep.training.algorithms import CRITERIA, next_step, select_offline
 from misstep.training.explore import ask, explore
+from misstep.training.feedback import Candidate, FeedbackTask, collect
 from misstep.training.folder import TrainingFolder
 from misstep.training.samples import Samples
 from misstep.training.settings import TrainingSettings
@@ -164,11 +165,13 @@ class Trainer:
     ) -> None:
         self.check(tasks, validation, settings, faults)
         self.faults = list(faults)
+        self.settings = settings
         # Tasks that only faults come from bring data, but the policy is not rolled out on them.
         self.train_count = len(tasks)
-        known = {task.digest for task in tasks}
-        self.tasks = [*tasks, *(own.task for own in faults if own.task.digest not in known)]
-        self.settings = settings
+        self.fed = self._fed()
+        known = set() if self.fed else {task.digest for task in tasks}
+        further = self.fed or [own.task for own in faults]
+        self.tasks = [*tasks, *(own for own in further if own.digest not in known)]
         self.device = device
         self.shape = shape_of(self.tasks[0].lifted)
         self.structures = [structure_of(task, self.shape) for task in self.tasks]
@@ -176,9 +179,18 @@ class Trainer:
         self.validation_structures = [structure_of(task, self.shape) for task in validation]
         self.remarks: list[str] = []
         self.teachers: list[Teacher] = [self._teacher(task) for task in tasks]
+        self.sources = [FeedbackTask(own, self._teacher(own), settings.test) for own in self.fed]
         self.samples = Samples(self.tasks, single=settings.single)
         self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
         self._told: dict[str, float] = {}  # seconds that are in the log already
+
+    def _fed(self) -> list[Task]:
+        """The tasks that are tested between epochs. Their states have places of their own in a minibatch, so a task
+        that is a training task as well stands in the list twice."""
+        if not self.settings.feedback.every:
+            return []
+        unit = self.settings.unit_costs
+        return [with_unit_costs(own.task) if unit else own.task for own in self.faults]
 
     def _teacher(self, task: Task) -> Teacher:
         """The one that was asked for; on a task that is too large for it, A*."""
@@ -221,7 +233,14 @@ class Trainer:
 
         self.folder = folder
         settings, tree = self.settings, folder.tree
-        learner = Learner(self.tasks, self.structures, settings.learner, self.device)
+        learner = Learner(
+            self.tasks,
+            self.structures,
+            settings.learner,
+            self.device,
+            fed=len(self.fed),
+            ratio=settings.feedback.ratio if self.fed else None,
+        )
         config = settings.configuration
         self.folder.read_data(self.samples)
         try:
@@ -285,9 +304,34 @@ class Trainer:
             self.remarks.append(
                 f"the teacher does not solve {', '.join(unsolved)}: only states that the policy meets can help"
             )
+        if self.fed:
+            self._first_faults()
+            return
         place = {task.digest: t for t, task in enumerate(self.tasks)}
         for own in self.faults:
             self.samples.add_all(place[own.task.digest], own.samples)
+
+    def _first_faults(self) -> None:
+        """Those of the campaign, with the teacher's labels where there are to be such, and it has one."""
+        feedback = self.settings.feedback
+        for k, (source, own) in enumerate(zip(self.sources, self.faults, strict=True)):
+            for sample in own.samples:
+                weight = sample.weight if feedback.weighted else 1.0
+                candidate = Candidate(sample.state, weight, sample.good[0])
+                found = source.label(candidate, feedback.labels) or source.label(candidate, "found")
+                if found is not None:
+                    self.samples.add(self.train_count + k, found)
+
+    def _feed(self, parent: int, weights: Weights, seed: int) -> None:
+        """Test the model on the tasks of the campaign, when it is time, and take in what is found."""
+        epochs, feedback = self.folder.tree[parent].epochs, self.settings.feedback
+        if self.fed and epochs and epochs % feedback.every == 0:
+            structures = self.structures[self.train_count :]
+            policies = [
+                ASNetPolicy(task, weights, structure=structure)
+                for task, structure in zip(self.fed, structures, strict=True)
+            ]
+            collect(self.sources, policies, self.samples, self.train_count, feedback, seed)
 
     def _expand(self, learner: Learner, parent: int, mark: list[tuple[int, int]]) -> Node:
         """Train a copy of a model for an epoch."""
@@ -301,6 +345,8 @@ class Trainer:
             Moments(*self.folder.read_moments(parent)) if tree[parent].loss is not None else None
         )
         seed = self.settings.derived_seed("epoch", id)
+        with self._clock("test"):
+            self._feed(parent, weights, self.settings.derived_seed("feedback", id))
         with self._clock("explore"):
             policies = self._policies(weights)
             explore(policies, self.teachers, self.samples, self.settings.exploration, seed)

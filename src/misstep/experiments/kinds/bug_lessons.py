@@ -3,7 +3,8 @@
 A unit is a domain and a seed. A network is trained on small tasks until it solves a part of larger ones, and no
 further. From there each arm goes on alone, with the same number of minibatches: again and again it gets so many new
 states of the larger tasks, picked by a source (see `training/feedback.py`), and learns from them and from the small
-tasks. The test is on other tasks of the same sizes, with pools that no arm has a say in.
+tasks. After each round there is a test on other tasks of the same sizes, with pools that no arm has a say in: how soon
+something is learnt tells more than the end, where all may have learnt everything.
 
 An arm is written as its source and what differs from the usual: `faults, ratio 0.25`. Besides the sources there are
 
@@ -17,12 +18,12 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from misstep.errors import InputFormatError, UnsupportedError
+from misstep.errors import UnsupportedError
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import MISSING, Json, Part
 from misstep.experiments.kinds.arms import NONE, Arm, read_arm
@@ -78,7 +79,19 @@ KEYS: dict[str, Key] = {
     "max_steps": whole(1_000),
 }
 COLUMNS = (
-    *("arm", "task", "solved", "states", "solved_states", "bugs", "cost", "best", "added"),
+    *(
+        "arm",
+        "round",
+        "last",
+        "task",
+        "solved",
+        "states",
+        "solved_states",
+        "bugs",
+        "cost",
+        "best",
+        "added",
+    ),
     *("start_epochs", "compared", "measure", "against", "pairs", "difference", "low", "high"),
     *("p", "corrected"),
 )
@@ -120,7 +133,8 @@ def run_in(payload: Json, place: Path) -> Json:
     study = Study(payload)
     begun = study.begin()
     if START not in done:
-        done[START] = {**study.test(begun.model.weights), "epochs": begun.epochs, "added": 0}
+        tests = [study.test(begun.model.weights)]
+        done[START] = {"rounds": tests, "epochs": begun.epochs, "added": 0}
         _keep(log, START, done[START])
     for arm in payload["arms"]:
         if arm not in done:
@@ -226,7 +240,7 @@ class Study:
         return outcomes.count("goal") / len(outcomes)
 
     def go_on(self, begun: Begun, arm: Arm) -> Json:
-        """One arm from the common start on; what its policy does in the end, and how many states it got."""
+        """One arm from the common start on; what its policy does after each round, and how many states it got."""
         from misstep.training.learner import Learner
 
         own = self.given
@@ -240,7 +254,7 @@ class Study:
         ratio = None if arm.feedback is None else arm.feedback.ratio
         settings = LearnerSettings(steps=own["steps"])
         learner = Learner(tasks, structures, settings, fed=fed, ratio=ratio)
-        model, added = begun.model, 0
+        model, added, tests = begun.model, 0, []
         for round in range(own["rounds"]):
             if arm.feedback is not None and (round == 0 or not arm.once):
                 policies = group.policies(model.weights)
@@ -253,17 +267,17 @@ class Study:
                 policies = self.train.policies(model.weights)
                 explore(policies, self.teachers, samples, Exploration(own["max_steps"]), seed)
                 model, _ = learner.epoch(model, samples, seed)
-        return {**self.test(model.weights), "added": added}
+            tests.append(self.test(model.weights))
+        return {"rounds": tests, "added": added}
 
     # -- the test ---------------------------------------------------------------------------------
 
-    def test(self, weights: Weights) -> Json:
-        return {
-            "tests": [
-                self._test(tested, policy)
-                for tested, policy in zip(self.tested, self.tests.policies(weights), strict=True)
-            ]
-        }
+    def test(self, weights: Weights) -> list[list[int]]:
+        """What a network does on each test task."""
+        return [
+            self._test(tested, policy)
+            for tested, policy in zip(self.tested, self.tests.policies(weights), strict=True)
+        ]
 
     def _test(self, tested: TestedTask, policy: ASNetPolicy) -> list[int]:
         """Solved, states, solved ones, bugs; what runs from solved states cost, and would cost at best."""
@@ -291,21 +305,21 @@ def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:
     # All units of a row and a seed have the same start; one of them tells of it.
     arms = {START: result["start"]} if payload["first"] else {}
     for arm, own in {**arms, **result["arms"]}.items():
-        for place, test in enumerate(own["tests"]):
-            solved, states, solved_states, bugs, cost, best = test
-            yield {
-                "arm": arm,
-                "task": place,
-                "solved": bool(solved),
-                "states": states,
-                "solved_states": solved_states,
-                "bugs": bugs,
-                "cost": cost,
-                "best": best,
-                "added": own["added"],
-                "start_epochs": result["start"]["epochs"],
-                "compared": False,
-            }
+        for round, tests in enumerate(own["rounds"], start=1):
+            for place, test in enumerate(tests):
+                solved, *numbers = test
+                names = ("states", "solved_states", "bugs", "cost", "best")
+                yield {
+                    "arm": arm,
+                    "round": round,
+                    "last": round == len(own["rounds"]),
+                    "task": place,
+                    "solved": bool(solved),
+                    **dict(zip(names, numbers, strict=True)),
+                    "added": own["added"],
+                    "start_epochs": result["start"]["epochs"],
+                    "compared": False,
+                }
 
 
 def joined(observations: list[dict[str, Value]]) -> None:

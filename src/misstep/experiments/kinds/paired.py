@@ -33,12 +33,24 @@ def _coverage(found: Sequence[Observation]) -> float | None:
     return 100 * _sum(found, "solved") / len(found) if found else None
 
 
+Measure = Callable[[Sequence[Observation]], float | None]
 # In percent; of the first two more is better, of the others less.
-MEASURES: dict[str, Callable[[Sequence[Observation]], float | None]] = {
+_SHARES: dict[str, Measure] = {
     "tasks solved": _coverage,
     "states solved": _share("solved_states", "states"),
     "bugs": _share("bugs", "states"),
     "cost of plans": _share("cost", "best"),
+}
+
+
+def _at_last(measure: Measure) -> Measure:
+    return lambda found: measure([own for own in found if own["last"]])
+
+
+# Over all rounds, which tells how soon something is learnt, and after the last one.
+MEASURES: dict[str, Measure] = {
+    **_SHARES,
+    **{f"{name}, last": _at_last(own) for name, own in _SHARES.items()},
 }
 
 
@@ -76,9 +88,7 @@ def _against(
     for (arm, differences, p), q in zip(rows, corrected, strict=True):
         mean = sum(differences) / len(differences)
         draws = resamples(len(differences), SEED)
-        spread = interval(
-            mean, [sum(differences[k] for k in draw) / len(draw) for draw in draws]
-        )
+        spread = interval(mean, [sum(differences[k] for k in draw) / len(draw) for draw in draws])
         found.append(
             {
                 "compared": True,
