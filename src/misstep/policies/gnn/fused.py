@@ -35,9 +35,11 @@ class Settings:
 
     precision: str = "tf32x3"
     """Of products: three in TF32 are as good as one in single precision, and use the tensor cores."""
-    send_tile: int = 64
+    send_tile: int = 32
     send_warps: int = 4
-    update_tile: int = 64
+    rows: int = 4
+    """Messages that are added at once."""
+    update_tile: int = 32
     update_warps: int = 4
     read_tile: int = 16
     read_warps: int = 4
@@ -184,6 +186,7 @@ class _Room:
         self.state_node = integers(need.states)
         self.state_size = integers(need.states)
         self.embedding = numbers(need.nodes, width)
+        self.smooth = numbers(need.nodes, width)
         self.messages = numbers(max(need.rows, 1), width)
         self.greatest = numbers(max(rounds, 1), need.states)
         self.result = numbers(heads, need.states)
@@ -421,14 +424,22 @@ class FusedNetwork:
 
     def _update(self, room: _Room, need: _Need, greatest: Any) -> None:
         how = self.settings
-        kernels.update[(-(-need.nodes // how.update_tile),)](
-            room.embedding,
+        kernels.aggregate[(need.nodes,)](
             room.messages,
+            room.smooth,
             greatest,
             room.inputs,
             room.node_row,
             room.node_degree,
             room.node_group,
+            WIDTH=self.width,
+            ROWS=how.rows,
+            num_warps=1,
+        )
+        kernels.update[(-(-need.nodes // how.update_tile),)](
+            room.embedding,
+            room.smooth,
+            room.inputs,
             self._weights.update,
             WIDTH=self.width,
             TILE=how.update_tile,
