@@ -57,6 +57,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     },
     "bf16x6 64/4": {"precision": "bf16x6"},
     "tf32x3 64/4 no graph": {"records": False},
+    "tf32x3 64/4 fork": {"fork": True},
 }
 BEGIN = time.perf_counter()
 Results = dict[str, Any]

@@ -1,4 +1,4 @@
-"""ASNets as policies, evaluated by the native core: `asnet:FILE`."""
+"""ASNets as policies: `asnet:[--device=auto|cpu|cuda] FILE`, by the native core, or on large tasks by a GPU."""
 
 from __future__ import annotations
 
@@ -8,14 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep._core import ASNet as CoreASNet
-from misstep.errors import UsageError
+from misstep.errors import MissingDependencyError, UsageError
 from misstep.policies.asnet.model_file import read_model, require_shape
 from misstep.policies.asnet.shape import shape_of
 from misstep.policies.asnet.structure import Structure, structure_of
 from misstep.policies.asnet.weights import Weights
 from misstep.policies.native import NativePolicy
+from misstep.policies.options import split_options, word
 from misstep.policies.policy import Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
+
+# From so many operators on a GPU pays: measured by `python -m benchmarks.asnet_gpu`, see on_device.py.
+GPU_OPERATORS = 5_000
 
 
 class ASNetPolicy(NativePolicy):
@@ -75,12 +79,35 @@ def core_network(
 
 
 def load(argument: str, task: Task) -> Policy:
-    """The policy `asnet:FILE`."""
-    if not argument:
+    """The policy `asnet:[--device=auto|cpu|cuda|cuda:N] FILE`."""
+    options, path = split_options(argument, "asnet", {"device": word})
+    if not path:
         raise UsageError("asnet needs a file", expected="asnet:FILE")
-    weights, digest = read_model(Path(argument))
-    require_shape(weights, shape_of(task.lifted), argument)
-    return ASNetPolicy(task, weights, name=f"asnet:{argument}", digest=digest)
+    weights, digest = read_model(Path(path))
+    require_shape(weights, shape_of(task.lifted), path)
+    structure = structure_of(task, weights.shape)
+    policy = ASNetPolicy(
+        task, weights, name=f"asnet:{argument}", digest=digest, structure=structure
+    )
+    device = options.get("device", "auto")
+    if device == "auto":
+        device = "cuda" if pays_on_gpu(task) else "cpu"
+    if device == "cpu":
+        return policy
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    return DeviceASNet(policy, structure, device)
+
+
+def pays_on_gpu(task: Task) -> bool:
+    """Whether a GPU is at hand and decides faster than a core in the small batches of a campaign."""
+    if task.operator_count < GPU_OPERATORS:
+        return False  # Without looking for PyTorch, whose import takes longer than most tasks.
+    try:
+        from misstep.policies.torch_extra import torch
+    except MissingDependencyError:
+        return False
+    return bool(torch.cuda.is_available())
 
 
 __all__ = ["ASNetPolicy", "core_network", "load"]

@@ -35,15 +35,19 @@ class Settings:
 
     precision: str = "tf32x3"
     """Of products: three in TF32 are as good as one in single precision, and use the tensor cores."""
-    send_tile: int = 64
+    send_tile: int = 32
     send_warps: int = 4
-    update_tile: int = 64
+    rows: int = 4
+    """Messages that are added at once."""
+    update_tile: int = 32
     update_warps: int = 4
     read_tile: int = 16
     read_warps: int = 4
     stages: int = 1
     records: bool = True
     """Whether evaluations are recorded."""
+    fork: bool = False
+    """Whether the relations of different arity run side by side in a record."""
 
 
 class Tables:
@@ -182,6 +186,7 @@ class _Room:
         self.state_node = integers(need.states)
         self.state_size = integers(need.states)
         self.embedding = numbers(need.nodes, width)
+        self.smooth = numbers(need.nodes, width)
         self.messages = numbers(max(need.rows, 1), width)
         self.greatest = numbers(max(rounds, 1), need.states)
         self.result = numbers(heads, need.states)
@@ -206,6 +211,8 @@ class FusedNetwork:
             for arity, members in self._weights.members.items()
         }
         self._room: _Room | None = None
+        self._side: Any = None
+        """A second stream, while a record is made."""
         self._records: OrderedDict[tuple[int, int], Any] = OrderedDict()
 
     def __call__(
@@ -304,7 +311,11 @@ class FusedNetwork:
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            self.launch(room, sizes)
+            self._side = torch.cuda.Stream() if self.settings.fork else None
+            try:
+                self.launch(room, sizes)
+            finally:
+                self._side = None
         return graph, sizes[0][0]
 
     def launch(self, room: _Room, sizes: list[tuple[Tables, int]]) -> None:
@@ -317,8 +328,7 @@ class FusedNetwork:
             self._build(room, tables, count, room.inputs[place:])
             place += _integers(tables, count)
         for number in range(self.rounds):
-            for arity in self._weights.members:
-                self._send(room, need, arity, room.greatest[number])
+            self._send_all(room, need, room.greatest[number])
             self._update(room, need, room.greatest[number])
         how = self.settings
         for head in range(self.heads):
@@ -369,11 +379,27 @@ class FusedNetwork:
             num_warps=4,
         )
 
+    def _send_all(self, room: _Room, need: _Need, greatest: Any) -> None:
+        """The relations of every arity; the widest first, which takes longest."""
+        arities = [
+            arity for arity, own in self._weights.members.items() if need.atoms[list(own)].any()
+        ]
+        first = arities[-1:] if self._side is not None else arities
+        main = None if self._side is None else torch.cuda.current_stream()
+        if self._side is not None:
+            self._side.wait_stream(main)
+        for arity in first:
+            self._send(room, need, arity, greatest)
+        if self._side is None:
+            return
+        with torch.cuda.stream(self._side):
+            for arity in arities[:-1]:
+                self._send(room, need, arity, greatest)
+        torch.cuda.current_stream().wait_stream(self._side)
+
     def _send(self, room: _Room, need: _Need, arity: int, greatest: Any) -> None:
         how, members = self.settings, self._weights.members[arity]
         tiles = sum(-(-int(need.atoms[n]) // how.send_tile) for n in members)
-        if tiles == 0:
-            return
         kernels.send[(tiles,)](
             room.embedding,
             room.messages,
@@ -398,14 +424,22 @@ class FusedNetwork:
 
     def _update(self, room: _Room, need: _Need, greatest: Any) -> None:
         how = self.settings
-        kernels.update[(-(-need.nodes // how.update_tile),)](
-            room.embedding,
+        kernels.aggregate[(need.nodes,)](
             room.messages,
+            room.smooth,
             greatest,
             room.inputs,
             room.node_row,
             room.node_degree,
             room.node_group,
+            WIDTH=self.width,
+            ROWS=how.rows,
+            num_warps=1,
+        )
+        kernels.update[(-(-need.nodes // how.update_tile),)](
+            room.embedding,
+            room.smooth,
+            room.inputs,
             self._weights.update,
             WIDTH=self.width,
             TILE=how.update_tile,

@@ -1,9 +1,9 @@
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
-"""The graph network as four Triton kernels: index building, messages, update, readout.
+"""The graph network as five Triton kernels: index building, messages, their smooth maxima, update, readout.
 
 An evaluation through PyTorch moves every message through memory about eight times and waits for the host to learn how
-many rows each relation has. Here a round of the network is one launch per arity and one for the update: embeddings are
-gathered, both layers applied and the message stored once; the update reads each message once. Nothing asks the host.
+many rows each relation has. Here a round of the network is one launch per arity and two for the nodes: embeddings are
+gathered, both layers applied and the message stored once, and read once. Nothing asks the host.
 
 A number of a row never depends on which other rows share its tile, maxima are exact in any order, and the messages of
 an object lie in memory in a fixed order and are summed in it. So the value of a state is the same to the bit in
@@ -266,40 +266,53 @@ def send(
 
 
 @triton.jit
-def update(
-    embedding,
+def aggregate(
     messages,
+    smooth,
     greatest,
     totals,
     node_row,
     node_degree,
     node_group,
+    WIDTH: tl.constexpr,
+    ROWS: tl.constexpr,
+):
+    """The smooth maximum of the messages at one node. By itself, since degrees differ: a tile waits for its greatest."""
+    node = tl.program_id(0)
+    if node >= tl.load(totals):
+        return
+    row = tl.load(node_row + node)
+    degree = tl.load(node_degree + node)
+    top = tl.load(greatest + tl.load(node_group + node))
+    c = tl.arange(0, WIDTH)
+    r = tl.arange(0, ROWS)
+    total = tl.zeros((ROWS, WIDTH), tl.float32)
+    for i in range(0, degree, ROWS):
+        there = (i + r < degree)[:, None]
+        place = messages + (row + i + r)[:, None] * WIDTH + c[None, :]
+        message = tl.load(place, mask=there, other=0.0)
+        total += tl.where(there, tl.exp(message - top), 0.0)
+    tl.store(smooth + node * WIDTH + c, tl.log(tl.sum(total, axis=0) + FLOOR) + top)
+
+
+@triton.jit
+def update(
+    embedding,
+    smooth,
+    totals,
     weights,
     WIDTH: tl.constexpr,
     TILE: tl.constexpr,
     HOW: tl.constexpr,
 ):
-    """The smooth maximum of the messages at a tile of nodes, and their new embeddings from it."""
+    """The new embeddings of a tile of nodes, from their smooth maxima and their old ones."""
     node = tl.program_id(0) * TILE + tl.arange(0, TILE)
     limit = tl.load(totals)
     if tl.program_id(0) * TILE >= limit:
         return
     mask = node < limit
     c = tl.arange(0, WIDTH)
-    row = tl.load(node_row + node, mask=mask, other=0)
-    degree = tl.load(node_degree + node, mask=mask, other=0)
-    group = tl.load(node_group + node, mask=mask, other=0)
-    top = tl.load(greatest + group, mask=mask, other=0.0)
-    total = tl.zeros((TILE, WIDTH), tl.float32)
-    for i in range(tl.max(degree, axis=0)):
-        message = tl.load(
-            messages + (row + i)[:, None] * WIDTH + c[None, :],
-            mask=(i < degree)[:, None],
-            other=float("-inf"),
-        )
-        total += tl.where((i < degree)[:, None], tl.exp(message - top[:, None]), 0.0)
-    smooth = tl.log(total + FLOOR) + top[:, None]
-
+    top = tl.load(smooth + node[:, None] * WIDTH + c[None, :], mask=mask[:, None], other=0.0)
     place = embedding + node[:, None] * WIDTH + c[None, :]
     old = tl.load(place, mask=mask[:, None], other=0.0)
     SIDE: tl.constexpr = 2 * WIDTH
@@ -309,7 +322,7 @@ def update(
     new = zero + tl.load(first_bias + SIDE + c)[None, :]
     for i in range(2):
         h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
-        h = _block(smooth, weights + i * WIDTH, h, SIDE, WIDTH, HOW)
+        h = _block(top, weights + i * WIDTH, h, SIDE, WIDTH, HOW)
         h = _block(old, weights + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
         new = _block(_relu(h), second + i * WIDTH * WIDTH, new, WIDTH, WIDTH, HOW)
     tl.store(place, new, mask=mask[:, None])
@@ -357,4 +370,4 @@ def readout(
     tl.store(result + state, value, mask=mask)
 
 
-__all__ = ["HEADER", "build", "readout", "send", "update"]
+__all__ = ["HEADER", "aggregate", "build", "readout", "send", "update"]

@@ -1,0 +1,102 @@
+"""ASNets through PyTorch decide as the native network does, and are chosen where that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from misstep.errors import MissingDependencyError, UsageError
+from misstep.policies.asnet import policy as asnet
+from misstep.policies.asnet.model_file import write_model
+from misstep.policies.asnet.structure import structure_of
+from misstep.policies.asnet.weights import Weights
+from misstep.policies.native import NativePolicy
+from misstep.policies.policy import States
+from misstep.tasks.task import Task
+
+torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+
+MakeTask = Callable[..., Task]
+Walk = Callable[[Task, int], States]
+Weigh = Callable[..., Weights]
+TASKS: list[tuple[str, dict[str, int]]] = [
+    ("blocksworld", {"blocks": 6}),
+    ("gripper", {"balls": 5}),
+    ("visitall", {"width": 4, "height": 4}),
+]
+
+
+@pytest.mark.parametrize(("domain", "sizes"), TASKS, ids=[name for name, _ in TASKS])
+def test_decisions_are_those_of_the_native_network(
+    domain: str, sizes: dict[str, int], make_task: MakeTask, walk: Walk, weigh: Weigh
+) -> None:
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    task = make_task(domain, **sizes)
+    native = asnet.ASNetPolicy(task, weigh(task, seed=3), name="asnet:x", digest="y")
+    fast = DeviceASNet(native, structure_of(task), "cpu")
+    fast.piece = 64
+    states = walk(task, 300)
+    expected = native.decide(states)
+    answers = fast.decide(states)
+    assert answers.operators.tolist() == expected.operators.tolist()
+    assert (fast.name, fast.digest, answers.evaluations) == ("asnet:x", "y", 300)
+    candidates = native.all_candidates(states)
+    chosen = fast.decide(states, candidates).operators
+    assert chosen.tolist() == native.decide(states, candidates).operators.tolist()
+    assert fast.decide(states[:0]).operators.shape == (0,)
+
+
+def test_ties_are_left_to_the_native_network(make_task: MakeTask, walk: Walk, weigh: Weigh) -> None:
+    """With weights of zero all operators are equally good."""
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    task = make_task("blocksworld", blocks=4)
+    weights = weigh(task, seed=0)
+    for tensor in weights.tensors.values():
+        tensor[...] = 0
+    native = asnet.ASNetPolicy(task, weights)
+    fast = DeviceASNet(native, structure_of(task), "cpu")
+    states = walk(task, 50)
+    assert fast.decide(states).operators.tolist() == native.decide(states).operators.tolist()
+    single = np.diff(task.applicable_batch(states)[0]) == 1
+    assert fast.left == 50 - single.sum()
+
+
+def test_overflow_fails_as_in_the_native_network(make_task: MakeTask, weigh: Weigh) -> None:
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    task = make_task("blocksworld", blocks=4)
+    weights = weigh(task, seed=0)
+    for tensor in weights.tensors.values():
+        tensor[...] = 3e38
+    native = asnet.ASNetPolicy(task, weights)
+    states = np.array([task.initial_state.values] * 2, dtype=np.int32)
+    fast = DeviceASNet(native, structure_of(task), "cpu").decide(states)
+    expected = native.decide(states)
+    assert fast.operators.tolist() == expected.operators.tolist() == [-2, -2]
+    assert fast.messages == expected.messages
+
+
+def test_a_gpu_is_used_on_large_tasks_only(
+    make_task: MakeTask, weigh: Weigh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task = make_task("blocksworld", blocks=4)
+    write_model(weigh(task), tmp_path / "net.safetensors")
+    argument = str(tmp_path / "net.safetensors")
+    assert isinstance(asnet.load(argument, task), NativePolicy)
+    assert isinstance(asnet.load(f"--device=cpu {argument}", task), NativePolicy)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(MissingDependencyError, match="no CUDA device"):
+        asnet.load(f"--device=cuda {argument}", task)
+    with pytest.raises(UsageError, match="no device 'tpu'"):
+        asnet.load(f"--device=tpu {argument}", task)
+    monkeypatch.setattr(asnet, "GPU_OPERATORS", task.operator_count)
+    assert not asnet.pays_on_gpu(task)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert asnet.pays_on_gpu(task)
+    monkeypatch.setattr(asnet, "GPU_OPERATORS", task.operator_count + 1)
+    assert not asnet.pays_on_gpu(task)

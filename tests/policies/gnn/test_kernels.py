@@ -1,0 +1,65 @@
+"""The kernels for GPUs in Triton's interpreter, against the same network through PyTorch."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("torch", reason="PyTorch is not installed")
+pytest.importorskip("triton", reason="Triton is not installed")
+
+pytestmark = pytest.mark.soundness  # the interpreter takes its time
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    script = Path(__file__).parents[2] / "support" / "kernel_cases.py"
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def test_the_kernels_are_used(found: dict[str, Any]) -> None:
+    assert found["nodes"] == [4, 6]
+    assert found["refused"] == ["", ""]
+    assert found["steady"] == [True, True]
+
+
+def test_values_and_logits_are_those_of_the_network(found: dict[str, Any]) -> None:
+    assert len(found["error"]) == 4
+    assert max(found["error"]) < 1e-5
+
+
+def test_company_changes_no_bit(found: dict[str, Any]) -> None:
+    assert found["alone"]
+
+
+def test_parts_of_several_tasks_change_no_bit(found: dict[str, Any]) -> None:
+    assert found["joined"] == [True, True]
+
+
+def test_variables_may_share_their_facts(found: dict[str, Any]) -> None:
+    assert found["shared"] == ["", True]
+
+
+def test_a_network_without_kernels_stays_as_it_was(found: dict[str, Any]) -> None:
+    refused, steady = found["odd width"]
+    assert "24" in refused
+    assert not steady
+
+
+def test_what_is_not_a_number_stays_so(found: dict[str, Any]) -> None:
+    assert found["not a number"]
