@@ -37,6 +37,7 @@ from misstep.policies.native import NativePolicy
 from misstep.runs.runner import PolicyRunner
 
 ENOUGH = 32  # states of a batch; more are asked only if the walk itself needs them
+ENOUGH_FOR_MANY = 128  # the same, where several walks are under way at once
 WINDOW = 96  # iterations that are looked at
 # States that may be asked in vain: so many for each state that the pool shall have, up to a limit, and
 ALLOWED_FOR_STATE, ALLOWED_AT_ONCE = 2.5, 256
@@ -86,7 +87,8 @@ class Ahead:
     def __init__(self, fuzzer: Walks, runner: PolicyRunner) -> None:
         self._fuzzer = fuzzer
         self._runner = runner
-        self._enough = min(ENOUGH, runner.batch_size)
+        enough = ENOUGH if fuzzer.settings.walks == 1 else ENOUGH_FOR_MANY
+        self._enough = min(enough, runner.batch_size)
         self._allowed = min(ALLOWED_AT_ONCE, ALLOWED_FOR_STATE * fuzzer.settings.max_states)
         # By iteration, one for each start that was guessed: a guess that looks wrong may turn out right.
         self._walkers: dict[int, dict[tuple[object, ...], Walker]] = {}
