@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from misstep.errors import UsageError

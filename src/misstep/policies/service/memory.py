@@ -9,6 +9,7 @@ answers, which are whole columns of numbers.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 from typing import NamedTuple
@@ -82,10 +83,10 @@ class Block:
         if self.fd >= 0:
             os.close(self.fd)
             self.fd = -1
-        try:
+        with contextlib.suppress(
+            BufferError
+        ):  # an array still looks at it, and frees it when it goes
             self._map.close()
-        except BufferError:
-            pass  # an array still looks at it, and frees it when it goes
 
 
 __all__ = ["Block", "Layout"]

@@ -58,7 +58,9 @@ class Model(ABC):
         return self
 
     def together(
-        self, models: Sequence[Model], parts: Sequence[Part]
+        self,
+        models: Sequence[Model],  # noqa: ARG002
+        parts: Sequence[Part],  # noqa: ARG002
     ) -> list[NDArray[np.float64]] | None:
         """The columns of several models of the family in one go; None if that does not pay."""
         return None
