@@ -109,7 +109,7 @@ def conduct(
     `prepare` puts into it what it does not find out itself.
     """
     with ExitStack() as ends:
-        ends.enter_context(sharing(how.jobs > 1))
+        ends.enter_context(sharing(how[0] > 1))
         loaded = load_again(policy, given[0], settings)
         settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
         if isinstance(policy, str):

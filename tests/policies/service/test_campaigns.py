@@ -10,6 +10,7 @@ import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,8 +19,8 @@ import misstep
 from misstep.policies import service
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED
-from misstep.policies.service.client import client_of
 from misstep.policies.service.code import ServedPolicy
+from support.campaigns import told
 from support.tasks import small_task
 
 CODE = """
@@ -57,15 +58,10 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def records(spec: str, jobs: int) -> list[dict[str, object]]:
-    tasks = [small_task("transport-2"), small_task("ferry-3")]
-    found = misstep.test(tasks, spec, pool=30, seed=3, jobs=jobs, oracle="exact")
-    return [_comparable(record) for record in found.records]
-
-
-def _comparable(record: object) -> dict[str, object]:
-    fields = record.as_dict()  # type: ignore[attr-defined]
-    return {name: fields[name] for name in sorted(fields) if name not in ("seconds", "effort")}
+def records(spec: str, **how: Any) -> list[dict[str, Any]]:
+    task = small_task("transport-2")
+    with misstep.test(task, spec, pool=30, seed=3, oracle="exact", **how) as found:
+        return told(found)
 
 
 def made_by(file: Path) -> list[int]:
@@ -109,19 +105,21 @@ def test_the_records_are_those_without_the_service(
 ) -> None:
     spec = f"python:{file}:Reckless"
     monkeypatch.setenv(service.VARIABLE, "off")
-    expected = records(spec, 1)
+    expected = records(spec)
     assert expected
     monkeypatch.delenv(service.VARIABLE)
     before = len(made_by(file))
-    assert records(spec, 2) == expected
-    # Once for each task at the service, and once for each by whoever asks again.
+    assert records(spec, jobs=2) == expected
+    # At the service, and by whoever asks again; not by the two workers, nor in this process.
     assert len(set(made_by(file)[before:])) == 2
+    assert os.getpid() not in made_by(file)[before:]
 
 
 _CAMPAIGN = """
 import sys
 sys.path[:0] = {path!r}
 import misstep
+from support.campaigns import told
 from support.tasks import small_task
 if __name__ == "__main__":
     misstep.test([small_task("transport-2")], {spec!r}, pool=200, jobs=2, out={out!r})
@@ -156,36 +154,34 @@ def test_nothing_is_left_of_a_campaign_that_is_ended(
     assert all(ends(pid) for pid in pids)
 
 
+_KILLER = """
+import contextlib, os, sys, time
+seen = set()
+while len(seen) < 2:
+    time.sleep(0.4)
+    for pid in map(int, open(sys.argv[1]).read().split()):
+        if pid not in seen:
+            seen.add(pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+"""
+
+
 def test_a_campaign_survives_the_end_of_the_service(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = f"python:{file}:Reckless"
     monkeypatch.setenv(service.VARIABLE, "off")
-    task = small_task("ferry-3")
-    expected = [_comparable(r) for r in misstep.test(task, spec, pool=30, oracle="exact").records]
+    expected = records(spec, config={"max_steps": 100})
+    made = file.parent / "made"
+    made.write_text("")  # so that only services are killed
     monkeypatch.setenv(service.VARIABLE, "on")
-    monkeypatch.setenv("SLOWLY", "0.02")
-    policy = load_policy(spec, task)
-    killer = subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import os, sys, time\n"
-            "seen = {int(sys.argv[2])}\n"
-            "while len(seen) < 4:\n"
-            "    time.sleep(0.4)\n"
-            "    for pid in map(int, open(sys.argv[1]).read().split()):\n"
-            "        if pid not in seen:\n"
-            "            seen.add(pid); os.kill(pid, 9)\n",
-            str(file.parent / "made"),
-            str(os.getpid()),
-        ]
-    )
+    monkeypatch.setenv("SLOWLY", "0.05")
+    killer = subprocess.Popen([sys.executable, "-c", _KILLER, str(made)])
     try:
-        found = misstep.test(task, policy, pool=30, oracle="exact").records
+        found = records(spec, config={"max_steps": 100})
     finally:
         killer.kill()
         killer.wait()
-    assert [_comparable(record) for record in found] == expected
-    assert len(set(made_by(file)) - {os.getpid()}) >= 2
-    client_of("cpu").close()
+    assert found == expected
+    assert len(set(made_by(file))) >= 2

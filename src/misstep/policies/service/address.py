@@ -26,6 +26,7 @@ from pathlib import Path
 
 from misstep.errors import ToolError
 from misstep.files import reason
+from misstep.policies.service import VARIABLE
 
 LONGEST_PATH = 100  # bytes that the system allows for the path of a socket, less a few
 BACKLOG = 1024
@@ -134,6 +135,7 @@ def _start(path: Path) -> None:
                 stdout=log,
                 stderr=log,
                 pass_fds=[listening.fileno()],
+                env={**os.environ, VARIABLE: "off"},  # or it would ask itself
                 start_new_session=True,  # Ctrl-C is for the campaign; others may go on
             )
             started.wait()
