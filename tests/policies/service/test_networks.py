@@ -180,9 +180,11 @@ def test_many_tasks_at_once_decide_as_alone(
 
     monkeypatch.setenv(service.VARIABLE, "on")
     policies: list[GNNPolicy] = []
+    clients: list[client.Client] = []
     for task in tasks:
-        monkeypatch.setattr(client, "_clients", {})  # a connection for each, as workers have
+        client._clients.clear()  # a connection for each, as workers have
         policies.append(load(str(file), task))
+        clients.append(client.client_of("cpu"))
     states = [random_states(task, 24) for task in tasks]
     expected = [
         np.concatenate([policy.decide(rows[[i]]).operators for i in range(len(rows))])
@@ -204,5 +206,6 @@ def test_many_tasks_at_once_decide_as_alone(
     for thread in threads:
         thread.join(100)
     assert not wrong
-    for policy in policies:
+    for policy, own in zip(policies, clients, strict=True):
         policy.close()
+        own.close()

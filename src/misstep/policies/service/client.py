@@ -8,6 +8,7 @@ nothing. A question that ends three services in a row is to blame itself.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import socket
@@ -174,6 +175,7 @@ def client_of(device: str) -> Client:
     return known
 
 
+@atexit.register
 def leave() -> None:
     """Close all connections. A policy that is asked afterwards makes a new one."""
     for client in _clients.values():
