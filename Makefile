@@ -34,7 +34,7 @@ demo: setup  ## test a trained network that comes with Misstep, explain what was
 test: setup lint alone cpp unit  ## all tests
 
 # What is skipped without PyTorch, and what shares its code.
-NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 test_torch_archive.py) tests/training \
+NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_networks.py test_torch_archive.py) tests/training \
     $(addprefix tests/cli/,test_training.py test_train_loop.py test_train_qlearning.py) \
     tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke
 

@@ -77,6 +77,7 @@ OTHER_PLANNING: dict[str, Any] = {
     "pool": 7,
     "walk_length": 6,
     "fuzz_time": 2.5,
+    "walks": 4,
     "min_weight": 1e-05,
     "unbiased_share": 0.25,
     "estimate": "h*",

@@ -9,7 +9,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from misstep._core import HFF, StateSpace
+from misstep._core import HFF, CounterRandom, StateSpace
+from misstep.fuzzing.fuzzer import Fuzzer
+from misstep.fuzzing.walking import Walking
 from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
@@ -109,3 +111,44 @@ def sequential_runs(
 def spread(space: StateSpace, count: int) -> States:
     """States from all over the state space."""
     return np.ascontiguousarray(space.states()[:: max(1, len(space) // count)])
+
+
+def naive_walks(fuzzer: Fuzzer, most: int) -> list[tuple[State, int, tuple[int, ...], int]]:
+    """The pool of W walks under way at once, made by one walk after the other: (state, reference, walk, iteration).
+
+    Each iteration keeps a copy of the pool that it leaves behind, and the walk W iterations later draws from that copy.
+    The fuzzer gives its settings and single walks; nothing of its own pool is used.
+    """
+    settings, runner = fuzzer.settings, fuzzer.runner
+    assert runner is not None
+    pool = [(fuzzer.task.initial_state, 0, (), -1)]
+    left_behind = [list(pool)] * settings.walks  # as of iterations -W to -1
+    idle_from = [0] * settings.walks
+    smoothed = [False] * settings.walks
+    for iteration in range(most):
+        seen = left_behind[iteration]
+        random = CounterRandom(fuzzer.seed, iteration)
+        drawn = fuzzer.start(random, len(seen))
+        share = settings.min_weight if smoothed[iteration] else 0.0
+        start = runner.graph.add(np.array([seen[drawn.reference][0].values], dtype=np.int32))
+        found = _driven(fuzzer.walk(int(start[0]), drawn, random, share), runner)
+        quiet = idle_from[-1]
+        for id, walk in found:
+            state = runner.graph.state(id)
+            if state not in [entry[0] for entry in pool] and len(pool) < settings.max_states:
+                pool.append((state, drawn.reference, tuple(walk), iteration))
+                quiet = iteration + 1
+        left_behind.append(list(pool))
+        idle_from.append(quiet)
+        smoothed.append(smoothed[-1] or iteration + 1 - quiet >= settings.patience)
+        if len(pool) == settings.max_states:
+            break
+    return pool
+
+
+def _driven(walking: Walking, runner: PolicyRunner) -> list[tuple[int, tuple[int, ...]]]:
+    while True:
+        try:
+            runner.ask(next(walking))
+        except StopIteration as end:
+            return [(offer.id, offer.walk) for offer in end.value.offers]

@@ -44,4 +44,15 @@ class Limits:
         return min((int(share) for share in shares if share is not None), default=None)
 
 
-__all__ = ["MOST", "Limits", "Progress", "TaskProgress"]
+def limit_memory(megabytes: int) -> None:
+    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
+    import resource
+
+    # What is below it may be allowed more: the inference service works for others as well.
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    size = megabytes * 2**20
+    size = size if hard == resource.RLIM_INFINITY else min(size, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
+
+
+__all__ = ["MOST", "Limits", "Progress", "TaskProgress", "limit_memory"]

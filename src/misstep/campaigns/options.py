@@ -46,6 +46,7 @@ OF_PLANNING = {
     **{
         name: Place("fuzzing", name)
         for name in (
+            "walks",
             "min_weight",
             "unbiased_share",
             "estimate",

@@ -23,6 +23,7 @@ from misstep.policies.identity import IN_MEMORY
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
+from misstep.policies.service import sharing
 from misstep.policies.trust import Trust, changed_file, fingerprints, require_trust, runs_file
 from misstep.runs.make import nature_of
 from misstep.tasks.jani.task import JaniTask
@@ -78,24 +79,25 @@ def work(
     if oracle is not None:
         oracles[oracle] = None
     source = source_of(content, settings, policy, trust)
-    asking = check_identity(content, settings, source, names, loaded)
-    content.store.set_meta("finished", "0")
-    engine = Engine(
-        content,
-        settings,
-        Worker(settings, source, batch_size),
-        oracles=list(oracles),
-        jobs=jobs,
-        limits=as_limits(limits),
-        progress=progress,
-        asking=asking,
-        until=_until(stop_at_first),
-    )
-    try:
-        engine.run(names)
-        content.store.set_meta("finished", engine.limit or ("bug" if engine.ended else "1"))
-    finally:  # whatever else went wrong may have been because of that
-        content.store.check_there()
+    with sharing(jobs > 1):
+        asking = check_identity(content, settings, source, names, loaded)
+        content.store.set_meta("finished", "0")
+        engine = Engine(
+            content,
+            settings,
+            Worker(settings, source, batch_size),
+            oracles=list(oracles),
+            jobs=jobs,
+            limits=as_limits(limits),
+            progress=progress,
+            asking=asking,
+            until=_until(stop_at_first),
+        )
+        try:
+            engine.run(names)
+            content.store.set_meta("finished", engine.limit or ("bug" if engine.ended else "1"))
+        finally:  # whatever else went wrong may have been because of that
+            content.store.check_there()
 
 
 def _until(stop_at_first: StopAt) -> Callable[[Record], bool] | None:

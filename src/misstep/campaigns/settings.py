@@ -263,13 +263,14 @@ _TREE: dict[str, type] = {
 
 
 NONE = "none"  # TOML has no word for it
+LEFT_OUT: tuple[tuple[str, object], ...] = (("retest", None), ("blame_most", None), ("walks", 1))
 
 
 def _written(settings: Any) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for option in dataclasses.fields(settings):
         value = getattr(settings, option.name)
-        if option.name in ("retest", "blame_most") and value is None:
+        if (option.name, value) in LEFT_OUT:
             continue  # so that the settings of all other campaigns stay what they were
         if option.name in _TREE:
             if value is not None:

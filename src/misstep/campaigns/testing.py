@@ -23,6 +23,7 @@ from misstep.campaigns.toml import from_toml
 from misstep.errors import InputFormatError, MisstepError, UsageError
 from misstep.files import read_bytes
 from misstep.oracles.trust import given_oracle, require_oracle_trust
+from misstep.policies.service import sharing
 from misstep.policies.trust import Trust, require_trust
 from misstep.policies.trust import given as given_by_user
 from misstep.tasks.load import AnyTask, load_task
@@ -107,9 +108,10 @@ def conduct(
 
     `prepare` puts into it what it does not find out itself.
     """
-    loaded = load_again(policy, given[0], settings)
-    settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
     with ExitStack() as ends:
+        ends.enter_context(sharing(how[0] > 1))
+        loaded = load_again(policy, given[0], settings)
+        settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
         if isinstance(policy, str):
             ends.callback(loaded.close)
         is_new = folder is not None and not folder.exists()

@@ -32,6 +32,7 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any, Protocol
 
+from misstep.campaigns.limits import limit_memory
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
 from misstep.campaigns.settings import Settings
@@ -39,6 +40,7 @@ from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
 from misstep.kept import end_with_parent
+from misstep.policies.service import share
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
@@ -234,6 +236,7 @@ class Processes(Workers):
         # One that has done nothing yet: a policy is loaded anew in each process.
         self._worker = Worker(worker.settings, worker.policy, worker.batch_size)
         self._memory_mb = memory_mb
+        self._is_shared = count > 1  # whether a device has to serve several of them
         self._processes: list[_Process] = []
         try:
             for _ in range(count):
@@ -244,9 +247,11 @@ class Processes(Workers):
 
     def _start(self, role: int) -> None:
         start = _start_new if isinstance(self._worker.policy, str) else _fork
+        # Whoever asks again shall do that by itself: the service is part of what is to be confirmed.
+        shares = self._is_shared and role == 0
         with _without_interrupts():
             try:
-                self._processes.append(start(self._worker, self._memory_mb, role))
+                self._processes.append(start(self._worker, self._memory_mb, role, shares))
             except OSError as error:  # such as no room for another process, or too many open files
                 raise ToolError(
                     f"cannot start another process: {reason(error)}",
@@ -370,7 +375,7 @@ def hash_seed(role: int) -> str:
     return str(seed)
 
 
-def _start_new(worker: Worker, memory_mb: int | None, role: int) -> _Process:
+def _start_new(worker: Worker, memory_mb: int | None, role: int, shares: bool) -> _Process:
     """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
     ours, theirs = socket.socketpair()
     with theirs:
@@ -385,7 +390,7 @@ def _start_new(worker: Worker, memory_mb: int | None, role: int) -> _Process:
     with contextlib.suppress(
         BrokenPipeError, ConnectionResetError
     ):  # `next` finds out that it has ended
-        connection.send((worker, memory_mb, os.getpid()))
+        connection.send((worker, memory_mb, os.getpid(), shares))
     return _Process(child, connection, role)
 
 
@@ -393,9 +398,11 @@ def main(fd: int) -> None:
     """The program of a new interpreter."""
     connection = Connection(fd)
     try:
-        worker, memory_mb, parent = connection.recv()
+        worker, memory_mb, parent, shares = connection.recv()
     except (EOFError, ConnectionResetError):
         return
+    if shares:
+        share()
     _serve(connection, worker, memory_mb, parent)
 
 
@@ -419,7 +426,7 @@ class _Fork:
         self.process.kill()
 
 
-def _fork(worker: Worker, memory_mb: int | None, role: int) -> _Process:
+def _fork(worker: Worker, memory_mb: int | None, role: int, _: bool) -> _Process:
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe()
 
@@ -470,13 +477,6 @@ def _end_with(parent: int) -> None:
     end_with_parent()
     if os.getppid() != parent:  # it ended before
         os._exit(Interrupted.exit_code)
-
-
-def limit_memory(megabytes: int) -> None:
-    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 2**20, megabytes * 2**20))
 
 
 def _sendable(error: Exception) -> Exception:

@@ -39,13 +39,16 @@ def serve_policy_command(
         raise UsageError("--port and --unix exclude each other")
     from misstep.policies.load import load_policy
     from misstep.policies.remote import require_grpc
+    from misstep.policies.service import sharing
 
     require_grpc()
-    loaded = load_policy(policy, read_task(task, keep_unimportant))
-    try:
-        return serve(loaded, f"{host}:{port or 0}" if unix is None else f"unix:{unix}", as_json)
-    finally:
-        loaded.close()
+    address = f"{host}:{port or 0}" if unix is None else f"unix:{unix}"
+    with sharing():  # servers of several tasks, and campaigns beside them, share one GPU
+        loaded = load_policy(policy, read_task(task, keep_unimportant))
+        try:
+            return serve(loaded, address, as_json)
+        finally:
+            loaded.close()
 
 
 def serve(policy: Policy, address: str, as_json: bool = False) -> int:

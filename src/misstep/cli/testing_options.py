@@ -115,6 +115,13 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
         int | None,
         typer.Option(metavar="N", help=f"Longest walk, in steps (L of the papers). {OF_PRESET}."),
     ] = None
+    walks: Annotated[
+        int | None,
+        typer.Option(
+            metavar="W",
+            help=f"Walks under way at once, for policies that like large batches. {OF_PRESET} (1).",
+        ),
+    ] = None
     min_weight: Annotated[
         float | None,
         typer.Option(

@@ -12,6 +12,9 @@ vain. Everything else stays as it was: a walk is a function of its start and its
 state, and what was found enters the pool in the order of the iterations. So the pool is that of a fuzzer that never
 looks ahead.
 
+With `walks` = W the starts of the next W - 1 walks are no guess: they are drawn from the pool as it was W iterations
+before. All that these walks wait for goes into the batch, however many states that are.
+
 Questions asked in vain are bounded. A state counts as asked in vain as long as no walk that has had its turn, and none
 that is under way, needs it. Where there are more than a few for each state of the pool, 256 at most, and half of the
 states that were needed, nothing is asked ahead.
@@ -22,7 +25,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -34,6 +37,7 @@ from misstep.policies.native import NativePolicy
 from misstep.runs.runner import PolicyRunner
 
 ENOUGH = 32  # states of a batch; more are asked only if the walk itself needs them
+ENOUGH_FOR_MANY = 128  # the same, where several walks are under way at once
 WINDOW = 96  # iterations that are looked at
 # States that may be asked in vain: so many for each state that the pool shall have, up to a limit, and
 ALLOWED_FOR_STATE, ALLOWED_AT_ONCE = 2.5, 256
@@ -56,6 +60,8 @@ class Walks(Protocol):
     def look_around(self, id: int) -> tuple[Ids, Walking]: ...
     def would_join(self, found: Found) -> Iterator[int]: ...
     def may_go_on(self, iteration: int, size: int) -> bool: ...
+    def starts(self, iteration: int) -> int: ...
+    def share(self, iteration: int) -> float: ...
 
 
 def likes_batches(runner: PolicyRunner | None) -> bool:
@@ -81,7 +87,8 @@ class Ahead:
     def __init__(self, fuzzer: Walks, runner: PolicyRunner) -> None:
         self._fuzzer = fuzzer
         self._runner = runner
-        self._enough = min(ENOUGH, runner.batch_size)
+        enough = ENOUGH if fuzzer.settings.walks == 1 else ENOUGH_FOR_MANY
+        self._enough = min(enough, runner.batch_size)
         self._allowed = min(ALLOWED_AT_ONCE, ALLOWED_FOR_STATE * fuzzer.settings.max_states)
         # By iteration, one for each start that was guessed: a guess that looks wrong may turn out right.
         self._walkers: dict[int, dict[tuple[object, ...], Walker]] = {}
@@ -100,20 +107,21 @@ class Ahead:
 
     def run(self, walking: Walking) -> None:
         """Let a run go first, before there are walks."""
-        self._drive(Walker(walking), -1, 0.0)
+        self._drive(Walker(walking), -1)
 
-    def walk(self, iteration: int, share: float) -> tuple[Start, Found]:
+    def walk(self, iteration: int) -> tuple[Start, Found]:
         """The walk of this iteration, from the pool as it is now."""
-        drawn, walker = self._walker(iteration, self._fuzzer.ids, share)
+        fuzzer = self._fuzzer
+        drawn, walker = self._walker(iteration, fuzzer.ids, fuzzer.starts(iteration))
         assert walker is not None
-        return drawn, self._drive(walker, iteration, share)
+        return drawn, self._drive(walker, iteration)
 
-    def _drive(self, walker: Walker, iteration: int, share: float) -> Found:
+    def _drive(self, walker: Walker, iteration: int) -> Found:
         while True:
             pending = walker.advance()
             if walker.found is not None:
                 return walker.found
-            self._ask(pending, iteration, share)
+            self._ask(pending, iteration)
 
     def done(self, iteration: int, found: Found) -> None:
         """The walk has had its turn."""
@@ -125,10 +133,15 @@ class Ahead:
 
     # -- asking -----------------------------------------------------------------------------------
 
-    def _ask(self, pending: Ids, iteration: int, share: float) -> None:
+    def _ask(self, pending: Ids, iteration: int) -> None:
         chosen = set(pending.tolist())
+        walks = self._of_walks(iteration)
+        for guess in islice(walks, self._fuzzer.settings.walks - 1):  # not guessed at all
+            fresh = set(guess.questions.tolist()) - chosen
+            chosen |= fresh
+            guess.asked.update(fresh)
         if self.in_vain < self._allowed + ALLOWED_SHARE * self._needed_count:
-            guesses = chain(self._of_walks(iteration, share), self._of_scouts())
+            guesses = chain(walks, self._of_scouts())
             while len(chosen) < self._enough and (guess := next(guesses, None)):
                 fresh = [id for id in guess.questions.tolist() if id not in chosen]
                 fresh = fresh[: self._enough - len(chosen)]
@@ -136,17 +149,21 @@ class Ahead:
                 guess.asked.update(fresh)
         self._runner.ask(np.array(sorted(chosen), dtype=np.uint32))
 
-    def _of_walks(self, iteration: int, share: float) -> Iterator[_Guess]:
+    def _of_walks(self, iteration: int) -> Iterator[_Guess]:
         """What the walks after this one wait for, in their order."""
         fuzzer = self._fuzzer
+        lag = fuzzer.settings.walks
         ids: list[int | None] = list(fuzzer.ids)
         joined: set[int] = set()
         if iteration >= 0:
             ids.append(None)
-        for later in range(iteration + 1, iteration + WINDOW):
+        sizes = [len(ids)]  # of the pool, after this iteration and those that follow
+        for later in range(iteration + 1, iteration + max(WINDOW, lag)):
             if not fuzzer.may_go_on(later, len(ids)):
                 return
-            _, walker = self._walker(later, ids, share)
+            before = later - lag - iteration
+            size = fuzzer.starts(later) if before < 0 else sizes[before]
+            _, walker = self._walker(later, ids, size)
             if walker is not None:
                 yield _Guess(walker.advance(), walker.asked)
             if walker is None or walker.found is None:
@@ -157,6 +174,7 @@ class Ahead:
                 fresh = dict.fromkeys(fuzzer.would_join(walker.found))
                 ids += [id for id in fresh if id not in joined]
                 joined.update(fresh)
+            sizes.append(len(ids))
 
     def _of_scouts(self) -> Iterator[_Guess]:
         """What the runs around states of the pool wait for; new ones are begun where those are not enough."""
@@ -194,11 +212,12 @@ class Ahead:
         return len(self._looked) > before
 
     def _walker(
-        self, iteration: int, ids: list[int] | list[int | None], share: float
+        self, iteration: int, ids: list[int] | list[int | None], size: int
     ) -> tuple[Start, Walker | None]:
-        """The walk of an iteration from a pool of these states; None stands for one that is not known yet."""
+        """The walk of an iteration from one of the first `size` states; None stands for one that is not known yet."""
+        share = self._fuzzer.share(iteration)
         random = self._fuzzer.stream(iteration)
-        drawn = self._fuzzer.start(random, len(ids))
+        drawn = self._fuzzer.start(random, size)
         start = ids[drawn.reference]
         if start is None:
             return drawn, None

@@ -5,6 +5,9 @@ of that stream and of the pool before it, so a fuzzer that goes on from a pool m
 never stopped. A walk itself changes nothing (`misstep.fuzzing.walking`), so walks of later iterations may be taken
 early where a policy likes to be asked in batches (`misstep.fuzzing.ahead`).
 
+With `walks` = W, the walk of iteration i starts from a state that iteration i - W or an earlier one has found, so that
+W walks can be under way at once and the pool is still a function of the seed alone. W = 1 is the papers' fuzzer.
+
 Small tasks run dry: all that walks can reach is in the pool, or the weights lead everywhere else. A fuzzer notices
 when no state is new for `patience` iterations in a row. It then smooths the choice, once; if that does not help, it
 stops. Both leave a remark in the pool, and so does a time limit.
@@ -13,6 +16,7 @@ stops. Both leave a remark in the pool, and so does a time limit.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from time import perf_counter
@@ -70,6 +74,7 @@ class Fuzzer(ABC):
         if settings.needs_policy and runner is not None and likes_batches(runner):
             self.ahead = Ahead(self, runner)
         self.ids = [self._id(entry) for entry in self.pool]
+        self._found_in = [entry.iteration for entry in self.pool]
         self._members = set(self.ids)
         self.novelty = None
         if self.settings.novelty:
@@ -136,15 +141,26 @@ class Fuzzer(ABC):
         last = self.settings.max_iterations
         return size < self.settings.max_states and (last is None or iteration < last)
 
-    def iterate(self, share: float) -> None:
+    def starts(self, iteration: int) -> int:
+        """How many states of the pool the walk of an iteration may start from."""
+        return max(1, bisect_right(self._found_in, iteration - self.settings.walks))
+
+    def share(self, iteration: int) -> float:
+        """How many of the choices of a walk are uniform."""
+        smoothed_at = self.pool.smoothed_at
+        is_smooth = smoothed_at is not None and iteration >= smoothed_at
+        return self.settings.min_weight if is_smooth else 0.0
+
+    def iterate(self) -> None:
         """One iteration: a walk, and what it has found goes to the pool. An interruption leaves no trace."""
         iteration = self.pool.iterations
         if self.ahead is None:
             random = self.stream(iteration)
-            drawn = self.start(random, len(self.ids))
-            found = self._alone(self.walk(self.ids[drawn.reference], drawn, random, share))
+            drawn = self.start(random, self.starts(iteration))
+            walking = self.walk(self.ids[drawn.reference], drawn, random, self.share(iteration))
+            found = self._alone(walking)
         else:
-            drawn, found = self.ahead.walk(iteration, share)
+            drawn, found = self.ahead.walk(iteration)
         self.take(drawn, found)
         if self.ahead is not None:
             self.ahead.done(iteration, found)
@@ -186,8 +202,7 @@ class Fuzzer(ABC):
         if self.finished():
             return False
         pool = self.pool
-        share = 0.0 if pool.smoothed_at is None else self.settings.min_weight
-        self.iterate(share)
+        self.iterate()
         pool.iterations += 1
         if self.runner is not None:
             pool.policy_calls = self.runner.policy_calls - self._calls_before
@@ -225,7 +240,7 @@ class Fuzzer(ABC):
         if pool.idle() < settings.patience:
             return False
         if self._may_smooth():
-            self._smooth(pool.iterations, len(pool))
+            self._smooth(pool[-1].iteration, len(pool))
             return False
         return self._stopped(self._idle())
 
@@ -236,7 +251,9 @@ class Fuzzer(ABC):
         settings = self.settings
         return self.pool.smoothed_at is None and settings.needs_policy and settings.min_weight > 0
 
-    def _smooth(self, iteration: int, states: int) -> None:
+    def _smooth(self, last: int, states: int) -> None:
+        """The last new state came in that iteration. Walks that were under way when patience ended stay as they are."""
+        iteration = last + self.settings.patience + self.settings.walks
         self.pool.smoothed_at = iteration
         self.pool.remark(
             f"{self._idle()}, at {states} states: from iteration {iteration} on "
@@ -249,7 +266,7 @@ class Fuzzer(ABC):
             return
         for states, (before, after) in enumerate(pairwise(self.pool), 1):
             if after.iteration - before.iteration > self.settings.patience:
-                self._smooth(before.iteration + 1 + self.settings.patience, states)
+                self._smooth(before.iteration, states)
                 return
 
     def _hopeless(self) -> bool:
@@ -292,6 +309,7 @@ class Fuzzer(ABC):
                 )
         pool.entries.append(PoolEntry(state, reference, walk, pool.iterations))
         self.ids.append(id)
+        self._found_in.append(pool.iterations)
         self._members.add(id)
 
 

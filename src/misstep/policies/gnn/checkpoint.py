@@ -14,22 +14,14 @@ from typing import Any
 
 from misstep.errors import InputFormatError, UnsupportedError
 from misstep.files import read_bytes
+from misstep.policies.gnn.relations import GOAL, Relation
 from misstep.policies.torch_extra import torch
 from misstep.policies.torch_files import load_weights
 
 MAX_BYTES = 512 * 2**20
 KIND = "a checkpoint of a relational network (a zip file written by PyTorch)"
-GOAL = "_goal"
 MODULES = "model.relation_network.relation_modules"
 UPDATE = "model.relation_network.update"
-
-
-@dataclass(frozen=True)
-class Relation:
-    """A relation symbol: a predicate in the state, or (`name` ends in `_goal`) in the goal."""
-
-    name: str
-    arity: int
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from misstep.errors import UnsupportedError
-from misstep.policies.gnn.checkpoint import GOAL, Relation
+from misstep.policies.gnn.relations import GOAL, Relation
 from misstep.tasks.pddl.atoms import AtomTable, goal_atoms, type_atoms
 from misstep.tasks.pddl.lifted import Atom, LiftedTask
 from misstep.tasks.task import Task

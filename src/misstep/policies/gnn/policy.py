@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,13 @@ from misstep.policies.policy import (
     States,
     checked_states,
 )
+from misstep.policies.service import wanted
 from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
     from misstep.policies.gnn.checkpoint import Checkpoint
-    from misstep.policies.gnn.evaluator import Evaluator
+
+Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]  # values, and logits if any
 
 # Values closer than this are equal, and the operator with the lowest number is taken. Symmetric
 # successors mostly differ by less, through rounding and the random half of the embeddings.
@@ -34,6 +37,19 @@ TOLERANCE = 1e-3
 # The same state evaluated in batches of different shape differs by less than this through rounding.
 NOISE = 2.5e-4
 UNSOLVABLE = 100_000.0
+
+
+class Values(Protocol):
+    """Who evaluates states: a network in this process, or the inference service."""
+
+    kind: str
+
+    @property
+    def steady(self) -> bool:
+        """Whether a state has the same value, to the bit, in whatever company it is evaluated."""
+        ...
+
+    def evaluate(self, states: States, offsets: NDArray[np.int64]) -> Evaluated: ...
 
 
 @dataclass(frozen=True)
@@ -60,6 +76,7 @@ class GNNPolicy(Policy):
 
     chooses = True
     valued = True
+    _end: Callable[[], None] | None = None
 
     def __init__(
         self,
@@ -68,26 +85,26 @@ class GNNPolicy(Policy):
         options: Options | None = None,
         *,
         checkpoint: Checkpoint | None = None,
+        kind: str = "gnn",
     ) -> None:
-        """`checkpoint`: the network, if it is read already; `path` then only says where it came from."""
-        super().__init__(task)
-        from misstep.policies.gnn.checkpoint import read_checkpoint
-        from misstep.policies.gnn.encoding import encode
-        from misstep.policies.gnn.evaluator import Evaluator
+        """`checkpoint`: the network, if it is read already; `path` then only says where it came from.
 
+        `kind`: of the file, `gnn` or `rgnn`, which the inference service reads.
+        """
+        super().__init__(task)
         self.options = options or Options()
-        checkpoint = checkpoint or read_checkpoint(path)
-        encoding = encode(task, checkpoint.relations, str(path))
-        self._evaluator: Evaluator = Evaluator(
-            checkpoint,
-            encoding,
-            self.options.seed,
-            self.options.device,
-            plain=self.options.plain,
-        )
+        if checkpoint is None and not self.options.plain and wanted(self.options.device):
+            from misstep.policies.service.networks import open_network
+
+            served = open_network(task, path, kind, self.options.seed, self.options.device)
+            self._evaluator: Values = served
+            self._end = served.close
+            digest = served.digest
+        else:
+            self._evaluator, digest = _in_this_process(task, path, self.options, checkpoint)
         self.name = f"gnn:{path}"
         self._ranks = published.name_ranks(task) if self.options.published_server else None
-        description = f"gnn {checkpoint.digest} {self.options}"
+        description = f"gnn {digest} {self.options}"
         self.digest = hashlib.sha256(description.encode()).hexdigest()
         self.batch_size = 256 if self._evaluator.kind == "cpu" else 4096
 
@@ -99,13 +116,14 @@ class GNNPolicy(Policy):
         successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
         ranks = None if self._ranks is None else self._ranks[operators]
         scores, uncertain = self._scores(successors, offsets, ranks)
-        for row in uncertain if not self._evaluator.steady else ():
-            # So close to the tolerance that the company in the batch could decide. Alone the state
-            # always gets the same answer.
-            start, end = offsets[row], offsets[row + 1]
-            alone = np.array([0, end - start])
-            own = None if ranks is None else ranks[start:end]
-            scores[start:end], _ = self._scores(successors[start:end], alone, own)
+        if len(uncertain) and not self._evaluator.steady:
+            # So close to the tolerance that the company in the batch could decide. Alone a state always gets the same
+            # answer.
+            again = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in uncertain])
+            ends = np.cumsum(offsets[uncertain + 1] - offsets[uncertain])
+            own = None if ranks is None else ranks[again]
+            alone = np.concatenate([[0], ends]).astype(np.int64)
+            scores[again], _ = self._scores(successors[again], alone, own, alone=True)
         chosen, rows = _choose(scores, offsets, ranks)
         answers = Answers(
             operators=np.full(len(states), NO_ACTION, dtype=np.int32),
@@ -127,11 +145,24 @@ class GNNPolicy(Policy):
         ranks = None if self._ranks is None else alone
         return self._scores(states, np.arange(len(states) + 1), ranks)[0]
 
+    def close(self) -> None:
+        if self._end is not None:
+            self._end()
+
     def _scores(
-        self, states: States, offsets: NDArray[np.int64], ranks: NDArray[np.int64] | None
+        self,
+        states: States,
+        offsets: NDArray[np.int64],
+        ranks: NDArray[np.int64] | None,
+        *,
+        alone: bool = False,
     ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Value plus penalty of each state, and the decisions that rounding might change."""
-        values, logits = self._evaluator.evaluate(states, offsets)
+        """Value plus penalty of each state, and the decisions that rounding might change.
+
+        `alone`: each decision is evaluated by itself.
+        """
+        evaluate = evaluate_alone if alone else _evaluate
+        values, logits = evaluate(self._evaluator, states, offsets)
         if ranks is not None:
             may_change = published.uncertain(values, logits, offsets, ranks, NOISE)
             return published.penalised(values, logits), may_change
@@ -148,6 +179,40 @@ class GNNPolicy(Policy):
         with np.errstate(invalid="ignore"):  # infinite values, which fail later
             near |= np.abs(values - np.repeat(bounds, np.diff(offsets)[filled])) < NOISE
         return values, filled[np.logical_or.reduceat(near, starts)]
+
+
+def _in_this_process(
+    task: Task, path: Path, options: Options, checkpoint: Checkpoint | None
+) -> tuple[Values, str]:
+    """A network of this process, and the digest of its file."""
+    from misstep.policies.gnn.checkpoint import read_checkpoint
+    from misstep.policies.gnn.encoding import encode
+    from misstep.policies.gnn.evaluator import Evaluator
+
+    checkpoint = checkpoint or read_checkpoint(path)
+    encoding = encode(task, checkpoint.relations, str(path))
+    evaluator = Evaluator(checkpoint, encoding, options.seed, options.device, plain=options.plain)
+    return evaluator, checkpoint.digest
+
+
+def _evaluate(evaluator: Values, states: States, offsets: NDArray[np.int64]) -> Evaluated:
+    return evaluator.evaluate(states, offsets)
+
+
+def evaluate_alone(evaluator: Values, states: States, offsets: NDArray[np.int64]) -> Evaluated:
+    """Each decision by itself, by whatever way of the evaluator's own gives the same numbers."""
+    own = getattr(evaluator, "evaluate_alone", None)
+    if own is not None:
+        evaluated: Evaluated = own(states, offsets)
+        return evaluated
+    values, logits = np.empty(len(states)), None
+    for start, end in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        alone = np.array([0, end - start])
+        values[start:end], found = evaluator.evaluate(states[start:end], alone)
+        if found is not None:
+            logits = np.empty(len(states)) if logits is None else logits
+            logits[start:end] = found
+    return values, logits
 
 
 def _choose(
@@ -196,4 +261,4 @@ def load(argument: str, task: Task) -> GNNPolicy:
     return policy
 
 
-__all__ = ["GNNPolicy", "Options", "load", "parse"]
+__all__ = ["GNNPolicy", "Options", "evaluate_alone", "load", "parse"]

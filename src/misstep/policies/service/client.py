@@ -1,0 +1,186 @@
+"""The connection of this process to the service of a device.
+
+There is one for each device, and it stays until the process ends or leaves. A question that was interrupted (by a limit
+or the user) leaves an answer on its way, so its connection is given up and the next question makes a new one. Where the
+service died, another one is started, gets all that it needs to know, and is asked the same again: evaluating changes
+nothing. A question that ends three services in a row is to blame itself.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import PolicyAwayError
+from misstep.policies.service.address import connect, last_words
+from misstep.policies.service.memory import Block, Layout
+from misstep.policies.service.messages import Message, error_of, receive, send
+
+ATTEMPTS = 3
+T = TypeVar("T")
+
+
+@dataclass
+class Reply:
+    """What the service says to a question: a column of numbers for each output, and messages of single rows."""
+
+    columns: NDArray[np.float64]
+    messages: dict[int, str] = field(default_factory=dict)
+
+
+class Served:
+    """A model at the service. `about` is what the service told of it."""
+
+    def __init__(self, client: Client, loader: str, content: bytes) -> None:
+        self._client = client
+        self.loader = loader
+        self.content = content
+        self.about: Message = {}
+
+    def ask(
+        self, states: NDArray[np.int32], offsets: NDArray[np.int64], *, alone: bool = False
+    ) -> Reply:
+        """The outputs for rows of states; those of decision i are from `offsets[i]` to `offsets[i + 1]`.
+
+        `alone`: each decision is evaluated by itself, so that its numbers depend on nothing else.
+        """
+        return self._client.ask(self, states, offsets, alone)
+
+    def close(self) -> None:
+        """The service need not keep the model for this process."""
+        self._client.forget(self)
+
+
+class Client:
+    """Asks the service of one device. Threads take turns."""
+
+    def __init__(self, device: str) -> None:
+        self.device = device
+        self.pid = os.getpid()
+        self._sock: socket.socket | None = None
+        self._block: Block | None = None
+        self._known: dict[Served, int] = {}  # models that the service at the other end has
+        self._lock = threading.Lock()
+
+    def open(self, loader: str, content: bytes) -> Served:
+        """A model at the service. `loader` is MODULE:FUNCTION, which makes it of the content there."""
+        served = Served(self, loader, content)
+        with self._lock:
+            self._until_answered(lambda: self._number(served))
+        return served
+
+    def ask(
+        self, served: Served, states: NDArray[np.int32], offsets: NDArray[np.int64], alone: bool
+    ) -> Reply:
+        with self._lock:
+            return self._until_answered(lambda: self._ask(served, states, offsets, alone))
+
+    def forget(self, served: Served) -> None:
+        with self._lock:
+            number = self._known.pop(served, None)
+            if number is not None and self._sock is not None:
+                with contextlib.suppress(OSError):  # it has died, and knows nothing any more
+                    send(self._sock, {"forget": number})
+
+    def close(self) -> None:
+        with self._lock:
+            self._drop()
+
+    def _until_answered(self, question: Callable[[], T]) -> T:
+        for _ in range(ATTEMPTS):
+            try:
+                return question()
+            except (EOFError, ConnectionError):
+                self._drop()  # it has died
+            except BaseException:
+                self._drop()  # an answer may be on its way, which nobody waits for
+                raise
+        words = last_words(self.device)
+        raise PolicyAwayError(
+            f"the inference service ended {ATTEMPTS} times while it was asked"
+            + (f": {words}" if words else ""),
+            where=f"device {self.device}",
+            hint="MISSTEP_SERVICE=off evaluates in each process; --resume goes on",
+        )
+
+    def _drop(self) -> None:
+        self._known.clear()
+        if self._sock is not None:
+            self._sock.close()
+            self._sock = None
+        if self._block is not None:
+            self._block.close()
+            self._block = None
+
+    def _ask(
+        self, served: Served, states: NDArray[np.int32], offsets: NDArray[np.int64], alone: bool
+    ) -> Reply:
+        number = self._number(served)
+        width, columns = states.shape[1], int(served.about["columns"])
+        layout = Layout(len(offsets) - 1, len(states), width, columns)
+        block = self._room(layout.size)
+        block.offsets(layout)[:] = offsets
+        block.states(layout)[:] = states
+        question = {"model": number, "layout": list(layout), "alone": alone}
+        answer = self._exchange(question)
+        messages = {int(row): text for row, text in answer.get("messages", {}).items()}
+        return Reply(block.answers(layout).copy(), messages)
+
+    def _number(self, served: Served) -> int:
+        """Of a model at the other end, which is told of it where it does not know it yet."""
+        if served not in self._known:
+            self._room(len(served.content)).write(served.content)
+            question = {"open": served.loader, "size": len(served.content)}
+            served.about = self._exchange(question)
+            self._known[served] = int(served.about["model"])
+        return self._known[served]
+
+    def _room(self, size: int) -> Block:
+        """A block of that size that both sides see."""
+        if self._sock is None:
+            self._sock = connect(self.device)
+        if self._block is None or self._block.size < size:
+            if self._block is not None:
+                self._block.close()
+            self._block = Block.of_size(2 * size)
+            send(self._sock, {"block": True}, self._block.fd)
+        return self._block
+
+    def _exchange(self, question: Message) -> Message:
+        assert self._sock is not None
+        send(self._sock, question)
+        answer, _ = receive(self._sock)
+        if "error" in answer:
+            raise error_of(answer)
+        return answer
+
+
+_clients: dict[str, Client] = {}
+
+
+def client_of(device: str) -> Client:
+    """The connection of this process for a device; a fork makes one of its own."""
+    known = _clients.get(device)
+    if known is None or known.pid != os.getpid():
+        known = _clients[device] = Client(device)
+    return known
+
+
+@atexit.register
+def leave() -> None:
+    """Close all connections. A policy that is asked afterwards makes a new one."""
+    for client in _clients.values():
+        if client.pid == os.getpid():
+            client.close()
+
+
+__all__ = ["Client", "Reply", "Served", "client_of", "leave"]

@@ -1,0 +1,319 @@
+"""Graph networks at the service, and the evaluator of a client that asks them.
+
+The client encodes the task and sends the tables; the service reads the network's file. A client so needs no PyTorch.
+
+Tasks of one domain are shown to the same network by different tables. Several such tables can stand one after the other
+in one: a state is then a row of the numbers of its facts, filled up with a fact that is no atom. To the network that is
+one more task, which has no variables with values but says outright which facts are true. So questions about several
+tasks go to the device in one batch, without anything about it in the network's own code. Sums over padded objects round
+differently, as sums in other batches do: whatever is close enough to a tie for that is asked again alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet, WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from misstep.errors import InputFormatError, MisstepError
+from misstep.policies.gnn.encoding import Encoding, encode
+from misstep.policies.gnn.relations import Relation
+from misstep.policies.service.client import Served, client_of
+from misstep.policies.service.models import Model, Output, Part
+from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.policies.gnn.checkpoint import Checkpoint
+    from misstep.policies.gnn.evaluator import Evaluator
+
+HERE = "misstep.policies.service.networks"
+MOST_JOINED = 8_192  # states of one task in a joined batch: more fill the device by themselves
+Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]
+
+# -- the client -------------------------------------------------------------------------------------
+
+
+class ServedNetwork:
+    """Evaluates at the service what `Evaluator` evaluates in this process."""
+
+    def __init__(self, served: Served, file: Served, device: str) -> None:
+        self._served = served
+        self._file = file
+        self.kind = device.partition(":")[0]
+        self.digest = str(file.about["digest"])
+
+    @property
+    def steady(self) -> bool:
+        return False  # near ties are asked again: what the service runs on is not known here
+
+    def evaluate(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> Evaluated:
+        return self._ask(states, offsets, alone=False)
+
+    def evaluate_alone(self, states: NDArray[np.int32], offsets: NDArray[np.int64]) -> Evaluated:
+        return self._ask(states, offsets, alone=True)
+
+    def _ask(
+        self, states: NDArray[np.int32], offsets: NDArray[np.int64], *, alone: bool
+    ) -> Evaluated:
+        if len(states) == 0:
+            has_logits = int(self._served.about["columns"]) > 1
+            return np.empty(0), np.empty(0) if has_logits else None
+        columns = self._served.ask(states, offsets, alone=alone).columns
+        return columns[0], columns[1] if len(columns) > 1 else None
+
+    def close(self) -> None:
+        self._served.close()
+        self._file.close()
+
+
+def open_network(task: Task, path: Path, kind: str, seed: int, device: str) -> ServedNetwork:
+    """The network of a file, on a task, at the service of a device."""
+    client = client_of(device)
+    where = {"path": str(path.absolute()), "kind": kind}
+    try:
+        file = client.open(f"{HERE}:load_file", json.dumps(where).encode())
+    except MisstepError as error:
+        if error.where is not None:  # as the user has named the file
+            error.where = error.where.replace(where["path"], str(path))
+        raise
+    relations = tuple(Relation(name, arity) for name, arity in file.about["relations"])
+    encoding = encode(task, relations, str(path))
+    choice = {**where, "digest": file.about["digest"], "seed": seed, "device": device}
+    content = _packed(choice, encoding, np.array(task.domain_sizes, dtype=np.int64))
+    return ServedNetwork(client.open(f"{HERE}:load_network", content), file, device)
+
+
+_ARRAYS = ("variable_offsets", "constant_facts", "slot_relation", "slot_object", "last_object")
+
+
+def _packed(choice: dict[str, Any], encoding: Encoding, sizes: NDArray[np.int64]) -> bytes:
+    rest = {
+        **choice,
+        "relations": [[relation.name, relation.arity] for relation in encoding.relations],
+        "node_count": encoding.node_count,
+        "row_capacity": encoding.row_capacity,
+        "always_visible": encoding.always_visible,
+    }
+    arrays = {name: getattr(encoding, name) for name in _ARRAYS}
+    text = np.frombuffer(json.dumps(rest, sort_keys=True).encode(), dtype=np.uint8)
+    buffer = io.BytesIO()
+    np.savez(buffer, rest=text, sizes=sizes, **arrays)
+    return buffer.getvalue()
+
+
+def _unpacked(content: bytes) -> tuple[dict[str, Any], Encoding, NDArray[np.int64]]:
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        rest = json.loads(stored["rest"].tobytes())
+        arrays = {name: stored[name] for name in _ARRAYS}
+        sizes = stored["sizes"]
+    encoding = Encoding(
+        relations=tuple(Relation(*relation) for relation in rest["relations"]),
+        node_count=rest["node_count"],
+        row_capacity=tuple(rest["row_capacity"]),
+        always_visible=rest["always_visible"],
+        **arrays,
+    )
+    return rest, encoding, sizes
+
+
+# -- the service ------------------------------------------------------------------------------------
+
+
+class NetworkFile(Model):
+    """A file that was read. It answers no questions: clients are told what is in it."""
+
+    width, columns = 0, 0
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self.checkpoint = checkpoint
+        self.key = f"file {checkpoint.digest}"
+        relations = [[relation.name, relation.arity] for relation in checkpoint.relations]
+        self.about = {"digest": checkpoint.digest, "relations": relations}
+
+    def evaluate(self, part: Part) -> Output:
+        return Output(np.empty((0, len(part.states))))
+
+
+_files: WeakValueDictionary[str, NetworkFile] = WeakValueDictionary()
+
+
+def load_file(content: bytes) -> NetworkFile:
+    where = json.loads(content)
+    file = NetworkFile(_read(Path(where["path"]), where["kind"]))
+    return _files.setdefault(file.checkpoint.digest, file)
+
+
+def _read(path: Path, kind: str) -> Checkpoint:
+    if kind == "rgnn":
+        from misstep.policies.rgnn.model_file import read_model
+
+        return read_model(path)
+    from misstep.policies.gnn.checkpoint import read_checkpoint
+
+    return read_checkpoint(path)
+
+
+def load_network(content: bytes) -> Network:
+    rest, encoding, sizes = _unpacked(content)
+    known = _files.get(rest["digest"])
+    checkpoint = _read(Path(rest["path"]), rest["kind"]) if known is None else known.checkpoint
+    if checkpoint.digest != rest["digest"]:
+        raise InputFormatError("the file of the network has changed", where=rest["path"])
+    key = hashlib.sha256(content).hexdigest()
+    return Network(key, checkpoint, encoding, sizes, rest["seed"], rest["device"])
+
+
+class Network(Model):
+    """A network on the encoding of one task."""
+
+    def __init__(
+        self,
+        key: str,
+        checkpoint: Checkpoint,
+        encoding: Encoding,
+        sizes: NDArray[np.int64],
+        seed: int,
+        device: str,
+    ) -> None:
+        from misstep.policies.gnn.evaluator import Evaluator
+
+        self.key = key
+        self.encoding = encoding
+        self.width = len(sizes)
+        self.columns = 2 if checkpoint.has_solvable else 1
+        self._sizes = sizes
+        self._evaluator = Evaluator(checkpoint, encoding, seed, device)
+        self._family = _family_of(checkpoint, encoding, seed, device)
+        self._family.members.add(self)
+
+    def problem(self, part: Part) -> str | None:
+        states, offsets = part
+        bounds = len(offsets) > 0 and offsets[0] == 0 and offsets[-1] == len(states)
+        if not bounds or bool((np.diff(offsets) < 0).any()):
+            return "the decisions of a question do not fit its states"
+        if bool((states.view(np.uint32) >= self._sizes).any()):
+            return "a state has values that its task does not have"
+        return None
+
+    def evaluate(self, part: Part) -> Output:
+        return Output(_columns(self._evaluator.evaluate(*part)))
+
+    def alone(self, part: Part) -> Output:
+        from misstep.policies.gnn.policy import evaluate_alone
+
+        return Output(_columns(evaluate_alone(self._evaluator, *part)))
+
+    @property
+    def family(self) -> object:
+        return self._family
+
+    def together(
+        self, models: Sequence[Model], parts: Sequence[Part]
+    ) -> list[NDArray[np.float64]] | None:
+        if any(len(part.states) > MOST_JOINED for part in parts):
+            return None
+        networks = [model for model in models if isinstance(model, Network)]
+        return self._family.evaluate(networks, parts)
+
+
+def _columns(evaluated: Evaluated) -> NDArray[np.float64]:
+    values, logits = evaluated
+    return np.stack([values] if logits is None else [values, logits])
+
+
+class Family:
+    """One network on tasks of one domain and of about the same size."""
+
+    def __init__(self, checkpoint: Checkpoint, seed: int, device: str) -> None:
+        self.members: WeakSet[Network] = WeakSet()
+        self._making = checkpoint, seed, device
+        self._joint: Joint | None = None
+        self._evaluator: Evaluator | None = None
+
+    def evaluate(
+        self, networks: Sequence[Network], parts: Sequence[Part]
+    ) -> list[NDArray[np.float64]]:
+        joint, evaluator = self._of_all(networks)
+        states = [joint.rows(n.key, part.states) for n, part in zip(networks, parts, strict=True)]
+        offsets = [np.zeros(1, dtype=np.int64)]
+        for part in parts:
+            offsets.append(part.offsets[1:] + offsets[-1][-1])
+        columns = _columns(evaluator.evaluate(np.concatenate(states), np.concatenate(offsets)))
+        return np.split(columns, np.cumsum([len(part.states) for part in parts])[:-1], axis=1)
+
+    def _of_all(self, networks: Sequence[Network]) -> tuple[Joint, Evaluator]:
+        """For all tasks that are known, so that it need not be made again for each company."""
+        if self._joint is None or any(n.key not in self._joint.bases for n in networks):
+            from misstep.policies.gnn.evaluator import Evaluator
+
+            members = sorted(self.members, key=lambda network: network.key)
+            self._joint = Joint({network.key: network.encoding for network in members})
+            checkpoint, seed, device = self._making
+            self._evaluator = Evaluator(checkpoint, self._joint.encoding, seed, device)
+        assert self._evaluator is not None
+        return self._joint, self._evaluator
+
+
+_families: WeakValueDictionary[tuple[str, int, str, int], Family] = WeakValueDictionary()
+
+
+def _family_of(checkpoint: Checkpoint, encoding: Encoding, seed: int, device: str) -> Family:
+    # At most twice as much is padded as there is.
+    size = encoding.atoms_per_state.bit_length()
+    key = (checkpoint.digest, seed, device, size)
+    family = _families.get(key)
+    if family is None:
+        family = _families[key] = Family(checkpoint, seed, device)
+    return family
+
+
+class Joint:
+    """Encodings of several tasks as one, whose states are rows of facts."""
+
+    def __init__(self, encodings: dict[str, Encoding]) -> None:
+        self._encodings = encodings
+        parts = list(encodings.values())
+        starts = np.cumsum([0, *(len(part.last_object) for part in parts)])
+        self.bases = dict(zip(encodings, starts.tolist(), strict=False))
+        self._none = int(starts[-1])  # the fact that is no atom
+        self._width = max(part.atoms_per_state for part in parts)
+        relations = parts[0].relations
+        slots = parts[0].slot_relation.shape[1]
+        none = np.full((1, slots), len(relations), dtype=np.int16)
+        self.encoding = dataclasses.replace(
+            parts[0],
+            node_count=max(part.node_count for part in parts),
+            variable_offsets=np.zeros(self._width, dtype=np.int64),
+            constant_facts=np.empty(0, dtype=np.int64),
+            slot_relation=np.concatenate([*(part.slot_relation for part in parts), none]),
+            slot_object=np.concatenate(
+                [*(part.slot_object for part in parts), np.zeros((1, slots), dtype=np.int32)]
+            ),
+            last_object=np.concatenate([*(part.last_object for part in parts), [-1]]).astype(
+                np.int32
+            ),
+            row_capacity=tuple(
+                np.max([part.row_capacity for part in parts], axis=0).astype(int).tolist()
+            ),
+            always_visible=False,
+        )
+
+    def rows(self, key: str, states: NDArray[np.int32]) -> NDArray[np.int32]:
+        """States of one of the tasks as states of all of them."""
+        own, base = self._encodings[key], self.bases[key]
+        rows = np.full((len(states), self._width), self._none, dtype=np.int32)
+        variables, facts = len(own.variable_offsets), own.atoms_per_state
+        rows[:, :variables] = states + (own.variable_offsets + base)
+        rows[:, variables:facts] = own.constant_facts + base
+        return rows
+
+
+__all__ = ["Joint", "Network", "NetworkFile", "ServedNetwork", "open_network"]

@@ -1,0 +1,286 @@
+"""The service itself: one thread listens, the main thread evaluates.
+
+Questions that arrive while the device is busy wait together and become its next batch. The thread that listens never
+waits for the device: it notices at once when a client has gone, drops its questions and its block, and ends the process
+when nobody is left, also where the device hangs.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import selectors
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from misstep.errors import MisstepError, ToolError
+from misstep.policies.service.address import peer
+from misstep.policies.service.memory import Block, Layout
+from misstep.policies.service.messages import LONGEST, Message, receive, send, told
+from misstep.policies.service.models import (
+    Model,
+    Output,
+    Part,
+    concatenated,
+    split_output,
+)
+
+MOST_ROWS = 1 << 17  # of a batch
+PATIENCE = 60.0  # seconds for the first client to come
+BROKEN = 70  # exit code where the device is of no more use
+
+
+@dataclass(eq=False)
+class Guest:
+    """A client at the other end of a connection."""
+
+    sock: socket.socket
+    block: Block | None = None
+    models: dict[int, Model] = field(default_factory=dict)
+    opened: int = 0
+    is_gone: bool = False
+
+    def tell(self, message: Message) -> None:
+        try:
+            send(self.sock, message)
+        except OSError:
+            self.is_gone = True  # the listening thread cleans up
+
+
+@dataclass
+class Question:
+    """Something that a client waits for."""
+
+    guest: Guest
+    message: Message
+    model: Model | None = None
+    part: Part | None = None  # a copy, so that the block may go at any time
+    layout: Layout | None = None
+
+
+class Service:
+    """Models and those who ask them."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._guests: set[Guest] = set()
+        self._models: WeakValueDictionary[str, Model] = WeakValueDictionary()  # that anybody uses
+        self._waiting: deque[Question] = deque()
+        self._changed = threading.Condition()
+
+    # -- the thread that listens ----------------------------------------------------------------
+
+    def listen(self) -> None:
+        """Take in clients and their questions until the last client has gone."""
+        selector = selectors.DefaultSelector()
+        selector.register(self._listening, selectors.EVENT_READ)
+        while True:
+            ready = selector.select(None if self._guests else PATIENCE)
+            if not ready and not self._guests:
+                os._exit(0)
+            for key, _ in ready:
+                if key.fileobj is self._listening:
+                    self._welcome(selector)
+                elif not self._hear(key.data):
+                    selector.unregister(key.fileobj)
+                    self._part_with(key.data)
+                    if not self._guests:
+                        # At once, whatever the device is doing: there is nothing to save.
+                        os._exit(0)
+
+    def _welcome(self, selector: selectors.BaseSelector) -> None:
+        sock, _ = self._listening.accept()
+        if peer(sock) != os.getuid():
+            sock.close()
+            return
+        guest = Guest(sock)
+        self._guests.add(guest)
+        selector.register(sock, selectors.EVENT_READ, guest)
+
+    def _hear(self, guest: Guest) -> bool:
+        """Take the next message; False if there will be no more."""
+        try:
+            message, fd = receive(guest.sock)
+            if fd is not None:
+                if guest.block is not None:
+                    guest.block.close()
+                guest.block = Block(fd)
+                return True
+            if "forget" in message:
+                guest.models.pop(int(message["forget"]))
+                return True
+            question = self._question(guest, message)
+        except (EOFError, OSError, KeyError, TypeError, ValueError, IndexError):
+            return False  # gone, or none of ours
+        with self._changed:
+            self._waiting.append(question)
+            self._changed.notify()
+        return True
+
+    def _question(self, guest: Guest, message: Message) -> Question:
+        if guest.block is None:
+            raise ValueError("a question without a block")
+        if "open" in message:
+            content = guest.block.read(int(message["size"]))
+            return Question(guest, {**message, "content": content})
+        layout = Layout(*map(int, message["layout"]))
+        model = guest.models[int(message["model"])]
+        if min(layout) < 0 or layout.size > guest.block.size or layout.width != model.width:
+            raise ValueError("a question that does not fit its block")
+        part = Part(guest.block.states(layout).copy(), guest.block.offsets(layout).copy())
+        return Question(guest, message, model, part, layout)
+
+    def _part_with(self, guest: Guest) -> None:
+        guest.is_gone = True
+        guest.sock.close()
+        if guest.block is not None:
+            guest.block.close()
+        self._guests.discard(guest)
+
+    # -- the thread that evaluates --------------------------------------------------------------
+
+    def work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting:
+                    self._changed.wait()
+                batch = self._next()
+            batch = [question for question in batch if not question.guest.is_gone]
+            if batch and batch[0].part is None:
+                self._open(batch[0])
+            elif batch:
+                self._evaluate(batch)
+
+    def _next(self) -> list[Question]:
+        """What goes to the device in one go: a new model alone, or questions as they came."""
+        batch, rows = [self._waiting.popleft()], 0
+        while batch[0].part is not None and self._waiting and self._waiting[0].part is not None:
+            rows += len(self._waiting[0].part.states)
+            if rows > MOST_ROWS:
+                break
+            batch.append(self._waiting.popleft())
+        return batch
+
+    def _open(self, question: Question) -> None:
+        guest, message = question.guest, question.message
+        try:
+            module, _, function = str(message["open"]).partition(":")
+            made = getattr(import_module(module), function)(message["content"])
+            assert isinstance(made, Model)
+            model = self._models.setdefault(made.key, made)
+        except (MisstepError, Exception) as error:
+            guest.tell(told(error))
+            return
+        guest.opened += 1
+        guest.models[guest.opened] = model
+        guest.tell({"model": guest.opened, "columns": model.columns, **model.about})
+
+    def _evaluate(self, batch: Sequence[Question]) -> None:
+        by_model: dict[tuple[Model, bool], list[Question]] = {}
+        for question in batch:
+            model = question.model
+            assert model is not None
+            assert question.part is not None
+            problem = model.problem(question.part)
+            if problem is not None:
+                question.guest.tell(told(ToolError(problem)))
+                continue
+            by_model.setdefault((model, bool(question.message["alone"])), []).append(question)
+        left = self._evaluate_families(by_model)
+        for (model, alone), questions in left.items():
+            self._evaluate_one(model, questions, alone)
+
+    def _evaluate_families(
+        self, by_model: dict[tuple[Model, bool], list[Question]]
+    ) -> dict[tuple[Model, bool], list[Question]]:
+        """Evaluate models of one family together; what is left over."""
+        families: dict[object, list[Model]] = {}
+        for model, alone in by_model:
+            if not alone:
+                families.setdefault(model.family, []).append(model)
+        left = dict(by_model)
+        for models in families.values():
+            if len(models) < 2:
+                continue
+            parts = [concatenated(_parts(by_model[model, False])) for model in models]
+            try:
+                columns = models[0].together(models, parts)
+            except Exception as error:
+                _end_if_broken(error)
+                continue  # one by one, to find out who is to blame
+            for model, own in zip(models, columns or [], strict=False):
+                self._answer(left.pop((model, False)), Output(own))
+        return left
+
+    def _evaluate_one(self, model: Model, questions: Sequence[Question], alone: bool) -> None:
+        try:
+            part = concatenated(_parts(questions))
+            self._answer(questions, model.alone(part) if alone else model.evaluate(part))
+        except Exception as error:
+            _end_if_broken(error)
+            if len(questions) == 1:
+                traceback.print_exc()
+                questions[0].guest.tell(told(error))
+                return
+            for question in questions:  # one question must not condemn the others
+                self._evaluate_one(model, [question], alone)
+
+    def _answer(self, questions: Sequence[Question], output: Output) -> None:
+        sizes = [len(part.states) for part in _parts(questions)]
+        for question, own in zip(questions, split_output(output, sizes), strict=True):
+            guest, layout = question.guest, question.layout
+            block = guest.block
+            assert layout is not None
+            if guest.is_gone or block is None:
+                continue
+            try:
+                block.answers(layout)[:] = own.columns
+            except ValueError:
+                continue  # the block has just been closed
+            guest.tell({"messages": _short(own.messages)} if own.messages else {})
+
+
+def _parts(questions: Sequence[Question]) -> list[Part]:
+    return [question.part for question in questions if question.part is not None]
+
+
+def _short(messages: Mapping[int, str]) -> dict[int, str]:
+    """So that they fit in a message of ours."""
+    length = max(8, min(300, LONGEST // 2 // max(1, len(messages)) - 24))
+    return {int(row): str(text)[:length] for row, text in list(messages.items())[: LONGEST // 64]}
+
+
+def _end_if_broken(error: Exception) -> None:
+    """A device that has failed once fails for ever in this process; clients start another one."""
+    if type(error).__name__ == "AcceleratorError" or "CUDA error" in str(error):
+        traceback.print_exc()
+        sys.stderr.flush()
+        os._exit(BROKEN)
+
+
+def main(fd: int) -> None:
+    """The program of the service, with a socket that listens already."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # clients end; the service ends with the last one
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, set())
+    # A worker with a memory limit may have started this process for all; the limit is for the worker.
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    resource.setrlimit(resource.RLIMIT_DATA, (hard, hard))
+    np.seterr(all="ignore")
+    service = Service(socket.socket(fileno=fd))
+    threading.Thread(target=service.listen, name="listen", daemon=True).start()
+    service.work()
+
+
+__all__ = ["Service", "main"]
