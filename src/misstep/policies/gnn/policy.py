@@ -44,11 +44,15 @@ class Options:
     ignore_unsolvable: bool = False
     seed: int = 0
     published_server: bool = False  # decide as the published server does: see published.py
+    made_up_head: int | None = None  # with a random head, as the server adds one, drawn from this
 
     def __str__(self) -> str:
         """What the digest of a policy is made of; an option that came later is told where it is used."""
         known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
-        return f"{known[:-1]}, published_server=True)" if self.published_server else known
+        if not self.published_server:
+            return known
+        head = "" if self.made_up_head is None else f", made_up_head={self.made_up_head}"
+        return f"{known[:-1]}, published_server=True{head})"
 
 
 class GNNPolicy(Policy):
@@ -73,6 +77,8 @@ class GNNPolicy(Policy):
 
         self.options = options or Options()
         checkpoint = checkpoint or read_checkpoint(path)
+        if self.options.made_up_head is not None:
+            checkpoint = published.with_head(checkpoint, self.options.made_up_head, str(path))
         encoding = encode(task, checkpoint.relations, str(path))
         self._evaluator: Evaluator = Evaluator(
             checkpoint, encoding, self.options.seed, self.options.device
@@ -163,11 +169,21 @@ def _choose(
 
 def parse(argument: str, kind: str) -> tuple[Options, Path]:
     """Options and file of a spec."""
-    parsers = {"device": word, "ignore-unsolvable": flag, "seed": whole, "published-server": flag}
+    parsers = {
+        "device": word,
+        "ignore-unsolvable": flag,
+        "seed": whole,
+        "published-server": flag,
+        "made-up-head": whole,
+    }
     options, path = split_options(argument, kind, parsers)
     if options.get("published_server") and options.get("ignore_unsolvable"):
         raise UsageError(
             f"--published-server and --ignore-unsolvable of a {kind} policy", expected="one of them"
+        )
+    if "made_up_head" in options and not options.get("published_server"):
+        raise UsageError(
+            f"--made-up-head of a {kind} policy without --published-server", expected="both"
         )
     if not path:
         raise UsageError(f"a {kind} policy without a file", expected=f"{kind}:FILE")
@@ -175,7 +191,7 @@ def parse(argument: str, kind: str) -> tuple[Options, Path]:
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE`."""
+    """Loads `gnn:[OPTIONS] FILE`; the options are those of `parse`."""
     options, path = parse(argument, "gnn")
     policy = GNNPolicy(task, path, options)
     policy.name = f"gnn:{argument}"
