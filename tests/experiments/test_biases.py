@@ -11,7 +11,7 @@ import pytest
 
 from misstep.campaigns.metrics import TestedPool, oracle_coverage
 from misstep.campaigns.testing import test as run_test
-from misstep.errors import UnsupportedError
+from misstep.errors import InputFileError, UnsupportedError
 from misstep.experiments.claims import AGREES, DISAGREES, OPEN
 from misstep.experiments.definition import Definition, load_definition
 from misstep.experiments.driver import run_experiment
@@ -45,6 +45,7 @@ STEP: dict[str, Any] = {
     "expansion_budget": 200,
     "exact_states": 10_000,
     "seconds": None,
+    "unsolved_starts": False,
 }
 
 
@@ -64,7 +65,7 @@ def seen(results: dict[str, dict[str, Any]], row: str = "g", seed: int = 0) -> l
 
 
 def made_up(bugs: list[bool]) -> dict[str, Any]:
-    return {"seconds": 0.1, "states": [[True, bug] for bug in bugs]}
+    return {"seconds": 0.1, "states": [[True, bug, False, 7] for bug in bugs]}
 
 
 def test_pools_are_cut_to_equal_prefixes() -> None:
@@ -84,7 +85,7 @@ def test_pools_are_cut_to_equal_prefixes() -> None:
             name: {
                 task: TestedPool(
                     len(by[name]["states"]),
-                    tuple(k for k, (_, bug) in enumerate(by[name]["states"]) if bug),
+                    tuple(k for k, (_, bug, *_) in enumerate(by[name]["states"]) if bug),
                 )
                 for task, by in results.items()
             }
@@ -119,6 +120,52 @@ def test_only_tasks_whose_start_is_solved_count() -> None:
     ]
 
 
+def test_other_starts_count_where_they_are_asked_for() -> None:
+    result = biases.run(payload({**ROW, "policies": ["first"]}, unsolved_starts=True))
+    assert not result["solves_start"]
+    assert [len(pool["states"]) for pool in result["pools"].values()] == [8] * 4
+
+
+def test_a_policy_may_depend_on_the_seed() -> None:
+    row = {
+        **ROW,
+        "subject": {
+            "tasks": [{"files": [], "name": "t"}],
+            "policies": ["random:{seed}"],
+            "digests": None,
+        },
+    }
+    found = [next(iter(biases.units(STEP, row, seed))).payload["policies"] for seed in (0, 5)]
+    assert found == [["random:0"], ["random:5"]]
+
+
+def network(tmp_path: Path, **changes: Any) -> dict[str, Any]:
+    """A row about a network that is not looked into."""
+    folder = tmp_path / "gripper" / "tasks"
+    folder.mkdir(parents=True)
+    (folder.parent / "model.ckpt").write_bytes(b"")
+    for balls in (2, 10, 3):
+        made = generate("gripper", balls=balls)
+        (folder / "domain.pddl").write_text(made.domain_pddl)
+        (folder / f"prob{balls}.pddl").write_text(made.problem_pddl)
+    own = {"gnn": "gripper", "gnn_folder": str(tmp_path), "device": "cpu", "gnn_options": None}
+    return {**ROW, **own, **changes}
+
+
+def test_tasks_of_a_network_are_generated_ones_and_chosen_files(tmp_path: Path) -> None:
+    row = network(tmp_path, only=["prob10", "prob?"], renamed={"at-robot": "at-robby"})
+    found = tasks.subject(row)["tasks"]
+    names = [tasks.task_name(own) for own in found]
+    assert names[0].startswith("gripper, balls 3")
+    assert names[1:] == ["gripper/prob10", "gripper/prob2", "gripper/prob3"]
+    renamed, given = (
+        {own.name for own in tasks.open_task(own).lifted.predicates} for own in found[:2]
+    )
+    assert (given - renamed, renamed - given) == ({"at-robot"}, {"at-robby"})
+    with pytest.raises(InputFileError, match="no task prob7"):
+        tasks.subject({**row, "only": ["prob7"]})
+
+
 def test_biases_are_placed_row_by_row() -> None:
     found = seen({"t": {"0": made_up([False, True]), "pi": made_up([True, True])}})
     assert [own["place"] for own in found] == ["behind", "behind", "best", "best"]
@@ -141,9 +188,15 @@ def test_what_biases_share_changes_nothing() -> None:
             oracle=STEP["oracle"],
             seed=2,
         ) as alone:
-            wanted = [[own.run.outcome == "goal", own.verdicts[0].is_bug] for own in alone.records]
+            wanted = [
+                [
+                    *(own.run.outcome == "goal", own.verdicts[0].is_bug),
+                    *(own.verdicts[0].verdict == "OPTIMAL", own.run.cost),
+                ]
+                for own in alone.records
+            ]
         assert pool["states"] == wanted
-    assert any(bug for pool in result["pools"].values() for _, bug in pool["states"])
+    assert any(bug for pool in result["pools"].values() for _, bug, *_ in pool["states"])
 
 
 class Counting(Policy):

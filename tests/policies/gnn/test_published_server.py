@@ -98,6 +98,39 @@ def test_rounding_decides_in_a_network_without_head(
     assert server.decide(np.repeat(states, 5, axis=0)).operators.tolist() == [first] * 5
 
 
+def test_a_made_up_head_is_a_function_of_its_seed(
+    tmp_path: Path, random_network: Callable[..., dict[str, Any]]
+) -> None:
+    """Its penalty is all that it adds, and it is for the successors that it calls unsolvable."""
+    import torch
+
+    task = gripper(3)
+    predicates = [
+        (own.name, len(own.parameters)) for own in task.lifted.predicates if own.name != "="
+    ]
+    path = tmp_path / "model.ckpt"
+    torch.save(random_network(predicates), path)
+    states = np.array([task.initial_state.values], dtype=np.int32)
+    exact = load(str(path), task)
+    value = exact.values(states)[0]
+    added, digests = set(), {load(f"--published-server {path}", task).digest}
+    for seed in range(12):
+        options = f"--published-server --made-up-head={seed} {path}"
+        server = load(options, task)
+        digests.add(server.digest)
+        found = server.values(states)[0]
+        assert found == load(options, task).values(states)[0]
+        added.add(round(found - value, 1))
+    assert len(digests) == 13
+    assert added == {0.0, 100_000.0}
+    with_own = tmp_path / "own.ckpt"
+    torch.save(random_network(predicates, solvable=True), with_own)
+    with pytest.raises(UsageError, match="head of its own"):
+        load(f"--published-server --made-up-head=1 {with_own}", task)
+    with pytest.raises(UsageError, match="without --published-server"):
+        load(f"--made-up-head=1 {path}", task)
+
+
 def test_one_of_two_options(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--published-server and --ignore-unsolvable"):
         load(f"--published-server --ignore-unsolvable {tmp_path}/x.ckpt", gripper(1))

@@ -7,7 +7,8 @@ What is compared is oracle coverage: the share of the states of a pool that the 
 is fast, or that time has not cut, makes a larger pool, so for each task all pools are cut to the shortest, as prefixes
 in the order in which states were found. That is done twice: for the biases that are practical, and for all, with
 those that measure by the exact distance h*. Where h* cannot be had, because the task has too many states, a task has
-no part in the second comparison. Only tasks count whose initial state the policy solves.
+no part in the second comparison. Only tasks count whose initial state the policy solves, unless `unsolved_starts` asks
+for the others too, which `solves_start` tells apart.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import MISSING, Json, Part
 from misstep.experiments.kinds.remembering import remembering
 from misstep.experiments.kinds.tasks import fitting, open_task, task_name
-from misstep.experiments.schema import number, text, texts, whole
+from misstep.experiments.schema import flag, number, text, texts, whole
 from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance
 from misstep.policies.load import load_policy
@@ -55,7 +56,8 @@ MOST_EXACT = 1_000_000  # states; the fuzzer enumerates no more
 BUDGETS = {"walk_length": whole(5), "state_budget": whole(50), "expansion_budget": whole(200)}
 
 WORLD = "planning"
-VERSION = 1
+SEED = "{seed}"  # in the spec of a policy: the seed of the unit, where a policy has random parts
+VERSION = 2
 KEYS = {
     "biases": texts(BIASES),
     "oracle": text("bmo(100)+aras/ehc"),
@@ -63,10 +65,11 @@ KEYS = {
     **BUDGETS,
     "exact_states": whole(100_000),
     "seconds": number(None),
+    "unsolved_starts": flag(),
 }
 COLUMNS = (
     *("policy", "task", "solves_start", "bias", "exact", "state", "solved", "bug"),
-    *("practical", "all_biases", "place", "pool_seconds"),
+    *("optimal", "cost", "practical", "all_biases", "place", "pool_seconds"),
 )
 
 
@@ -76,12 +79,22 @@ def units(step: Json, row: Json, seed: int) -> Iterator[Part]:
     for task in subject.get(
         "tasks", [subject]
     ):  # a row that is missing has one unit, which says so
-        about = {name: subject.get(name) for name in ("policies", "digests")}
-        payload = {"task": task, **about, **shared, "seed": seed}
+        payload = {"task": task, **_policies(subject, seed), **shared, "seed": seed}
         if MISSING in task:
             yield Part(MISSING, payload, 0)
         else:
             yield Part(task_name(task), payload, step["pool"] * len(step["biases"]))
+
+
+def _policies(subject: Json, seed: int) -> Json:
+    def own(spec: str) -> str:
+        return spec.replace(SEED, str(seed))
+
+    policies, digests = subject.get("policies"), subject.get("digests")
+    return {
+        "policies": policies and [own(spec) for spec in policies],
+        "digests": digests and {own(spec): digest for spec, digest in digests.items()},
+    }
 
 
 def run(payload: Json) -> Json:
@@ -90,7 +103,8 @@ def run(payload: Json) -> Json:
     policy = remembering(load_policy(spec, task))
     try:
         solves = run_policy(policy, task).outcome == "goal"
-        pools = _pools(task, policy, payload) if solves else {}
+        counts = solves or payload["unsolved_starts"]
+        pools = _pools(task, policy, payload) if counts else {}
     finally:
         policy.close()
     name = task_name(payload["task"])
@@ -130,8 +144,8 @@ def _dominance(task: Task, oracle: str) -> bytes | str | None:
 
 def _judged(
     task: Task, policy: Policy, name: str, payload: Json, tables: bytes | str | None
-) -> list[list[bool]]:
-    """Of the pool's states, in order, whether the policy solves each and whether it is known to be a bug."""
+) -> list[list[bool | int]]:
+    """Of the pool's states, in order, whether the policy solves each, at which cost, and what is proven of it."""
 
     def prepare(content: Content, settings: Settings) -> None:  # noqa: ARG001
         findings = content.findings(task.name)
@@ -152,26 +166,28 @@ def _judged(
     limits = None if payload["seconds"] is None else {"time": float(payload["seconds"])}
     how = (1, None, limits, None)
     found = conduct([task], policy, settings, None, False, prepare, how, False)
-    states: list[list[bool]] = []
+    states: list[list[bool | int]] = []
     with found:
         for record in sorted(found.records, key=lambda own: own.number):
             opinion = next(iter(record.verdicts), None)
             if opinion is None or record.number != len(states):
                 break  # time was up
-            states.append([record.run.outcome == "goal", opinion.is_bug])
+            solved, is_optimal = record.run.outcome == "goal", opinion.verdict == "OPTIMAL"
+            states.append([solved, opinion.is_bug, is_optimal, record.run.cost])
     return states
 
 
 def observations(payload: Json, result: Json) -> Iterator[dict[str, Value]]:  # noqa: ARG001
     about = {name: result[name] for name in ("policy", "task", "solves_start")}
-    if not result["solves_start"]:
+    if not result["pools"]:
         yield {**about, "practical": False, "all_biases": False}
     for bias, pool in result["pools"].items():
         of_bias = {"bias": bias, "exact": BIASES[bias].exact, "pool_seconds": pool["seconds"]}
         if not pool["states"]:
             yield {**about, **of_bias, "practical": False, "all_biases": False}
-        for place, (solved, bug) in enumerate(pool["states"]):
-            yield {**about, **of_bias, "state": place, "solved": solved, "bug": bug}
+        for place, own in enumerate(pool["states"]):
+            found = dict(zip(("solved", "bug", "optimal", "cost"), own, strict=True))
+            yield {**about, **of_bias, "state": place, **found}
 
 
 def joined(observations: list[dict[str, Value]]) -> None:

@@ -4,7 +4,9 @@
 has generated tasks, one for each entry of `sizes`, and a domain that no generator makes is missing.
 
 `--policies DIR` has trained ASNets by the names of domains, which come before the row's own policies. A row with `gnn`
-is about a published relational network: `--gnn DIR` has a folder of that name with `model.ckpt` and `tasks`.
+is about a published relational network: `--gnn DIR` has a folder of that name with `model.ckpt` and `tasks`. Such a row
+may have generated tasks as well: those of `sizes` come first, then the files that `only` names, or all of them (`*`
+stands for anything). Where the network calls a predicate or type of the domain otherwise, `renamed` says how.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,7 @@ from misstep.experiments.schema import Key, table, text, texts, whole
 from misstep.files import read_bytes
 from misstep.policies.load import load_policy
 from misstep.policies.shipped import shipped_names
-from misstep.tasks.domains import DOMAINS, generate
+from misstep.tasks.domains import DOMAINS, Instance, generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.suites import suite_files
 from misstep.tasks.task import Task
@@ -48,6 +51,8 @@ ROW_KEYS = {
     "policies": texts(None, []),
     "gnn": text(None),
     "gnn_options": text(None),
+    "only": texts(None, None),
+    "renamed": table({}),
     "tags": table({}),
 }
 
@@ -66,11 +71,15 @@ def subject(row: Json) -> Json:
                 if row["competition"] is not None
                 else None,
             )
-        found = [
-            {"domain": row["domain"], "sizes": sizes, "seed": place}
-            for place, sizes in enumerate(row["sizes"])
-        ]
+        found = _generated(row)
     return {"tasks": found[: row["most_tasks"]], **_policies(row)}
+
+
+def _generated(row: Json) -> list[Json]:
+    about = {"domain": row["domain"]}
+    if row.get("renamed"):
+        about["renamed"] = row["renamed"]
+    return [{**about, "sizes": sizes, "seed": place} for place, sizes in enumerate(row["sizes"])]
 
 
 def _policies(row: Json) -> Json:
@@ -106,9 +115,25 @@ def _of_network(row: Json) -> Json:
     options = [] if device == "cpu" else [f"--device={device}"]
     options += [] if row["gnn_options"] is None else [row["gnn_options"]]
     spec = "gnn:" + " ".join([*options, str(checkpoint)])
-    found = sorted(_of_files(folder / "tasks", row["gnn"]), key=_natural)
+    found = [*_generated(row), *_wanted(folder / "tasks", row)]
     digests = {spec: _digest([checkpoint])}
     return {"tasks": found[: row["most_tasks"]], "policies": [spec], "digests": digests}
+
+
+def _wanted(folder: Path, row: Json) -> list[Json]:
+    """The files beside a network, those with smaller numbers first."""
+    found = sorted(_of_files(folder, row["gnn"]), key=_natural)
+    if row.get("only") is None:
+        return found
+    chosen = []
+    for pattern in row["only"]:
+        fits = [own for own in found if fnmatchcase(own["name"], f"{row['gnn']}/{pattern}")]
+        if not fits:
+            raise InputFileError(
+                f"no task {pattern}", where=str(folder), expected="the tasks of the row"
+            )
+        chosen += [own for own in fits if own not in chosen]
+    return chosen
 
 
 def _natural(own: Json) -> list[tuple[int, str]]:
@@ -151,7 +176,12 @@ def _open(text: str) -> Task:
     own: dict[str, Any] = json.loads(text)
     if "files" in own:
         return load_planning_task(*map(Path, own["files"]))
-    return load_planning_task(generate(own["domain"], seed=own["seed"], **own["sizes"]))
+    made = generate(own["domain"], seed=own["seed"], **own["sizes"])
+    for old, new in own.get("renamed", {}).items():
+        word = rf"(?<![\w-]){re.escape(old)}(?![\w-])"
+        both = (re.sub(word, new, own) for own in (made.domain_pddl, made.problem_pddl))
+        made = Instance(made.name, *both)
+    return load_planning_task(made)
 
 
 def fitting(specs: Sequence[str], task: Task) -> str:

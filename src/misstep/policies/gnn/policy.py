@@ -61,14 +61,20 @@ class Options:
     seed: int = 0
     published_server: bool = False  # decide as the published server does: see published.py
     plain: bool = False  # on a GPU through PyTorch's own operations: see evaluator.py
+    made_up_head: int | None = None  # with a random head, as the server adds one, drawn from this
+
+    @property
+    def own_network(self) -> bool:
+        """Whether the network is another than the inference service would run."""
+        return self.plain or self.made_up_head is not None
 
     def __str__(self) -> str:
         """What the digest of a policy is made of; an option that came later is told where it is used."""
         known = f"Options(device={self.device!r}, ignore_unsolvable={self.ignore_unsolvable!r}, seed={self.seed!r})"
-        later = [name for name in ("published_server", "plain") if getattr(self, name)]
-        return (
-            ", ".join((known[:-1], *(f"{name}=True" for name in later))) + ")" if later else known
-        )
+        later = [f"{name}=True" for name in ("published_server", "plain") if getattr(self, name)]
+        if self.made_up_head is not None:
+            later.append(f"made_up_head={self.made_up_head}")
+        return ", ".join((known[:-1], *later)) + ")" if later else known
 
 
 class GNNPolicy(Policy):
@@ -93,7 +99,7 @@ class GNNPolicy(Policy):
         """
         super().__init__(task)
         self.options = options or Options()
-        if checkpoint is None and not self.options.plain and wanted(self.options.device):
+        if checkpoint is None and not self.options.own_network and wanted(self.options.device):
             from misstep.policies.service.networks import open_network
 
             served = open_network(task, path, kind, self.options.seed, self.options.device)
@@ -190,6 +196,8 @@ def _in_this_process(
     from misstep.policies.gnn.evaluator import Evaluator
 
     checkpoint = checkpoint or read_checkpoint(path)
+    if options.made_up_head is not None:
+        checkpoint = published.with_head(checkpoint, options.made_up_head, str(path))
     encoding = encode(task, checkpoint.relations, str(path))
     evaluator = Evaluator(checkpoint, encoding, options.seed, options.device, plain=options.plain)
     return evaluator, checkpoint.digest
@@ -242,11 +250,16 @@ def parse(argument: str, kind: str) -> tuple[Options, Path]:
         "seed": whole,
         "published-server": flag,
         "plain": flag,
+        "made-up-head": whole,
     }
     options, path = split_options(argument, kind, parsers)
     if options.get("published_server") and options.get("ignore_unsolvable"):
         raise UsageError(
             f"--published-server and --ignore-unsolvable of a {kind} policy", expected="one of them"
+        )
+    if "made_up_head" in options and not options.get("published_server"):
+        raise UsageError(
+            f"--made-up-head of a {kind} policy without --published-server", expected="both"
         )
     if not path:
         raise UsageError(f"a {kind} policy without a file", expected=f"{kind}:FILE")
@@ -254,7 +267,7 @@ def parse(argument: str, kind: str) -> tuple[Options, Path]:
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE`."""
+    """Loads `gnn:[OPTIONS] FILE`; the options are those of `parse`."""
     options, path = parse(argument, "gnn")
     policy = GNNPolicy(task, path, options)
     policy.name = f"gnn:{argument}"
