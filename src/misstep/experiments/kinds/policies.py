@@ -16,10 +16,16 @@ from misstep.errors import UnsupportedError
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import Finished, Json, Part
 from misstep.experiments.kinds.learning import TASK_KEYS, open_tasks, split
-from misstep.experiments.kinds.trainings import LEARNING_KEYS, HeldOut, settings_of, train_in
+from misstep.experiments.kinds.trainings import (
+    LEARNING_KEYS,
+    POOL_SEEDS,
+    HeldOut,
+    settings_of,
+    train_in,
+)
 from misstep.experiments.schema import choice, whole
 from misstep.files import write_bytes
-from misstep.policies.asnet.weights import HIDDEN, LAYERS
+from misstep.policies.asnet.model_file import read_model
 from misstep.training.algorithms import NAMES, select_offline
 from misstep.training.folder import TrainingFolder
 from misstep.training.score import Parts, ranking
@@ -29,6 +35,7 @@ WORLD = "learning"
 VERSION = 1
 FOLDER = "policies"
 CHOICE = "pi-test-val"
+GOOD = 0.5  # of the held-out tasks: a policy that solves fewer is kept, and its card says so
 KEYS = {
     **LEARNING_KEYS,
     **TASK_KEYS,
@@ -126,8 +133,9 @@ def finish(folder: Path, parts: Sequence[Finished]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for domain, own in by_domain.items():
         best = own[_best([part.result for part in own])]
-        card = _card(domain, best, len(own))
-        write_bytes(out / f"{domain}.safetensors", base64.b64decode(best.result["file"]))
+        file = out / f"{domain}.safetensors"
+        write_bytes(file, base64.b64decode(best.result["file"]))
+        card = _card(domain, best, len(own), file)
         write_bytes(out / f"{domain}.json", json.dumps(card, indent=1).encode() + b"\n")
         write_bytes(out / f"{domain}.md", _text(card).encode())
 
@@ -138,17 +146,23 @@ def _best(results: Sequence[Json]) -> int:
     return ranking(parts, [0] * len(parts))[0]
 
 
-def _card(domain: str, part: Finished, trainings: int) -> Json:
+def _card(domain: str, part: Finished, trainings: int, file: Path) -> Json:
     payload, result = part.payload, part.result
+    weights, digest = read_model(file)
     test = [TaskResult(**own) for own in result["test"]]
     validation = [TaskResult(**own) for own in result["validation"]]
     learning = payload["learning"]
     return {
-        "policy": f"{domain}.safetensors",
+        "policy": file.name,
         "domain": domain,
-        "digest": result["digest"],
-        "bytes": len(base64.b64decode(result["file"])),
-        "architecture": {"hidden": HIDDEN, "layers": LAYERS},
+        "digest": digest,
+        "bytes": file.stat().st_size,
+        "good": sum(own.initial_solved for own in test) >= GOOD * max(1, len(test)),
+        "architecture": {
+            "hidden": weights.hidden,
+            "layers": weights.layers,
+            "parameters": weights.parameter_count,
+        },
         "seed": part.seed,
         "model": result["model"],
         "chosen_among": {"trainings": trainings, "models": result["models"], "criterion": CHOICE},
@@ -164,7 +178,13 @@ def _card(domain: str, part: Finished, trainings: int) -> Json:
         },
         "validation": {"names": [own.task for own in validation], **summarise(validation)},
         "held_out": {"names": [own.task for own in test], **summarise(test)},
-        "test": {"pool": learning["test_pool"], "oracle": learning["test_oracle"]},
+        "test": {
+            "pool": learning["test_pool"],
+            "seed": POOL_SEEDS["test"],
+            "oracle": learning["test_oracle"],
+            "budget": learning["test_budget"],
+            "max_steps": learning["max_steps"],
+        },
         "known_weaknesses": {
             "unsolved": [own.task for own in test if not own.initial_solved],
             "bugs": {
@@ -178,18 +198,28 @@ def _card(domain: str, part: Finished, trainings: int) -> Json:
 
 
 def _text(card: Json) -> str:
-    held, training = card["held_out"], card["training"]
+    held, training, among = card["held_out"], card["training"], card["chosen_among"]
+    size = f"{card['architecture']['parameters']:,} parameters, {card['bytes']:,} bytes"
     lines = [
         f"# {card['domain']}: an ASNet",
         "",
-        f"{card['bytes']:,} bytes, seed {card['seed']}, model {card['model']} of its training.",
+        f"{size}, seed {card['seed']}, model {card['model']} of its training.",
         "",
+    ]
+    if not card["good"]:
+        lines += [
+            f"**Not a good policy**: it solves {held['coverage']} of {held['tasks']} tasks that it has not seen.",
+            "It is the best that came of these trainings, and kept so that its numbers can be seen.",
+            "",
+        ]
+    lines += [
         f"- Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them.",
         f"- {training['epochs']} epochs of {training['steps']} minibatches, recipe {training['recipe']}.",
-        f"- Validation: {card['validation']['coverage']} of {card['validation']['tasks']} tasks.",
+        f"- Chosen among {among['trainings']} trainings and {among['models']} models of this one by {CHOICE}, with",
+        f"  {card['validation']['coverage']} of {card['validation']['tasks']} validation tasks solved.",
         f"- Held out: {held['coverage']} of {held['tasks']} tasks; of {held['processed']} states {held['solved']}",
         f"  solved, {held['bugs']} counted as bugs. A task that is not solved from its initial state",
-        "  counts as all bugs.",
+        f"  counts as all bugs. Pools of {card['test']['pool']} states a task, oracle `{card['test']['oracle']}`.",
         f"- Known weaknesses: fails on {'; '.join(card['known_weaknesses']['unsolved']) or 'none of them'}.",
     ]
     lines += [
