@@ -119,8 +119,12 @@ def test_a_subject_takes_the_size_of_the_shipped_network_or_the_fallback() -> No
 
 
 ORACLES = {
-    **{"name": "oracles", "seconds": None, "least_states": 1},
-    **{"isolated": [], "beside": [], "portfolio": []},
+    "name": "oracles",
+    "seconds": None,
+    "least_states": 1,
+    "isolated": [],
+    "beside": [],
+    "portfolio": [],
 }
 
 

@@ -48,7 +48,9 @@ class _Measured:
     value: float | None
     count: int  # of observations or groups behind it
     share: tuple[int, int] | None = None  # of how many it is a share
-    against: tuple[str, ...] = ()  # groups for which it does not hold, or the numbers behind a value
+    against: tuple[
+        str, ...
+    ] = ()  # groups for which it does not hold, or the numbers behind a value
 
 
 def judge_claim(own: Json, gathered: Gathered) -> Judged:

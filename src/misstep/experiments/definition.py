@@ -62,6 +62,9 @@ TABLE = {
     "baseline": text(),
     "paper": table({}),
     "note": text(None),
+    "empty": text(
+        None
+    ),  # what a row says of which `where` leaves nothing; without it the row is left out
 }
 FIGURE = {
     "name": text(),
@@ -94,7 +97,9 @@ CLAIM = {
     "needs": number(1),
     "sampled": flag(True),
     "why": text(None),
-    "shown": table({}),  # names and expressions, told of each group for which the claim does not hold
+    "shown": table(
+        {}
+    ),  # names and expressions, told of each group for which the claim does not hold
 }
 
 
