@@ -51,7 +51,7 @@ class Settings:
     max_walk_length: int = 5  # (L)
     bias: str = "detour"
     # Each walk ignores the bias with this probability. On 74 pairs of policies and tasks a tenth finds 2 % fewer bugs
-    # than none but 3 % more distinct faults, and some bug on two pairs more (benchmarks/default_choices.py).
+    # than none but 3 % more distinct faults, and some bug on two pairs more (misstep experiment defaults).
     unbiased_share: float = 0.1
     estimate: str = "ff"  # the h of the bias: hFF, or h*
     state_budget: int | None = 50  # steps of one run (B_state); None: the step limit of all runs

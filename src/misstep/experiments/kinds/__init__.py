@@ -75,6 +75,7 @@ KINDS = {
     "planning-pools": "misstep.experiments.kinds.pools",
     "planning-rounds": "misstep.experiments.kinds.rounds",
     "planning-biases": "misstep.experiments.kinds.biases",
+    "safety-learning": "misstep.experiments.kinds.loops",
     "planning-campaigns": "misstep.experiments.kinds.campaigns",
 }
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
