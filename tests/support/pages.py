@@ -182,7 +182,7 @@ def verdicts() -> str:
 
 def _counts(link: str, name: str, part: str) -> str:
     scale = re.search(r"Scale (\w+), (\d+ seeds?)", part)
-    told = re.search(r"Of (\d+) claims of the paper, told in our words: ([^.]*)\.", part)
+    told = re.search(r"Of (\d+) claims of (?:the paper, told in our words|ours): ([^.]*)\.", part)
     assert scale is not None, f"the part of {name} has no scale"
     claims, counts = told.groups() if told else ("0", "")
     numbers = {verdict: number for number, verdict in re.findall(r"(\d+) ([a-z ]+)", counts)}

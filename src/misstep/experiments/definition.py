@@ -35,12 +35,13 @@ from misstep.tasks.parameters import did_you_mean
 
 FOLDER = Path(__file__).parent / "definitions"
 MAX_BYTES = 2**20
+NO_PAPER = "A study of our own."
 COMMON = ("row", "seed")  # columns of every observation
 _LIST = Key("a list of tables", lambda own: isinstance(own, list), [])
 TOP = {
     "name": text(),
     "title": text(),
-    "paper": text("none"),
+    "paper": text(NO_PAPER),
     "world": choice(*WORLDS),
     "seeds": whole(1),
     "rows": Key("a list of tables", lambda own: isinstance(own, list) and bool(own)),

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from misstep.errors import InputFileError
 from misstep.experiments.claims import AGREES
+from misstep.experiments.definition import NO_PAPER
 from misstep.experiments.report import Parts, counted, parts_of
 from misstep.experiments.tables import in_markdown
 from misstep.files import reason, write_bytes
@@ -67,7 +68,8 @@ def _body(parts: Parts, images: list[Path], left_out: list[Path]) -> Iterator[st
         f"`misstep experiment report DIR --page FILE`."
     )
     yield ""
-    yield f"Of {len(claims)} claims of the paper, told in our words: {counted(claims)}."
+    whose = "of ours" if gathered.definition.top["paper"] == NO_PAPER else "of the paper, told in our words"
+    yield f"Of {len(claims)} claims {whose}: {counted(claims)}."
     yield ""
     yield "| claim | paper | ours | verdict |"
     yield "|---|---|---|---|"

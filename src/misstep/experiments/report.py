@@ -157,7 +157,7 @@ def _page(
 ) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
-    yield f"What the paper says, and what these numbers say to it, is in [claims.md](claims.md): {counted(claims)}."
+    yield f"What is claimed, and what these numbers say to it, is in [claims.md](claims.md): {counted(claims)}."
     yield ""
     for own in tables:
         yield own.as_markdown()

@@ -54,7 +54,7 @@ class Settings:
     walks: int = 1
     bias: str = "detour"
     # Each walk ignores the bias with this probability. On 74 pairs of policies and tasks a tenth finds 2 % fewer bugs
-    # than none but 3 % more distinct faults, and some bug on two pairs more (benchmarks/default_choices.py).
+    # than none but 3 % more distinct faults, and some bug on two pairs more (misstep experiment defaults).
     unbiased_share: float = 0.1
     estimate: str = "ff"  # the h of the bias: hFF, or h*
     state_budget: int | None = 50  # steps of one run (B_state); None: the step limit of all runs

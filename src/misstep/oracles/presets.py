@@ -26,7 +26,7 @@ def _of_p22(hours: int, gib: int) -> str:
 
 # What is easy is decided first, and what nobody has decided gets a search for a proof. On 74 pairs of policies and
 # tasks this leaves a third of the states open that "lmcut, bmo(100)+aras/ehc" does, with the same bugs, in less time
-# (benchmarks/default_choices.py).
+# (misstep experiment defaults).
 DEFAULT_ORACLE = "census, lmcut, bmo(100)+aras/ehc, astar(evaluations=1000)"
 
 PRESETS: dict[str, str] = {

@@ -75,6 +75,7 @@ KINDS = {
     "planning-pools": "misstep.experiments.kinds.pools",
     "planning-rounds": "misstep.experiments.kinds.rounds",
     "planning-biases": "misstep.experiments.kinds.biases",
+    "safety-learning": "misstep.experiments.kinds.loops",
     "planning-campaigns": "misstep.experiments.kinds.campaigns",
     "training-lessons": "misstep.experiments.kinds.bug_lessons",
 }

@@ -1,6 +1,6 @@
 """Makes the networks for safety models that Misstep ships from those of sweeps.
 
-    python -m benchmarks.ship_safety --out src/misstep/shipped/safety DIR/chosen/one-way-line.jani2nnet...
+    PYTHONPATH=src python tests/support/ship_safety.py --out src/misstep/shipped/safety DIR/chosen/*.jani2nnet
 
 Weights are rounded to four digits, which makes the files small. What is rounded is another network, so it is judged
 again, with more episodes and runs than the sweep could afford, and its card says what came out. An ensemble of trees is
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.common import remark
 from misstep.files import write_bytes
 from misstep.policies.networks import load_network
 from misstep.policies.networks.mlp import Layer, MlpWeights, Normalisation
@@ -74,10 +74,10 @@ def ship(source: Path, out: Path, work: Path) -> dict[str, Any]:
         "fuzzing": judged.fuzzing,
     }
     write_bytes(target.with_suffix(".json"), (json.dumps(card, indent=1) + "\n").encode())
-    remark(f"{domain.name}: {judged.episodes} {judged.fuzzing}")
+    sys.stderr.write(f"{domain.name}: {judged.episodes} {judged.fuzzing}\n")
     trees = keep_forest(out, domain, task, EFFORT, 20)
     good = trees["test"]["goal_rate"] >= GOOD_TREES
-    remark(f"{domain.name}-trees: {trees['test']}, {'kept' if good else 'not kept'}")
+    sys.stderr.write(f"{domain.name}-trees: {trees['test']}, {'kept' if good else 'not kept'}\n")
     if not good:
         for ending in ("ensemble.json", "jani2nnet", "json"):
             (out / f"{domain.name}-trees.{ending}").unlink()
