@@ -30,7 +30,6 @@ RECIPES: dict[str, dict[str, Any]] = {
         "single": True,
         "sampling": "uniform",
         "noisy_loss": True,
-        "retest": 0,
     },
 }
 RECIPE_NAMES = tuple(RECIPES)

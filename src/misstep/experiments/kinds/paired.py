@@ -55,7 +55,7 @@ MEASURES: dict[str, Measure] = {
 
 
 def compare_arms(
-    observations: Sequence[Observation],
+    observations: Sequence[dict[str, Value]],
     references: Sequence[str],
     left_out: Sequence[str] = (),
 ) -> list[dict[str, Value]]:
