@@ -94,6 +94,7 @@ def test_campaign_without_planning_tasks() -> None:
 
 def test_training_takes_faults_in(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
+    from misstep.training.feedback import Feedback
     from misstep.training.folder import TrainingFolder
     from misstep.training.samples import Samples
     from misstep.training.settings import LearnerSettings, TrainingSettings
@@ -108,6 +109,7 @@ def test_training_takes_faults_in(tmp_path: Path) -> None:
         n_init=1,
         hidden=4,
         learner=LearnerSettings(steps=3, batch_size=8),
+        feedback=Feedback(every=0),
     )
     out = tmp_path / "out"
     summary = train([gripper(1), gripper(2)], [], out, settings, faults=faults)

@@ -72,7 +72,7 @@ def test_labels_and_weights() -> None:
     own = source_of(truth.task)
     for one in own.candidates(policy, Feedback(weighted=True), 7):
         assert one.weight == 1 + min(MOST, max(1, loss(truth, policy, one.state)))
-        taught, found = own.label(one, "teacher"), own.label(one, "found")
+        taught, found = own.label(one, True), own.label(one, False)
         assert taught is not None
         assert found is not None
         assert set(found.good) <= set(taught.good)  # exact here, so both are best
@@ -191,9 +191,26 @@ def test_training_that_tests_again_goes_on_as_if_never_stopped(tmp_path: Path) -
         assert (out / "best.safetensors").read_bytes() == before
 
 
+def test_who_labels() -> None:
+    assert not Feedback().taught
+    assert Feedback(source="before").taught
+    assert Feedback(labels="teacher").taught
+    task = small_task("gripper-4")
+    policy = load_policy(POLICY, task)
+    alone = FeedbackTask(task, None, TEST)
+    samples = Samples([task])
+    assert collect([alone], [policy], samples, 0, Feedback(states=3), 7) == 3
+
+
 def test_a_recipe_without_places_cannot_be_mixed() -> None:
+    from misstep.training.api import asnet_settings
+    from misstep.training.trainer import Trainer
+
+    task = small_task("gripper-4")
+    faults = read_faults(run_test([task], POLICY, preset="p24", pool=5))
+    Trainer.check([task], [], asnet_settings({"recipe": "p25"}), faults)
     with pytest.raises(UsageError, match="no task has one; use --retest 0"):
-        TrainingSettings(learner=LearnerSettings(sampling="uniform"), feedback=Feedback(every=1))
+        Trainer.check([task], [], asnet_settings({"recipe": "p25", "retest": 2}), faults)
     old = TrainingSettings().as_dict()
     del old["feedback"]  # as a folder of an earlier version says nothing of it
     assert TrainingSettings.from_dict(old, "here").feedback.every == 0

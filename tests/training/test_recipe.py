@@ -13,6 +13,7 @@ from misstep.policies.asnet.structure import structure_of
 from misstep.policies.asnet.weights import random_weights
 from misstep.training.api import asnet_settings
 from misstep.training.explore import ask
+from misstep.training.feedback import Feedback
 from misstep.training.samples import Samples
 from misstep.training.settings import RECIPES, LearnerSettings, TrainingSettings
 from misstep.training.teachers import make_teacher
@@ -24,10 +25,10 @@ P25 = RECIPES["p25"]
 
 def test_a_recipe_is_keywords_and_what_is_said_besides_wins() -> None:
     found = asnet_settings({"recipe": "p25", "epochs": 3})
-    flat = {**vars(found), **vars(found.learner)}
+    flat = {**vars(found), **vars(found.learner), "retest": found.feedback.every}
     assert {name: flat[name] for name in P25} == P25
     assert asnet_settings({"recipe": "p25", "teacher": "exhaustive"}).teacher == "exhaustive"
-    usual = {**vars(TrainingSettings()), **vars(LearnerSettings())}
+    usual = {**vars(TrainingSettings()), **vars(LearnerSettings()), "retest": Feedback().every}
     assert all(usual[name] != value for name, value in P25.items())
     assert asnet_settings({"recipe": "own"}) == TrainingSettings()
     with pytest.raises(UsageError, match="no recipe 'p26'; expected own or p25"):

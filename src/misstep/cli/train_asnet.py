@@ -151,8 +151,8 @@ class Bugs(Group, heading="Learning from bugs"):
     bug_labels: Annotated[
         str,
         typer.Option(
-            metavar="teacher|found",
-            help="Who says what is right in a fault, when tested again: the teacher, or what the test has found.",
+            metavar="auto|teacher|found",
+            help="Who says what is right there: the teacher, or what the test has found; auto: of faults, the latter.",
         ),
     ] = BUG_LABELS
     by_regret: Annotated[

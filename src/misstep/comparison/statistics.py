@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,13 +82,21 @@ def sign_flip_p(differences: Sequence[float], seed: int) -> float:
     if len(values) == 0:
         return 1.0
     seen = abs(values.sum()) - 1e-12
+    signs = _signs(len(values), seed if len(values) > EXACT_TASKS else 0)
+    hits = np.abs(signs @ values) >= seen
     if len(values) <= EXACT_TASKS:
-        signs = np.array(list(itertools.product((-1, 1), repeat=len(values))))
-        return float(np.mean(np.abs(signs @ values) >= seen))
+        return float(np.mean(hits))
+    return (int(np.count_nonzero(hits)) + 1) / (PATTERNS + 1)
+
+
+@lru_cache(8)  # drawing them takes longer than the test itself, and many tests are of one size
+def _signs(count: int, seed: int) -> NDArray[np.int64]:
+    """All sign patterns, or some at random where there are too many."""
+    if count <= EXACT_TASKS:
+        return np.array(list(itertools.product((-1, 1), repeat=count)))
     random = CounterRandom(seed)
-    bits = np.array([[random.next() & 1 for _ in values] for _ in range(PATTERNS)])
-    hits = int(np.count_nonzero(np.abs((2 * bits - 1) @ values) >= seen))
-    return (hits + 1) / (PATTERNS + 1)
+    bits = np.array([[random.next() & 1 for _ in range(count)] for _ in range(PATTERNS)])
+    return np.asarray(2 * bits - 1)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

@@ -176,6 +176,8 @@ def _empty_rows(
 def _missing_rows(
     own: Json, gathered: Gathered, columns: int, shown: set[str]
 ) -> list[tuple[tuple[str, ...], tuple[Number | str, ...]]]:
+    if own["rows"][0] != "row":
+        return []  # its lines are about something else; the note names what is missing
     found = []
     for step, row, reason in gathered.missing():
         if step == own["step"] and row not in shown:

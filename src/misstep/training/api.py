@@ -88,7 +88,8 @@ def train(
     """Train a policy and keep all checkpoints in the folder `out`; `best` of what is returned is the chosen one.
 
     For planning tasks, small ones of one domain, an ASNet learns from a teacher. Every checkpoint is tested on the
-    tasks `validate`; `from_bugs` is a campaign, or its folder, whose faults it learns from too. Settings are `config`,
+    tasks `validate`; `from_bugs` is a campaign, or its folder, whose faults it learns from too, and whose tasks are
+    tested again after every `retest` epochs. Settings are `config`,
     `epochs`, `select`, `steps`, `hidden`, `layers`, `teacher`, `pool`, `oracle`, `seed` and all other options of
     `misstep train asnet`. For a model a network learns by deep Q-learning; settings are `hidden`, `steps`, `seed`,
     `episodes`, `checkpoints` and all other options of `misstep train qlearning`; `from_bugs` is a campaign on the

@@ -12,7 +12,8 @@ its initial state, with another seed each time:
 The policy is tested again each time, so that the faults are those of the policy that is to learn from them. States come
 in turns from all tasks, none twice, and every source brings equally many if it finds as many.
 
-Labels are those of the teacher, or, of faults, the better operator that the test has found. The weight of a fault is 1,
+Labels are those of a teacher, or, of faults, the better operator that the test has found, which needs no teacher that
+can solve such tasks. The weight of a fault is 1,
 or grows with its regret up to a limit, because an infinite loss would drown everything else.
 """
 
@@ -37,7 +38,7 @@ from misstep.training.teachers import Teacher
 from misstep.training.testing import TestedTask, TestSettings
 
 SOURCES = ("random", "on-policy", "runs", "before", "faults")
-LABELS = ("teacher", "found")
+LABELS = ("auto", "teacher", "found")
 BEFORE = 2  # states before a fault that count with it
 ATTEMPTS = 3  # pools of a task, if the first ones bring too few states
 
@@ -46,9 +47,11 @@ ATTEMPTS = 3  # pools of a task, if the first ones bring too few states
 class Feedback:
     """Which states come between epochs, and how much they count."""
 
-    every: int = 0  # epochs between two tests; 0: there is none, and a campaign's faults have to do
+    # Epochs between two tests; 0: there is none, and a campaign's faults have to do. The study `misstep experiment
+    # from-bugs` found testing again to be better (docs/results/from-bugs.md).
+    every: int = 1
     source: str = "faults"
-    labels: str = "teacher"
+    labels: str = "auto"  # what the test has found, of faults; else the teacher's
     weighted: bool = False  # by regret
     ratio: float = 0.5  # share of a minibatch that these states have
     states: int = 50  # new ones each time, of all tasks together
@@ -69,6 +72,11 @@ class Feedback:
                 expected="labels of the teacher",
             )
 
+    @property
+    def taught(self) -> bool:
+        """Whether labels are those of a teacher."""
+        return self.labels == "teacher" or (self.labels == "auto" and self.source != "faults")
+
 
 class Candidate(NamedTuple):
     """A state that may become a sample; `better` is what a test says would have been right there."""
@@ -81,7 +89,8 @@ class Candidate(NamedTuple):
 class FeedbackTask:
     """A task that states come from."""
 
-    def __init__(self, task: Task, teacher: Teacher, test: TestSettings) -> None:
+    def __init__(self, task: Task, teacher: Teacher | None, test: TestSettings) -> None:
+        """Without a teacher there are labels for faults only."""
         self.task = task
         self.teacher = teacher
         self.test = test
@@ -127,10 +136,10 @@ class FeedbackTask:
                     group += [Candidate(own) for own in reversed(before)]
                 yield group
 
-    def label(self, candidate: Candidate, labels: str) -> Sample | None:
+    def label(self, candidate: Candidate, taught: bool) -> Sample | None:
         if self.task.is_goal(candidate.state):
             return None
-        if labels == "found":
+        if not taught or self.teacher is None:
             better = candidate.better
             return (
                 better if better is None else Sample(candidate.state, (better,), candidate.weight)
@@ -167,7 +176,7 @@ def collect(
                 if candidate is None or candidate.state in samples[first + k]:
                     continue
                 samples[first + k].asked.add(candidate.state)
-                sample = tasks[k].label(candidate, settings.labels)
+                sample = tasks[k].label(candidate, settings.taught)
                 added += sample is not None and samples.add(first + k, sample)
                 if added >= settings.states:
                     return added

@@ -30,6 +30,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "single": True,
         "sampling": "uniform",
         "noisy_loss": True,
+        "retest": 0,
     },
 }
 RECIPE_NAMES = tuple(RECIPES)
@@ -103,11 +104,6 @@ class TrainingSettings:
         _ = self.configuration
         if self.initial not in INITIAL:
             raise UsageError(f"no initial {self.initial!r}", expected=" or ".join(INITIAL))
-        if self.feedback.every and self.learner.sampling != "shares":
-            raise UsageError(
-                "states of bugs have a share of each minibatch, and with the recipe p25 no task has one",
-                hint="use --retest 0, or another recipe",
-            )
         if not 0 <= self.seed < 2**63:
             raise UsageError(f"the seed is {self.seed}", expected="0 to 2^63 - 1")
         for name in ("exhaustive_states", "teacher_expansions"):

@@ -179,7 +179,11 @@ class Trainer:
         self.validation_structures = [structure_of(task, self.shape) for task in validation]
         self.remarks: list[str] = []
         self.teachers: list[Teacher] = [self._teacher(task) for task in tasks]
-        self.sources = [FeedbackTask(own, self._teacher(own), settings.test) for own in self.fed]
+        taught = settings.feedback.taught
+        self.sources = [
+            FeedbackTask(own, self._teacher(own) if taught else None, settings.test)
+            for own in self.fed
+        ]
         self.samples = Samples(self.tasks, single=settings.single)
         self.seconds: dict[str, float] = {"explore": 0.0, "learn": 0.0, "test": 0.0}
         self._told: dict[str, float] = {}  # seconds that are in the log already
@@ -226,6 +230,11 @@ class Trainer:
                 hint="use --validate, or the configuration line or tree",
             )
         criterion_of(settings, bool(validation))
+        if faults and settings.feedback.every and settings.learner.sampling != "shares":
+            raise UsageError(
+                "states of bugs have a share of each minibatch, and with the sampling of P25 no task has one",
+                hint="use --retest 0",
+            )
 
     def run(self, folder: TrainingFolder, report: Report | None = None) -> TrainingSummary:
         """Make all models that are not in the folder yet. An empty one needs the first lessons."""
@@ -318,7 +327,7 @@ class Trainer:
             for sample in own.samples:
                 weight = sample.weight if feedback.weighted else 1.0
                 candidate = Candidate(sample.state, weight, sample.good[0])
-                found = source.label(candidate, feedback.labels) or source.label(candidate, "found")
+                found = source.label(candidate, feedback.taught) or source.label(candidate, False)
                 if found is not None:
                     self.samples.add(self.train_count + k, found)
 

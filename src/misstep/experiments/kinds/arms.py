@@ -44,7 +44,7 @@ def read_arm(name: str, states: int) -> Arm:
             f"no arm {name!r:.60}", expected=f"one of {', '.join((*SOURCES, CONTROL, NONE, AGAIN))}"
         )
     control = source == CONTROL
-    feedback = Feedback(source="on-policy" if control else source, states=states)
+    feedback = Feedback(source="on-policy" if control else source, labels="teacher", states=states)
     once = False
     for part in parts:
         ratio = _RATIO.fullmatch(part)

@@ -8,6 +8,7 @@ that are compared with the same one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from misstep.comparison.statistics import holm, interval, resamples, sign_flip_p
 from misstep.experiments.expressions import Observation, Value
@@ -87,7 +88,7 @@ def _against(
     found: list[dict[str, Value]] = []
     for (arm, differences, p), q in zip(rows, corrected, strict=True):
         mean = sum(differences) / len(differences)
-        draws = resamples(len(differences), SEED)
+        draws = _draws(len(differences))
         spread = interval(mean, [sum(differences[k] for k in draw) / len(draw) for draw in draws])
         found.append(
             {
@@ -104,6 +105,11 @@ def _against(
             }
         )
     return found
+
+
+@lru_cache(4)
+def _draws(count: int) -> list[list[int]]:
+    return resamples(count, SEED)
 
 
 __all__ = ["MEASURES", "compare_arms"]
