@@ -25,7 +25,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.policies.gnn.evaluator import Evaluator
 
 MANY = 16
 
@@ -69,7 +72,7 @@ class OfNoNetwork(GNNPolicy):
     def __init__(self, task: Task) -> None:
         Policy.__init__(self, task)
         self.options, self._ranks = Options(), None
-        self._evaluator = NoNetwork(task)
+        self._evaluator = cast("Evaluator", NoNetwork(task))
         self.name, self.digest, self.batch_size = "none", "none", 4096
 
 

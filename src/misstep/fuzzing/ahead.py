@@ -136,10 +136,9 @@ class Ahead:
     def _ask(self, pending: Ids, iteration: int) -> None:
         chosen = set(pending.tolist())
         walks = self._of_walks(iteration)
-        for guess in islice(walks, self._fuzzer.settings.walks - 1):  # not guessed at all
-            fresh = set(guess.questions.tolist()) - chosen
-            chosen |= fresh
-            guess.asked.update(fresh)
+        for known in islice(walks, self._fuzzer.settings.walks - 1):  # not guessed at all
+            known.asked.update(set(known.questions.tolist()) - chosen)
+            chosen.update(known.questions.tolist())
         if self.in_vain < self._allowed + ALLOWED_SHARE * self._needed_count:
             guesses = chain(walks, self._of_scouts())
             while len(chosen) < self._enough and (guess := next(guesses, None)):

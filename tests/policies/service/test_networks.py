@@ -146,9 +146,9 @@ def test_states_that_the_task_does_not_have_are_refused(
 
 
 def test_a_client_needs_no_torch(file: Path, tmp_path: Path, tasks: list[Task]) -> None:
-    domain, problem = tasks[0].pddl or ()
+    assert tasks[0].pddl is not None
     paths = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
-    for path, source in zip(paths, (domain, problem), strict=True):
+    for path, source in zip(paths, tasks[0].pddl, strict=True):
         path.write_bytes(source.content)
     code = (
         f"import sys; sys.path[:0] = {sys.path!r}\nfrom misstep.tasks.load import load_task\n"

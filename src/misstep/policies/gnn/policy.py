@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
     from misstep.policies.gnn.checkpoint import Checkpoint
+    from misstep.policies.gnn.evaluator import Evaluator
 
 Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]  # values, and logits if any
 
@@ -67,6 +68,7 @@ class GNNPolicy(Policy):
 
     chooses = True
     valued = True
+    _evaluator: Evaluator
     _end: Callable[[], None] | None = None
 
     def __init__(
@@ -88,7 +90,7 @@ class GNNPolicy(Policy):
             from misstep.policies.service.networks import open_network
 
             served = open_network(task, path, kind, self.options.seed, self.options.device)
-            self._evaluator: Values = served
+            self._evaluator = cast("Evaluator", served)  # it answers the same questions
             self._end = served.close
             digest = served.digest
         else:
@@ -107,7 +109,7 @@ class GNNPolicy(Policy):
         successors = self.task.apply_batch(np.ascontiguousarray(states[parents]), operators)
         ranks = None if self._ranks is None else self._ranks[operators]
         scores, uncertain = self._scores(successors, offsets, ranks)
-        if len(uncertain):
+        if len(uncertain) and not getattr(self._evaluator, "steady", False):
             # So close to the tolerance that the company in the batch could decide. Alone a state always gets the same
             # answer.
             again = np.concatenate([np.arange(offsets[i], offsets[i + 1]) for i in uncertain])
@@ -174,7 +176,7 @@ class GNNPolicy(Policy):
 
 def _in_this_process(
     task: Task, path: Path, options: Options, checkpoint: Checkpoint | None
-) -> tuple[Values, str]:
+) -> tuple[Evaluator, str]:
     """A network of this process, and the digest of its file."""
     from misstep.policies.gnn.checkpoint import read_checkpoint
     from misstep.policies.gnn.encoding import encode
