@@ -37,7 +37,7 @@ from misstep.policies.native import NativePolicy
 from misstep.runs.runner import PolicyRunner
 
 ENOUGH = 32  # states of a batch; more are asked only if the walk itself needs them
-ENOUGH_FOR_MANY = 128  # the same, where several walks are under way at once
+ENOUGH_FOR_MANY = 64  # the same, where several walks are under way at once
 WINDOW = 96  # iterations that are looked at
 # States that may be asked in vain: so many for each state that the pool shall have, up to a limit, and
 ALLOWED_FOR_STATE, ALLOWED_AT_ONCE = 2.5, 256
