@@ -42,6 +42,8 @@ class Standin(Model):
         self.columns = 2
         self.about = {"pid": os.getpid()}
         self._told = told
+        if "asks_itself" in told:
+            opened(Client("cpu"))
         if "refuse" in told:
             raise UnsupportedError(told["refuse"], where="here", hint="do not")
 

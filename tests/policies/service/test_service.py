@@ -183,6 +183,16 @@ def test_a_question_that_ends_every_service_is_named() -> None:
         served.ask(*rows(1))
 
 
+def test_a_service_that_asks_itself_neither_hangs_nor_stays(ends: Ends) -> None:
+    other = Client("cpu")
+    pid = opened(other).about["pid"]
+    with pytest.raises(PolicyAwayError, match="ended 3 times"):
+        opened(client_of("cpu"), asks_itself=True)
+    other.close()
+    client_of("cpu").close()
+    assert ends(pid)
+
+
 _WORKER = """
 import sys, numpy as np
 sys.path[:0] = {path!r}
