@@ -25,7 +25,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,9 @@ from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.load import load_task
 from misstep.tasks.task import Task
+
+if TYPE_CHECKING:
+    from misstep.policies.gnn.evaluator import Evaluator
 
 MANY = 16
 
@@ -69,7 +72,7 @@ class OfNoNetwork(GNNPolicy):
     def __init__(self, task: Task) -> None:
         Policy.__init__(self, task)
         self.options, self._ranks = Options(), None
-        self._evaluator = NoNetwork(task)
+        self._evaluator = cast("Evaluator", NoNetwork(task))
         self.name, self.digest, self.batch_size = "none", "none", 4096
 
 
@@ -89,8 +92,21 @@ def campaign(policy: Policy, walks: int, seed: int, states: int, seconds: float)
         "seconds": spent,
         "cpu_seconds": after.user + after.system - before.user - before.system,
         "pool": len(fuzzer.pool),
+        "iterations": fuzzer.pool.iterations,
         "calls": sum(runner.batches.values()),
         "rows": [hashlib.sha256(repr(row).encode()).hexdigest()[:8] for row in rows],
+    }
+
+
+def host_alone(task: Task, walks: int, seconds: float) -> dict[str, float]:
+    """A campaign with a network that takes no time."""
+    found = campaign(OfNoNetwork(task), walks, 0, 1000, seconds)
+    return {
+        "evaluated_states_per_cpu_second": round(found["evaluations"] / found["cpu_seconds"]),
+        "evaluated_states_of_a_call": round(found["evaluations"] / found["calls"], 1),
+        "calls": found["calls"],
+        "states_of_the_pool": found["pool"],
+        "iterations": found["iterations"],
     }
 
 
@@ -257,9 +273,7 @@ def main() -> None:
     results: dict[str, Any] = {"device": arguments.device, "cores": os.cpu_count()}
     task = fuzzing_task(arguments.policies, arguments.problem)
     for own in (1, walks):
-        found = campaign(OfNoNetwork(task), own, 0, 500, arguments.seconds)
-        rate = round(found["evaluations"] / found["cpu_seconds"])
-        results[f"host_alone, W = {own}"] = {"evaluated_states_per_cpu_second": rate}
+        results[f"host_alone, W = {own}"] = host_alone(task, own, arguments.seconds)
     contestants = {}
     for name, how in plan.items():
         contestants[name] = contest(arguments, *how)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from benchmarks import service
 from benchmarks.compare import compare
+
+from support.tasks import small_task
 
 
 def test_compare_shows_ratios_and_what_came_and_went() -> None:
@@ -14,3 +17,16 @@ def test_compare_shows_ratios_and_what_came_and_went() -> None:
         "results / b: 2 -> gone",
         "results / c: new 1",
     ]
+
+
+def test_a_campaign_without_a_network() -> None:
+    found = service.host_alone(small_task("gripper-4"), 4, 60.0)
+    assert found["calls"] > 0
+    assert found["states_of_the_pool"] <= found["iterations"] + 1
+
+
+def test_pools_that_begin_alike() -> None:
+    one, longer, other = ({"rows": [rows]} for rows in (["a", "b"], ["a", "b", "c"], ["a", "c"]))
+    assert service.same_pools([one, longer])
+    assert not service.same_pools([longer, other])
+    assert service.host_share((10, 100), (60, 200)) == 0.5

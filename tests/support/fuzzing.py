@@ -113,7 +113,10 @@ def spread(space: StateSpace, count: int) -> States:
     return np.ascontiguousarray(space.states()[:: max(1, len(space) // count)])
 
 
-def naive_walks(fuzzer: Fuzzer, most: int) -> list[tuple[State, int, tuple[int, ...], int]]:
+Entry = tuple[State, int, tuple[int, ...], int]
+
+
+def naive_walks(fuzzer: Fuzzer, most: int) -> list[Entry]:
     """The pool of W walks under way at once, made by one walk after the other: (state, reference, walk, iteration).
 
     Each iteration keeps a copy of the pool that it leaves behind, and the walk W iterations later draws from that copy.
@@ -121,7 +124,7 @@ def naive_walks(fuzzer: Fuzzer, most: int) -> list[tuple[State, int, tuple[int, 
     """
     settings, runner = fuzzer.settings, fuzzer.runner
     assert runner is not None
-    pool = [(fuzzer.task.initial_state, 0, (), -1)]
+    pool: list[Entry] = [(fuzzer.task.initial_state, 0, (), -1)]
     left_behind = [list(pool)] * settings.walks  # as of iterations -W to -1
     idle_from = [0] * settings.walks
     smoothed = [False] * settings.walks

@@ -17,6 +17,7 @@ from typing import TextIO
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.experiments.kinds import Json, run_part
 from misstep.kept import end_with_parent
+from misstep.policies.service import share
 
 # The driver decides when to stop. What reaches the whole group of processes is not meant for those that only work.
 IGNORED = (signal.SIGINT, signal.SIGHUP)
@@ -55,6 +56,7 @@ def main() -> None:
         from misstep.campaigns.limits import limit_memory
 
         limit_memory(int(sys.argv[1]))
+    share()  # one of several, whose networks on a GPU live at the inference service
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     serve(sys.stdin, answers)

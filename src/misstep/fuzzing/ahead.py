@@ -37,7 +37,7 @@ from misstep.policies.native import NativePolicy
 from misstep.runs.runner import PolicyRunner
 
 ENOUGH = 32  # states of a batch; more are asked only if the walk itself needs them
-ENOUGH_FOR_MANY = 128  # the same, where several walks are under way at once
+ENOUGH_FOR_MANY = 64  # the same, where several walks are under way at once
 WINDOW = 96  # iterations that are looked at
 # States that may be asked in vain: so many for each state that the pool shall have, up to a limit, and
 ALLOWED_FOR_STATE, ALLOWED_AT_ONCE = 2.5, 256
@@ -136,10 +136,9 @@ class Ahead:
     def _ask(self, pending: Ids, iteration: int) -> None:
         chosen = set(pending.tolist())
         walks = self._of_walks(iteration)
-        for guess in islice(walks, self._fuzzer.settings.walks - 1):  # not guessed at all
-            fresh = set(guess.questions.tolist()) - chosen
-            chosen |= fresh
-            guess.asked.update(fresh)
+        for known in islice(walks, self._fuzzer.settings.walks - 1):  # not guessed at all
+            known.asked.update(set(known.questions.tolist()) - chosen)
+            chosen.update(known.questions.tolist())
         if self.in_vain < self._allowed + ALLOWED_SHARE * self._needed_count:
             guesses = chain(walks, self._of_scouts())
             while len(chosen) < self._enough and (guess := next(guesses, None)):

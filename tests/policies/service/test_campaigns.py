@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -20,6 +22,7 @@ from misstep.policies import service
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED
 from misstep.policies.service.code import ServedPolicy
+from misstep.tasks.task import Task
 from support.campaigns import told
 from support.tasks import small_task
 
@@ -119,6 +122,7 @@ _CAMPAIGN = """
 import sys
 sys.path[:0] = {path!r}
 import misstep
+from misstep.tasks.task import Task
 from support.campaigns import told
 from support.tasks import small_task
 if __name__ == "__main__":
@@ -185,3 +189,52 @@ def test_a_campaign_survives_the_end_of_the_service(
         killer.wait()
     assert found == expected
     assert len(set(made_by(file))) >= 2
+
+
+def test_the_same_over_grpc(file: Path) -> None:
+    pytest.importorskip("grpc")
+    task = small_task("ferry-3")
+    spec = f"python:{file}:plain"
+    here = load_policy(spec, task)
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "misstep", "serve-policy", spec, "--json"),
+            *_files(task, file.parent),
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        address = json.loads(process.stdout.readline())["address"]
+        assert len(_services()) == 1
+        remote = load_policy(f"grpc:{address}", task)
+        states = np.array([task.initial_state.values] * 5, dtype=np.int32)
+        assert np.array_equal(remote.decide(states).operators, here.decide(states).operators)
+        remote.close()
+    finally:
+        process.terminate()
+        process.wait(30)
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _files(task: Task, folder: Path) -> list[str]:
+    assert task.pddl is not None
+    paths = [folder / "domain.pddl", folder / "problem.pddl"]
+    for path, source in zip(paths, task.pddl, strict=True):
+        path.write_bytes(source.content)
+    return [str(path) for path in paths]
+
+
+def _services() -> list[int]:
+    """Processes that listen at the socket of this test."""
+    own = os.environ["XDG_RUNTIME_DIR"]
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdecimal():
+            with contextlib.suppress(OSError):
+                words = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
+                if own.encode() in words[0] and b"service.process" in words[1]:
+                    found.append(int(folder.name))
+    return found

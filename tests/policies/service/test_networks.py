@@ -8,12 +8,14 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
+import misstep  # noqa: E402
 from misstep.errors import InputFileError, InputFormatError  # noqa: E402
 from misstep.policies import service  # noqa: E402
 from misstep.policies.gnn import GNNPolicy, load  # noqa: E402
@@ -26,6 +28,7 @@ from misstep.policies.policy import States  # noqa: E402
 from misstep.policies.service.models import Part  # noqa: E402
 from misstep.policies.service.networks import Joint, Network  # noqa: E402
 from misstep.tasks.task import Task  # noqa: E402
+from support.campaigns import told  # noqa: E402
 from support.tasks import generated_task  # noqa: E402
 
 WIDTH, ROUNDS = 8, 4
@@ -146,9 +149,9 @@ def test_states_that_the_task_does_not_have_are_refused(
 
 
 def test_a_client_needs_no_torch(file: Path, tmp_path: Path, tasks: list[Task]) -> None:
-    domain, problem = tasks[0].pddl or ()
+    assert tasks[0].pddl is not None
     paths = tmp_path / "domain.pddl", tmp_path / "problem.pddl"
-    for path, source in zip(paths, (domain, problem), strict=True):
+    for path, source in zip(paths, tasks[0].pddl, strict=True):
         path.write_bytes(source.content)
     code = (
         f"import sys; sys.path[:0] = {sys.path!r}\nfrom misstep.tasks.load import load_task\n"
@@ -209,3 +212,19 @@ def test_many_tasks_at_once_decide_as_alone(
     for policy, own in zip(policies, clients, strict=True):
         policy.close()
         own.close()
+
+
+@pytest.mark.parametrize("walks", [1, 16])
+def test_the_records_are_those_without_the_service(
+    file: Path, tasks: list[Task], monkeypatch: pytest.MonkeyPatch, walks: int
+) -> None:
+    def records(jobs: int) -> list[dict[str, Any]]:
+        how: dict[str, Any] = {"pool": 10, "walks": walks, "oracle": "exact", "max_steps": 30}
+        with misstep.test(tasks[0], f"gnn:{file}", jobs=jobs, **how) as found:
+            return told(found)
+
+    monkeypatch.setenv(service.VARIABLE, "off")
+    expected = records(1)
+    assert expected
+    monkeypatch.setenv(service.VARIABLE, "on")
+    assert records(2) == expected

@@ -183,6 +183,16 @@ def test_a_question_that_ends_every_service_is_named() -> None:
         served.ask(*rows(1))
 
 
+def test_a_service_that_asks_itself_neither_hangs_nor_stays(ends: Ends) -> None:
+    other = Client("cpu")
+    pid = opened(other).about["pid"]
+    with pytest.raises(PolicyAwayError, match="ended 3 times"):
+        opened(client_of("cpu"), asks_itself=True)
+    other.close()
+    client_of("cpu").close()
+    assert ends(pid)
+
+
 _WORKER = """
 import sys, numpy as np
 sys.path[:0] = {path!r}
@@ -270,16 +280,17 @@ def test_one_bad_question_does_not_condemn_the_others() -> None:
     states = np.zeros((4, 3), dtype=np.int32)
     offsets = np.array([0, 4])
     found: list[object] = []
-    threads = [
-        threading.Thread(
-            target=lambda: [found.append(served[0].ask(states, offsets)) for _ in range(4)]
-        )
-    ]
-    threads[0].start()
+
+    def ask() -> None:
+        for _ in range(4):
+            found.append(served[0].ask(states, offsets))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
     for _ in range(3):
         with pytest.raises(ToolError, match="this state is too much"):
             served[1].ask(states + 8, offsets)
-    threads[0].join(30)
+    thread.join(30)
     assert len(found) == 4
     good.close()
     bad.close()

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from misstep.tasks.task import Task
 
 if TYPE_CHECKING:
     from misstep.policies.gnn.checkpoint import Checkpoint
+    from misstep.policies.gnn.evaluator import Evaluator
 
 Evaluated = tuple[NDArray[np.float64], NDArray[np.float64] | None]  # values, and logits if any
 
@@ -82,6 +83,7 @@ class GNNPolicy(Policy):
 
     chooses = True
     valued = True
+    _evaluator: Evaluator
     _end: Callable[[], None] | None = None
 
     def __init__(
@@ -103,7 +105,7 @@ class GNNPolicy(Policy):
             from misstep.policies.service.networks import open_network
 
             served = open_network(task, path, kind, self.options.seed, self.options.device)
-            self._evaluator: Values = served
+            self._evaluator = cast("Evaluator", served)  # it answers the same questions
             self._end = served.close
             digest = served.digest
         else:
@@ -189,7 +191,7 @@ class GNNPolicy(Policy):
 
 def _in_this_process(
     task: Task, path: Path, options: Options, checkpoint: Checkpoint | None
-) -> tuple[Values, str]:
+) -> tuple[Evaluator, str]:
     """A network of this process, and the digest of its file."""
     from misstep.policies.gnn.checkpoint import read_checkpoint
     from misstep.policies.gnn.encoding import encode

@@ -92,7 +92,7 @@ def _reach(path: Path) -> socket.socket | None:
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     try:
         sock.connect(str(path))
-        if peer(sock) == os.getuid():
+        if peer(sock)[1] == os.getuid():
             return sock
     except (FileNotFoundError, ConnectionRefusedError, ConnectionResetError):
         pass
@@ -103,11 +103,12 @@ def _reach(path: Path) -> socket.socket | None:
     return None
 
 
-def peer(sock: socket.socket) -> int:
-    """The user at the other end."""
+def peer(sock: socket.socket) -> tuple[int, int]:
+    """The process and the user at the other end."""
     form = "3i"
     raw = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form))
-    return int(struct.unpack(form, raw)[1])
+    pid, user, _ = struct.unpack(form, raw)
+    return int(pid), int(user)
 
 
 @contextmanager

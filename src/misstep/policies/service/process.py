@@ -100,7 +100,9 @@ class Service:
 
     def _welcome(self, selector: selectors.BaseSelector) -> None:
         sock, _ = self._listening.accept()
-        if peer(sock) != os.getuid():
+        pid, user = peer(sock)
+        # A service that asked itself would wait for ever, and never be alone.
+        if user != os.getuid() or pid == os.getpid():
             sock.close()
             return
         guest = Guest(sock)
