@@ -102,11 +102,12 @@ def main() -> None:
     result["refused"] = [own.refused for own in evaluators]
     result["steady"] = [own.steady for own in evaluators]
     fused = [own.evaluate(s, offsets) for own, s in zip(evaluators, states, strict=True)]
-    result["error"] = [
-        float(np.abs(a - b).max())
-        for one, other in zip(plain, fused, strict=True)
-        for a, b in zip(one, other, strict=True)
-    ]
+    result["error"] = []
+    for one, other in zip(plain, fused, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert a is not None
+            assert b is not None
+            result["error"].append(float(np.abs(a - b).max()))
     alone = [evaluators[1].evaluate(states[1][4:9], np.array([0, 5]))[0]]
     result["alone"] = bool((alone[0] == fused[1][0][4:9]).all())
 
