@@ -189,7 +189,7 @@ def parse(argument: str, kind: str) -> tuple[Options, Path]:
 
 
 def load(argument: str, task: Task) -> GNNPolicy:
-    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE`."""
+    """Loads `gnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--plain] [--seed=N] FILE`."""
     options, path = parse(argument, "gnn")
     policy = GNNPolicy(task, path, options)
     policy.name = f"gnn:{argument}"
