@@ -20,7 +20,7 @@ from misstep.policies.policy import Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
 
 # From so many operators on a GPU pays: measured by `python -m benchmarks.asnet_gpu`, see on_device.py.
-GPU_OPERATORS = 5_000
+GPU_OPERATORS = 3_000
 
 
 class ASNetPolicy(NativePolicy):
