@@ -361,8 +361,8 @@ class FusedNetwork:
 
     def _given(self, weights: Any) -> tuple[Any, Any, int]:
         """Weights, their pieces, and where the next piece of a number is."""
-        pieces = self._weights.pieces(weights) if self.settings.precision == "pieces" else weights
-        return weights, pieces, len(weights)
+        split = self.settings.precision in ("pieces", "pieces32")
+        return weights, self._weights.pieces(weights) if split else weights, len(weights)
 
     def _build(self, room: _Room, tables: Tables, count: int, inputs: Any) -> None:
         kernels.build[(count,)](

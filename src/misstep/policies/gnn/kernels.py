@@ -145,11 +145,12 @@ def _block(
     """`total` plus the product with one square block of a matrix.
 
     `HOW` is a precision of Triton; or `pieces`: each number is the sum of three in bfloat16, those of the weights
-    made beforehand, and of their nine products all but the three smallest are added.
+    made beforehand, and of their nine products all but the three smallest are added. `pieces32` multiplies the same
+    numbers in single precision, for Triton's interpreter, which has no products in bfloat16.
     """
     c = tl.arange(0, WIDTH)
     place = offset + c[:, None] * STRIDE + c[None, :]
-    if HOW == "pieces":
+    if HOW == "pieces" or HOW == "pieces32":
         w0 = tl.load(pieces + place)
         w1 = tl.load(pieces + plane + place)
         w2 = tl.load(pieces + 2 * plane + place)
@@ -157,6 +158,9 @@ def _block(
         rest = x - x0.to(tl.float32)
         x1 = rest.to(tl.bfloat16)
         x2 = (rest - x1.to(tl.float32)).to(tl.bfloat16)
+        if HOW == "pieces32":
+            x0, x1, x2 = x0.to(tl.float32), x1.to(tl.float32), x2.to(tl.float32)
+            w0, w1, w2 = w0.to(tl.float32), w1.to(tl.float32), w2.to(tl.float32)
         small = tl.dot(x2, w0, out_dtype=tl.float32)
         small = tl.dot(x1, w1, small, out_dtype=tl.float32)
         small = tl.dot(x0, w2, small, out_dtype=tl.float32)
