@@ -18,9 +18,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.asnet import random_states
+from misstep.fuzzing.fuzz import fuzz
+from misstep.fuzzing.settings import preset
+from misstep.policies.asnet.model_file import read_model
 from misstep.policies.asnet.policy import ASNetPolicy
 from misstep.policies.asnet.structure import structure_of
 from misstep.policies.asnet.weights import random_weights
+from misstep.policies.shipped import shipped
+from misstep.runs.runner import PolicyRunner
 from misstep.tasks.domains import generate, write_instance
 from misstep.tasks.load import load_task
 
@@ -33,6 +38,8 @@ TASKS: tuple[tuple[str, dict[str, int]], ...] = (
     ("transport", {"vehicles": 4, "packages": 16, "locations": 20, "capacity": 2}),
     ("transport", {"vehicles": 4, "packages": 24, "locations": 30, "capacity": 2}),
 )
+CAMPAIGNS = (TASKS[2], TASKS[4], TASKS[5])
+STATES = 20  # of the pool of a campaign
 BATCHES = (32, 256, 1024, 4096)
 
 
@@ -68,14 +75,39 @@ def measure(domain: str, sizes: dict[str, int], device: str) -> dict[str, Any]:
     return result
 
 
+def campaign(domain: str, sizes: dict[str, int], device: str) -> dict[str, Any]:
+    """Seconds of fuzzing with the default bias and a trained policy: that is what a campaign asks a policy for."""
+    from misstep.policies.asnet.on_device import DeviceASNet
+
+    with tempfile.TemporaryDirectory() as folder:
+        task = load_task(*write_instance(generate(domain, **sizes), Path(folder)))
+    weights, _ = read_model(shipped("asnets", domain).file)
+    structure = structure_of(task, weights.shape)
+    native = ASNetPolicy(task, weights, structure=structure)
+    fast = DeviceASNet(native, structure, device)
+    fast.decide(np.array([task.initial_state.values], dtype=np.int32))
+    result: dict[str, Any] = {"campaign": f"{domain} {' '.join(map(str, sizes.values()))}"}
+    result["operators"] = task.operator_count
+    pools = []
+    for name, policy in (("core", native), ("gpu", fast)):
+        begin = time.perf_counter()
+        pool = fuzz(task, PolicyRunner(policy), preset("p24", max_states=STATES), 1)
+        result[f"{name} seconds"] = round(time.perf_counter() - begin, 2)
+        pools.append([entry.state for entry in pool.entries])
+    result["same pool"] = pools[0] == pools[1]
+    result["states"] = len(pools[0])
+    return result
+
+
 def run(device: str, limit: float) -> list[dict[str, Any]]:
     begin, results = time.perf_counter(), []
-    for domain, sizes in TASKS:
+    work = [(measure, *row) for row in TASKS] + [(campaign, *row) for row in CAMPAIGNS]
+    for measured, domain, sizes in work:
         if time.perf_counter() - begin > limit:
             print(f"asnet {domain} {sizes}: no time left", flush=True)
             continue
         try:
-            results.append(measure(domain, sizes, device))
+            results.append(measured(domain, sizes, device))
             print(f"asnet {json.dumps(results[-1])}", flush=True)
         except Exception as error:
             print(f"asnet {domain} {sizes} failed: {error!r:.400}", flush=True)

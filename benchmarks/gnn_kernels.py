@@ -31,7 +31,7 @@ from misstep.policies.gnn import GNNPolicy, load
 from misstep.tasks.load import load_task
 
 BATCHES = (64, 256, 1024, 4096, 16_384, 65_536)
-CHECKED = {"blocks": 3000, "gripper": 1000, "logistics": 300, "visitall": 300}
+CHECKED = {"blocks": 4000, "gripper": 1600, "logistics": 480, "visitall": 480}
 PLACES = (
     "../shared",
     "shared",
@@ -42,23 +42,28 @@ PLACES = (
     ".carry",
 )
 VARIANTS: dict[str, dict[str, Any]] = {
-    "tf32x3 64/4": {},
-    "tf32x3 128/8": {"send_tile": 128, "send_warps": 8, "update_tile": 128, "update_warps": 8},
-    "tf32x3 64/8": {"send_warps": 8, "update_warps": 8},
-    "tf32x3 64/4 two stages": {"stages": 2},
-    "tf32x3 32/4": {"send_tile": 32, "update_tile": 32},
-    "tf32 64/4": {"precision": "tf32"},
-    "tf32 128/8": {
-        "precision": "tf32",
+    "tf32x3 32/4": {},
+    "tf32x3 16/4": {"send_tile": 16, "update_tile": 16},
+    "tf32x3 32/4 fork": {"fork": True},
+    "tf32x3 32/4 rows 8": {"rows": 8},
+    "tf32x3 32/8": {"send_warps": 8, "update_warps": 8},
+    "bf16x6 32/4": {"precision": "bf16x6"},
+    "bf16x6 64/4": {"precision": "bf16x6", "send_tile": 64, "update_tile": 64},
+    "pieces 32/4": {"precision": "pieces"},
+    "pieces 64/4": {"precision": "pieces", "send_tile": 64, "update_tile": 64},
+    "pieces 64/4 fork": {"precision": "pieces", "send_tile": 64, "update_tile": 64, "fork": True},
+    "pieces 128/8": {
+        "precision": "pieces",
         "send_tile": 128,
         "send_warps": 8,
         "update_tile": 128,
         "update_warps": 8,
     },
-    "bf16x6 64/4": {"precision": "bf16x6"},
-    "tf32x3 64/4 no graph": {"records": False},
-    "tf32x3 64/4 fork": {"fork": True},
+    "tf32 64/4": {"precision": "tf32", "send_tile": 64, "update_tile": 64},
+    "tf32x3 32/4 no graph": {"records": False},
 }
+SIZES = (64, 1024, 16_384)  # at which variants are compared
+WORST = 1e-4  # error that a variant may have to be chosen
 BEGIN = time.perf_counter()
 Results = dict[str, Any]
 
@@ -76,12 +81,14 @@ def found_policies(given: Path | None) -> Path:
     sys.exit(f"no checkpoints in {', '.join(map(str, names))}")
 
 
-def opened(policies: Path, domain: str, options: str) -> GNNPolicy:
+def opened(policies: Path, domain: str, options: str, variant: str = "") -> GNNPolicy:
     folder = policies / domain
     problem = folder / "tasks" / f"{gnn.TASKS[domain]}.pddl"
-    return load(
-        f"{options} {folder / 'model.ckpt'}", load_task(folder / "tasks" / "domain.pddl", problem)
-    )
+    task = load_task(folder / "tasks" / "domain.pddl", problem)
+    policy = load(f"{options} {folder / 'model.ckpt'}", task)
+    if variant:
+        set_up(policy, variant)
+    return policy
 
 
 def successors(policy: GNNPolicy, states: Any) -> tuple[Any, Any]:
@@ -117,19 +124,19 @@ def exact(policy: GNNPolicy, states: Any, offsets: Any) -> Any:
         evaluator.network.float()
 
 
-def check(policies: Path, futures: dict[str, list[Future[Any]]]) -> Results:
+def check(policies: Path, answered: dict[str, list[Any]], variant: str) -> Results:
     results: Results = {}
-    for domain, own in futures.items():
-        fast = opened(policies, domain, "--device=cuda")
+    for domain, parts in answered.items():
+        fast = opened(policies, domain, "--device=cuda", variant)
         slow = opened(policies, domain, "--device=cuda --plain")
         states = gnn.random_states(fast, CHECKED[domain])
         asked, offsets = successors(fast, states[:400])
         expected = exact(slow, asked, offsets)
         values, _ = fast._evaluator.evaluate(asked, offsets)
         plain, _ = slow._evaluator.evaluate(asked, offsets)
-        parts = [future.result() for future in own]
         operators = np.array([op for part in parts for op in part[0]])
         cpu_values = np.array([value for part in parts for value in part[1]])
+        states = states[: len(operators)]
         answers = fast.decide(states)
         usual = slow.decide(states)
         alone = np.concatenate(
@@ -169,29 +176,31 @@ def per_second(work: Callable[[], int], seconds: float) -> float:
     return statistics.median(rates)
 
 
+def decisions(policy: GNNPolicy, states: Any, seconds: float) -> float:
+    return per_second(lambda: policy.decide(states).evaluations, seconds)
+
+
 def chosen(policy: GNNPolicy, batch: int, parents: Any) -> Any:
     """Parents with about so many successors in all, from the middle."""
     sizes = np.cumsum(np.diff(policy.task.applicable_batch(parents)[0]))
     return parents[: max(1, int(np.searchsorted(sizes, batch, side="right")))]
 
 
-def rates(policies: Path, domain: str, seconds: float) -> Results:
+def rates(policies: Path, domain: str, variant: str, seconds: float) -> Results:
     """Whole decisions, as campaigns ask for them: successors, evaluation, choice."""
     contestants = {
         "before": opened(policies, domain, "--device=cuda --plain"),
-        "after": opened(policies, domain, "--device=cuda"),
+        "after": opened(policies, domain, "--device=cuda", variant),
     }
     parents = gnn.random_states(contestants["after"], 40_000)
     results: Results = {name: {} for name in contestants}
     for batch in BATCHES:
         states = chosen(contestants["after"], batch, parents)
         for name, policy in contestants.items():
-            rate = per_second(lambda p=policy, s=states: p.decide(s).evaluations, seconds)
-            results[name][batch] = round(rate)
+            results[name][batch] = round(decisions(policy, states, seconds))
     one = parents[:1]
     for name, policy in contestants.items():
-        rate = per_second(lambda p=policy: p.decide(one).evaluations, seconds)
-        results[name]["one decision"] = round(rate)
+        results[name]["one decision"] = round(decisions(policy, one, seconds))
     say(f"{domain:8s} {'batch':>12s} {'before':>10s} {'after':>10s} {'ratio':>6s}")
     for batch in results["before"]:
         old, new = results["before"][batch], results["after"][batch]
@@ -199,12 +208,12 @@ def rates(policies: Path, domain: str, seconds: float) -> Results:
     return results
 
 
-def breakdown(policies: Path, domain: str, batch: int, options: str) -> Results:
+def breakdown(policies: Path, domain: str, batch: int, variant: str) -> Results:
     """Milliseconds of one call of decide: the host's parts, and the kernels by name."""
     import torch
     from torch.profiler import ProfilerActivity, profile
 
-    policy = opened(policies, domain, f"--device=cuda {options}")
+    policy = opened(policies, domain, f"--device=cuda{'' if variant else ' --plain'}", variant)
     states = chosen(policy, batch, gnn.random_states(policy, 2 * batch))
     asked, offsets = successors(policy, states)
 
@@ -252,33 +261,46 @@ def set_up(policy: GNNPolicy, variant: str) -> str:
 
 def variants(policies: Path, seconds: float) -> Results:
     results: Results = {}
+    bits: dict[str, Any] = {}
     for domain in ("blocks", "gripper"):
         policy = opened(policies, domain, "--device=cuda --plain")
         parents = gnn.random_states(policy, 20_000)
-        small, large = chosen(policy, 1024, parents), chosen(policy, 16_384, parents)
-        asked, offsets = successors(policy, small)
-        expected = exact(policy, asked, offsets)
-        for variant in VARIANTS:
+        batches = {size: successors(policy, chosen(policy, size, parents)) for size in SIZES}
+        expected = exact(policy, *batches[1024])
+        for variant, own in VARIANTS.items():
+            name = f"{domain} {variant}"
             try:
                 refused = set_up(policy, variant)
                 if refused:
-                    say(f"{domain} {variant}: {refused[:160]}")
-                    results[f"{domain} {variant}"] = refused[:400]
-                    continue
-                values, _ = policy._evaluator.evaluate(asked, offsets)
-                found = {"error": float(np.abs(values - expected).max())}
-                for size, states in (("1024", small), ("16384", large)):
-                    batch, cuts = successors(policy, states)
-
-                    evaluate = policy._evaluator.evaluate
-                    found[size] = round(
-                        per_second(lambda e=evaluate, b=batch, c=cuts: len(e(b, c)[0]), seconds)
-                    )
-                results[f"{domain} {variant}"] = found
-                say(f"{domain} {variant}: {json.dumps(found)}")
+                    raise ValueError(refused)
+                evaluate = policy._evaluator.evaluate
+                values, _ = evaluate(*batches[1024])
+                same = bits.setdefault(f"{domain} {own.get('precision')}", values)
+                found: Results = {
+                    "error": float(np.abs(values - expected).max()),
+                    "other bits than the first of its kind": int((values != same).sum()),
+                }
+                for size, (batch, cuts) in batches.items():
+                    found[str(size)] = round(rate_of(evaluate, batch, cuts, seconds))
+                results[name] = found
+                say(f"{name}: {json.dumps(found)}")
             except Exception as error:
-                say(f"{domain} {variant} failed: {error!r:.300}")
+                say(f"{name} failed: {error!r:.300}")
     return results
+
+
+def rate_of(evaluate: Callable[..., Any], batch: Any, cuts: Any, seconds: float) -> float:
+    return per_second(lambda: len(evaluate(batch, cuts)[0]), seconds)
+
+
+def best_of(results: Results) -> str:
+    """The variant with the greatest product of rates, of those that are exact enough."""
+    products = {}
+    for variant in VARIANTS:
+        own = [results.get(f"{domain} {variant}") for domain in ("blocks", "gripper")]
+        if all(found and found["error"] < WORST for found in own):
+            products[variant] = float(np.prod([found[str(s)] for found in own for s in SIZES]))
+    return max(products, key=lambda variant: products[variant], default=next(iter(VARIANTS)))
 
 
 def warm(policies: Path, variant: str) -> None:
@@ -288,12 +310,14 @@ def warm(policies: Path, variant: str) -> None:
         say(f"warm {variant} {domain}: {set_up(policy, variant)[:300] or 'compiled'}")
 
 
-def attempt(results: Results, name: str, work: Callable[[], Any], limit: float) -> None:
+def attempt(
+    results: Results, name: str, limit: float, work: Callable[..., Any], *arguments: Any
+) -> None:
     if time.perf_counter() - BEGIN > limit:
         say(f"{name}: no time left")
         return
     try:
-        results[name] = work()
+        results[name] = work(*arguments)
     except Exception:
         say(f"{name} failed:\n{traceback.format_exc()[-1500:]}")
 
@@ -310,11 +334,30 @@ def measure(policies: Path, limit: float) -> Results:
         results["triton"] = repr(error)
     results["cores"] = os.cpu_count()
     say(json.dumps(results))
+    answered = prepared(policies)
+    attempt(results, "variants", limit, variants, policies, 0.25)
+    best = best_of(results.get("variants", {}))
+    results["best"] = best
+    say(f"best: {best}")
+    attempt(results, "check", limit, check, policies, answered, best)
+    for domain in ("blocks", "gripper"):
+        attempt(results, domain, limit, rates, policies, domain, best, 0.4)
+    for domain in ("blocks", "gripper"):
+        for batch in (1024, 16_384):
+            for variant in ("", best):
+                name = f"breakdown {domain} {batch} {variant or 'plain'}"
+                attempt(results, name, limit, breakdown, policies, domain, batch, variant)
+                say(f"{name}: {json.dumps(results.get(name))}")
+    return results
+
+
+def prepared(policies: Path) -> dict[str, list[Any]]:
+    """Decisions on the CPU; meanwhile all variants are compiled."""
     command = [sys.executable, "-m", "benchmarks.gnn_kernels", "--policies", str(policies)]
     warming = [subprocess.Popen([*command, "--warm", name]) for name in VARIANTS]
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(8, mp_context=context) as pool:
-        futures = {
+        futures: dict[str, list[Future[Any]]] = {
             domain: [
                 pool.submit(on_cpu, str(policies), domain, first, first + count // 8)
                 for first in range(0, count // 8 * 8, count // 8)
@@ -327,22 +370,7 @@ def measure(policies: Path, limit: float) -> Results:
         for process in warming:
             if process.poll() is None:
                 process.kill()
-        attempt(results, "check", lambda: check(policies, futures), limit)
-    for domain in ("blocks", "gripper"):
-        attempt(results, domain, lambda d=domain: rates(policies, d, 0.4), limit)
-    for domain in ("blocks", "gripper"):
-        for batch in (1024, 16_384):
-            for options in ("--plain", ""):
-                name = f"breakdown {domain} {batch} {options or 'kernels'}"
-                attempt(
-                    results,
-                    name,
-                    lambda d=domain, b=batch, o=options: breakdown(policies, d, b, o),
-                    limit,
-                )
-                say(f"{name}: {json.dumps(results.get(name))}")
-    attempt(results, "variants", lambda: variants(policies, 0.3), limit)
-    return results
+        return {domain: [future.result() for future in own] for domain, own in futures.items()}
 
 
 def main() -> None:

@@ -17,7 +17,7 @@ import torch
 from misstep.policies.gnn.checkpoint import Checkpoint, Relation, weight_shapes
 from misstep.policies.gnn.encoding import Encoding, encode
 from misstep.policies.gnn.evaluator import Evaluator
-from misstep.policies.gnn.fused import FusedNetwork, Tables
+from misstep.policies.gnn.fused import FusedNetwork, Settings, Tables
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 
@@ -102,13 +102,20 @@ def main() -> None:
     result["refused"] = [own.refused for own in evaluators]
     result["steady"] = [own.steady for own in evaluators]
     fused = [own.evaluate(s, offsets) for own, s in zip(evaluators, states, strict=True)]
-    result["error"] = [
-        float(np.abs(a - b).max())
-        for one, other in zip(plain, fused, strict=True)
-        for a, b in zip(one, other, strict=True)
-    ]
+    result["error"] = []
+    for one, other in zip(plain, fused, strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert a is not None
+            assert b is not None
+            result["error"].append(float(np.abs(a - b).max()))
     alone = [evaluators[1].evaluate(states[1][4:9], np.array([0, 5]))[0]]
     result["alone"] = bool((alone[0] == fused[1][0][4:9]).all())
+
+    split = Evaluator(network, encodings[0], 0, "cpu")
+    split.fuse("cpu", Settings(precision="pieces32"))
+    assert not split.refused, split.refused
+    pieces = split.evaluate(states[0], offsets)[0]
+    result["error in pieces"] = float(np.abs(pieces - plain[0][0]).max())
 
     wide = evaluators[1].fused
     assert isinstance(wide, FusedNetwork)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,5 +99,8 @@ def test_a_gpu_is_used_on_large_tasks_only(
     assert not asnet.pays_on_gpu(task)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert asnet.pays_on_gpu(task)
+    with monkeypatch.context() as worker:
+        worker.setattr(multiprocessing, "parent_process", lambda: object())
+        assert not asnet.pays_on_gpu(task)
     monkeypatch.setattr(asnet, "GPU_OPERATORS", task.operator_count + 1)
     assert not asnet.pays_on_gpu(task)

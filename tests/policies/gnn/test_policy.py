@@ -149,9 +149,10 @@ def test_digest(policy: Callable[..., GNNPolicy]) -> None:
     others = {
         policy(PREDICATES, "--seed=1").digest,
         policy(PREDICATES, "--ignore-unsolvable").digest,
+        policy(PREDICATES, "--plain").digest,
         policy(PREDICATES, width=4).digest,
     }
-    assert len(others | {one}) == 4
+    assert len(others | {one}) == 5
 
 
 @pytest.mark.parametrize(

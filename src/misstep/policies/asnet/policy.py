@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from misstep.policies.policy import Candidates, Policy, States, checked_states
 from misstep.tasks.task import Task
 
 # From so many operators on a GPU pays: measured by `python -m benchmarks.asnet_gpu`, see on_device.py.
-GPU_OPERATORS = 5_000
+GPU_OPERATORS = 3_000
 
 
 class ASNetPolicy(NativePolicy):
@@ -103,6 +104,8 @@ def pays_on_gpu(task: Task) -> bool:
     """Whether a GPU is at hand and decides faster than a core in the small batches of a campaign."""
     if task.operator_count < GPU_OPERATORS:
         return False  # Without looking for PyTorch, whose import takes longer than most tasks.
+    if multiprocessing.parent_process() is not None:
+        return False  # One of several workers has a core of its own, and would share the GPU with all the others.
     try:
         from misstep.policies.torch_extra import torch
     except MissingDependencyError:

@@ -117,6 +117,18 @@ class _Weights:
             ]
             self.heads.append(torch.cat(parts))
         self.initial = network.initial.contiguous()
+        self._pieces: dict[int, Any] = {}
+
+    def pieces(self, weights: Any) -> Any:
+        """Each number as the sum of three in bfloat16, a plane each."""
+        if id(weights) not in self._pieces:
+            first = weights.bfloat16()
+            rest = weights - first.float()
+            second = rest.bfloat16()
+            self._pieces[id(weights)] = torch.stack(
+                (first, second, (rest - second.float()).bfloat16())
+            )
+        return self._pieces[id(weights)]
 
     @staticmethod
     def _pair(network: RelationalNetwork, first: str, second: str) -> Any:
@@ -337,7 +349,7 @@ class FusedNetwork:
                 room.inputs,
                 room.state_node,
                 room.state_size,
-                self._weights.heads[head],
+                *self._given(self._weights.heads[head]),
                 room.result[head],
                 ABSOLUTE=head == 0,
                 WIDTH=self.width,
@@ -346,6 +358,11 @@ class FusedNetwork:
                 num_warps=how.read_warps,
                 num_stages=how.stages,
             )
+
+    def _given(self, weights: Any) -> tuple[Any, Any, int]:
+        """Weights, their pieces, and where the next piece of a number is."""
+        split = self.settings.precision in ("pieces", "pieces32")
+        return weights, self._weights.pieces(weights) if split else weights, len(weights)
 
     def _build(self, room: _Room, tables: Tables, count: int, inputs: Any) -> None:
         kernels.build[(count,)](
@@ -410,7 +427,7 @@ class FusedNetwork:
             room.atom_row,
             room.atom_group,
             self._members[arity],
-            self._weights.of_arity[arity],
+            *self._given(self._weights.of_arity[arity]),
             len(members),
             SLOTS=need.arity,
             ARITY=arity,
@@ -440,7 +457,7 @@ class FusedNetwork:
             room.embedding,
             room.smooth,
             room.inputs,
-            self._weights.update,
+            *self._given(self._weights.update),
             WIDTH=self.width,
             TILE=how.update_tile,
             HOW=how.precision,

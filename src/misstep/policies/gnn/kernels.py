@@ -131,11 +131,46 @@ def build(
 
 
 @triton.jit
-def _block(x, weight, total, STRIDE: tl.constexpr, WIDTH: tl.constexpr, HOW: tl.constexpr):
-    """`total` plus the product with one square block of a matrix."""
+def _block(
+    x,
+    weights,
+    pieces,
+    plane,
+    offset,
+    total,
+    STRIDE: tl.constexpr,
+    WIDTH: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """`total` plus the product with one square block of a matrix.
+
+    `HOW` is a precision of Triton; or `pieces`: each number is the sum of three in bfloat16, those of the weights
+    made beforehand, and of their nine products all but the three smallest are added. `pieces32` multiplies the same
+    numbers in single precision, for Triton's interpreter, which has no products in bfloat16.
+    """
     c = tl.arange(0, WIDTH)
-    w = tl.load(weight + c[:, None] * STRIDE + c[None, :])
-    return tl.dot(x, w, total, input_precision=HOW, out_dtype=tl.float32)
+    place = offset + c[:, None] * STRIDE + c[None, :]
+    if HOW == "pieces" or HOW == "pieces32":
+        w0 = tl.load(pieces + place)
+        w1 = tl.load(pieces + plane + place)
+        w2 = tl.load(pieces + 2 * plane + place)
+        x0 = x.to(tl.bfloat16)
+        rest = x - x0.to(tl.float32)
+        x1 = rest.to(tl.bfloat16)
+        x2 = (rest - x1.to(tl.float32)).to(tl.bfloat16)
+        if HOW == "pieces32":
+            x0, x1, x2 = x0.to(tl.float32), x1.to(tl.float32), x2.to(tl.float32)
+            w0, w1, w2 = w0.to(tl.float32), w1.to(tl.float32), w2.to(tl.float32)
+        small = tl.dot(x2, w0, out_dtype=tl.float32)
+        small = tl.dot(x1, w1, small, out_dtype=tl.float32)
+        small = tl.dot(x0, w2, small, out_dtype=tl.float32)
+        small = tl.dot(x1, w0, small, out_dtype=tl.float32)
+        small = tl.dot(x0, w1, small, out_dtype=tl.float32)
+        total = tl.dot(x0, w0, total, out_dtype=tl.float32) + small
+    else:
+        w = tl.load(weights + place)
+        total = tl.dot(x, w, total, input_precision=HOW, out_dtype=tl.float32)
+    return total
 
 
 @triton.jit
@@ -188,6 +223,8 @@ def send(
     atom_group,
     members,
     weights,
+    pieces,
+    plane,
     count,
     SLOTS: tl.constexpr,
     ARITY: tl.constexpr,
@@ -215,9 +252,9 @@ def send(
     limit = tl.sum(tl.where(m == mine, atoms, 0), axis=0)
     begin = tl.load(list_begin + tl.load(members + mine))
     SIDE: tl.constexpr = ARITY * WIDTH
-    first = weights + mine * (2 * SIDE * SIDE + 2 * SIDE)
+    first = mine * (2 * SIDE * SIDE + 2 * SIDE)
     second = first + SIDE * SIDE
-    first_bias = second + SIDE * SIDE
+    first_bias = weights + second + SIDE * SIDE
     second_bias = first_bias + SIDE
 
     index = tile * TILE + tl.arange(0, TILE)
@@ -227,9 +264,19 @@ def send(
     zero = tl.zeros((TILE, WIDTH), tl.float32)
     if ARITY == 1:
         x = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
-        h = _block(x, first, zero + tl.load(first_bias + c)[None, :], SIDE, WIDTH, HOW)
+        h = _block(
+            x,
+            weights,
+            pieces,
+            plane,
+            first,
+            zero + tl.load(first_bias + c)[None, :],
+            SIDE,
+            WIDTH,
+            HOW,
+        )
         out = zero + tl.load(second_bias + c)[None, :]
-        out = _block(_relu(h), second, out, SIDE, WIDTH, HOW)
+        out = _block(_relu(h), weights, pieces, plane, second, out, SIDE, WIDTH, HOW)
         _store(messages, atom_row, atom, mask, out, 0, SLOTS, WIDTH)
         top = tl.max(out, axis=1)
     elif ARITY == 2:
@@ -239,11 +286,17 @@ def send(
         out1 = zero + tl.load(second_bias + WIDTH + c)[None, :]
         for i in range(2):
             h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
-            h = _block(x0, first + i * WIDTH, h, SIDE, WIDTH, HOW)
-            h = _block(x1, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+            h = _block(x0, weights, pieces, plane, first + i * WIDTH, h, SIDE, WIDTH, HOW)
+            h = _block(
+                x1, weights, pieces, plane, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW
+            )
             h = _relu(h)
-            out0 = _block(h, second + i * WIDTH * SIDE, out0, SIDE, WIDTH, HOW)
-            out1 = _block(h, second + i * WIDTH * SIDE + WIDTH, out1, SIDE, WIDTH, HOW)
+            out0 = _block(
+                h, weights, pieces, plane, second + i * WIDTH * SIDE, out0, SIDE, WIDTH, HOW
+            )
+            out1 = _block(
+                h, weights, pieces, plane, second + i * WIDTH * SIDE + WIDTH, out1, SIDE, WIDTH, HOW
+            )
         _store(messages, atom_row, atom, mask, out0, 0, SLOTS, WIDTH)
         _store(messages, atom_row, atom, mask, out1, 1, SLOTS, WIDTH)
         top = tl.maximum(tl.max(out0, axis=1), tl.max(out1, axis=1))
@@ -256,9 +309,29 @@ def send(
                 h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
                 for j in range(ARITY):
                     x = _argument(embedding, atom_node, atom, mask, j, SLOTS, WIDTH)
-                    h = _block(x, first + j * WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+                    h = _block(
+                        x,
+                        weights,
+                        pieces,
+                        plane,
+                        first + j * WIDTH * SIDE + i * WIDTH,
+                        h,
+                        SIDE,
+                        WIDTH,
+                        HOW,
+                    )
                 h = _relu(h)
-                out = _block(h, second + i * WIDTH * SIDE + k * WIDTH, out, SIDE, WIDTH, HOW)
+                out = _block(
+                    h,
+                    weights,
+                    pieces,
+                    plane,
+                    second + i * WIDTH * SIDE + k * WIDTH,
+                    out,
+                    SIDE,
+                    WIDTH,
+                    HOW,
+                )
             _store(messages, atom_row, atom, mask, out, k, SLOTS, WIDTH)
             top = tl.maximum(top, tl.max(out, axis=1))
     group = tl.load(atom_group + atom, mask=mask, other=0)
@@ -277,7 +350,7 @@ def aggregate(
     WIDTH: tl.constexpr,
     ROWS: tl.constexpr,
 ):
-    """The smooth maximum of the messages at one node. By itself, since degrees differ: a tile waits for its greatest."""
+    """The smooth maximum of the messages at one node: a tile of nodes would wait for the greatest degree in it."""
     node = tl.program_id(0)
     if node >= tl.load(totals):
         return
@@ -301,6 +374,8 @@ def update(
     smooth,
     totals,
     weights,
+    pieces,
+    plane,
     WIDTH: tl.constexpr,
     TILE: tl.constexpr,
     HOW: tl.constexpr,
@@ -316,15 +391,17 @@ def update(
     place = embedding + node[:, None] * WIDTH + c[None, :]
     old = tl.load(place, mask=mask[:, None], other=0.0)
     SIDE: tl.constexpr = 2 * WIDTH
-    second = weights + SIDE * SIDE
-    first_bias = second + SIDE * WIDTH
+    second = SIDE * SIDE
+    first_bias = weights + second + SIDE * WIDTH
     zero = tl.zeros((TILE, WIDTH), tl.float32)
     new = zero + tl.load(first_bias + SIDE + c)[None, :]
     for i in range(2):
         h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
-        h = _block(top, weights + i * WIDTH, h, SIDE, WIDTH, HOW)
-        h = _block(old, weights + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
-        new = _block(_relu(h), second + i * WIDTH * WIDTH, new, WIDTH, WIDTH, HOW)
+        h = _block(top, weights, pieces, plane, i * WIDTH, h, SIDE, WIDTH, HOW)
+        h = _block(old, weights, pieces, plane, WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW)
+        new = _block(
+            _relu(h), weights, pieces, plane, second + i * WIDTH * WIDTH, new, WIDTH, WIDTH, HOW
+        )
     tl.store(place, new, mask=mask[:, None])
 
 
@@ -335,6 +412,8 @@ def readout(
     state_node,
     state_size,
     weights,
+    pieces,
+    plane,
     result,
     ABSOLUTE: tl.constexpr,
     WIDTH: tl.constexpr,
@@ -357,12 +436,14 @@ def readout(
     for i in range(tl.max(size, axis=0)):
         there = (i < size)[:, None]
         x = tl.load(embedding + (first + i)[:, None] * WIDTH + c[None, :], mask=there, other=0.0)
-        h = _block(x, weights, zero + tl.load(bias + c)[None, :], WIDTH, WIDTH, HOW)
+        h = _block(
+            x, weights, pieces, plane, 0, zero + tl.load(bias + c)[None, :], WIDTH, WIDTH, HOW
+        )
         inner = zero + tl.load(bias + WIDTH + c)[None, :]
-        inner = _block(_relu(h), weights + SQUARE, inner, WIDTH, WIDTH, HOW)
+        inner = _block(_relu(h), weights, pieces, plane, SQUARE, inner, WIDTH, WIDTH, HOW)
         pooled += tl.where(there, inner, 0.0)
     h = zero + tl.load(bias + 2 * WIDTH + c)[None, :]
-    h = _relu(_block(pooled, weights + 2 * SQUARE, h, WIDTH, WIDTH, HOW))
+    h = _relu(_block(pooled, weights, pieces, plane, 2 * SQUARE, h, WIDTH, WIDTH, HOW))
     last = tl.load(bias + 3 * WIDTH + c)
     value = tl.sum(h * last[None, :], axis=1) + tl.load(bias + 4 * WIDTH)
     if ABSOLUTE:

@@ -1,6 +1,6 @@
 """The network of `gnn:`, without pickles.
 
-rgnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--seed=N] FILE
+rgnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--plain] [--seed=N] FILE
 """
 
 from __future__ import annotations
