@@ -68,7 +68,11 @@ def _body(parts: Parts, images: list[Path], left_out: list[Path]) -> Iterator[st
         f"`misstep experiment report DIR --page FILE`."
     )
     yield ""
-    whose = "of ours" if gathered.definition.top["paper"] == NO_PAPER else "of the paper, told in our words"
+    whose = (
+        "of ours"
+        if gathered.definition.top["paper"] == NO_PAPER
+        else "of the paper, told in our words"
+    )
     yield f"Of {len(claims)} claims {whose}: {counted(claims)}."
     yield ""
     yield "| claim | paper | ours | verdict |"
