@@ -1,6 +1,6 @@
 """The network of `gnn:`, without pickles.
 
-rgnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server] [--plain] [--seed=N] FILE
+rgnn:[--device=cpu|cuda] [--ignore-unsolvable|--published-server [--made-up-head=N]] [--plain] [--seed=N] FILE
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from misstep.tasks.task import Task
 
 def load(argument: str, task: Task) -> GNNPolicy:
     options, path = parse(argument, "rgnn")
-    if wanted(options.device):
+    if wanted(options.device) and not options.own_network:
         policy = GNNPolicy(task, path, options, kind="rgnn")
     else:
         from misstep.policies.rgnn.model_file import files, read_model
