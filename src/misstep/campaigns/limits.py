@@ -19,6 +19,18 @@ class TaskProgress(Protocol):
     def tasks(self, done: int, total: int) -> None: ...
 
 
+@runtime_checkable
+class NoteProgress(Protocol):
+    """A progress that also wants to know what else a user should read, such as the address of a dashboard."""
+
+    def note(self, text: str) -> None: ...
+
+
+def note_of(progress: Progress | None) -> Callable[[str], None]:
+    """Who is told a line; nobody, if the progress does not take any."""
+    return progress.note if isinstance(progress, NoteProgress) else lambda _: None
+
+
 MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system
 
 
@@ -44,4 +56,4 @@ class Limits:
         return min((int(share) for share in shares if share is not None), default=None)
 
 
-__all__ = ["MOST", "Limits", "Progress", "TaskProgress"]
+__all__ = ["MOST", "Limits", "NoteProgress", "Progress", "TaskProgress", "note_of"]

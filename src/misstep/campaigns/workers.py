@@ -43,9 +43,7 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
-OVERDUE = (
-    1.0  # seconds after the limit of a unit: a process that does not even hear its alarm is killed
-)
+OVERDUE = 1.0  # seconds after the limit of a unit: a process that does not hear its alarm is killed
 STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
@@ -57,9 +55,10 @@ class OutOfTime(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Lost:
-    """A unit that was not done, because a limit ended it."""
+    """A unit that was not done, because a limit ended it, or because it ended the processes that it was given to."""
 
-    limit: str  # time or memory
+    limit: str  # time, memory or crash
+    words: str = ""  # of a crash: how the processes ended, and what the last one said
 
 
 Outcome = Result | Lost | MisstepError
@@ -441,7 +440,7 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-    _end_with(parent)
+    end_with(parent)
     if memory_mb is not None:
         limit_memory(memory_mb)
     try:
@@ -462,10 +461,10 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
     try:
         return worker.do(unit, seconds)
     except Exception as error:
-        return _sendable(error)
+        return sendable(error)
 
 
-def _end_with(parent: int) -> None:
+def end_with(parent: int) -> None:
     """Let the system end this process when the coordinator's does, however that ends."""
     end_with_parent()
     if os.getppid() != parent:  # it ended before
@@ -479,7 +478,7 @@ def limit_memory(megabytes: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 2**20, megabytes * 2**20))
 
 
-def _sendable(error: Exception) -> Exception:
+def sendable(error: Exception) -> Exception:
     return MisstepError(
         f"internal error: {type(error).__name__}: {error}",
         hint="please report it, with the output of the same command and --jobs 1 --debug",
