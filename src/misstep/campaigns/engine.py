@@ -90,8 +90,7 @@ class Engine:
     def run(self, tasks: Sequence[str]) -> None:
         """Work until all is done or a limit is reached. Interrupted, it keeps the units that are finished."""
         self.costs = Costs(task_sizes(self.content.store))
-        # Until a certain record, one task after the other: which task was quickest must not matter.
-        left = deque(tasks if self.until is not None else self.costs.order(tasks))
+        left = deque(self.costs.order(tasks) if self._spreads else tasks)
         self._tell_tasks(0, len(tasks))
         active: list[_TaskRun] = []
         workers: Workers | None = None
@@ -125,11 +124,16 @@ class Engine:
             if workers is not None:
                 workers.close()
 
+    @property
+    def _spreads(self) -> bool:
+        """Whether tasks may overlap. Until a certain record they do not: which was quickest must not matter."""
+        return self.until is None and (self.jobs > 1 or self.elsewhere is not None)
+
     def _wants_more(self, workers: Workers | None, active: Sequence[_TaskRun]) -> bool:
         """Whether a worker would be idle unless work on another task begins."""
         if not active:
             return True
-        return self.until is None and workers is not None and workers.takes(ANY)
+        return self._spreads and workers is not None and workers.takes(ANY)
 
     def _time_is_up(self) -> bool:
         limit = self.limits.time

@@ -34,17 +34,15 @@ from typing import Any, Protocol
 
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
+from misstep.campaigns.process import OVERDUE, STOPS, end_with, hash_seed, limit_memory
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
-from misstep.kept import end_with_parent
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
-OVERDUE = 1.0  # seconds after the limit of a unit: a process that does not hear its alarm is killed
-STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
 
@@ -357,18 +355,6 @@ _MAIN = (
 )
 
 
-def hash_seed(role: int) -> str:
-    """Of the interpreter of a process: what depends on the order of hashes shows when it is asked again.
-
-    The processes that test all have the same one; this process has whatever the user gave it.
-    """
-    ours = os.environ.get("PYTHONHASHSEED", "")
-    seed = role
-    if role and ours.isdecimal() and int(ours) == role:
-        seed = role + 100
-    return str(seed)
-
-
 def _start_new(worker: Worker, memory_mb: int | None, role: int) -> _Process:
     """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
     ours, theirs = socket.socketpair()
@@ -462,20 +448,6 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
         return worker.do(unit, seconds)
     except Exception as error:
         return sendable(error)
-
-
-def end_with(parent: int) -> None:
-    """Let the system end this process when the coordinator's does, however that ends."""
-    end_with_parent()
-    if os.getppid() != parent:  # it ended before
-        os._exit(Interrupted.exit_code)
-
-
-def limit_memory(megabytes: int) -> None:
-    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_DATA, (megabytes * 2**20, megabytes * 2**20))
 
 
 def sendable(error: Exception) -> Exception:

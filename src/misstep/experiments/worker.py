@@ -52,7 +52,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     end_with_parent()
     if len(sys.argv) > 1:
-        from misstep.campaigns.workers import limit_memory
+        from misstep.campaigns.process import limit_memory
 
         limit_memory(int(sys.argv[1]))
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")

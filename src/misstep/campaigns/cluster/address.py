@@ -1,9 +1,9 @@
 """What `--cluster ADDRESS` means.
 
-    tcp://HOST:PORT    a scheduler of dask that runs already; tls://HOST:PORT with the certificates that dask is
-                       configured with
-    local:N            a scheduler and N workers on this machine, for this command alone; nothing listens beyond it
-    slurm:FILE.toml    a scheduler on this machine, and workers that are jobs of Slurm, through dask-jobqueue
+tcp://HOST:PORT    a scheduler of dask that runs already; tls://HOST:PORT with the certificates that dask is
+                   configured with
+local:N            a scheduler and N workers on this machine, for this command alone; nothing listens beyond it
+slurm:FILE.toml    a scheduler on this machine, and workers that are jobs of Slurm, through dask-jobqueue
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ What a job needs and the process does not have, it asks its worker for. It ends 
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import importlib
 import signal
@@ -13,7 +14,7 @@ from multiprocessing.connection import Connection
 from typing import cast
 
 from misstep.campaigns.cluster.jobs import Shelf
-from misstep.campaigns.workers import STOPS, end_with, limit_memory
+from misstep.campaigns.process import STOPS, end_with, limit_memory
 
 DONE, NEED, NO_MEMORY = "done", "need", "no memory"
 Entry = Callable[[bytes, Shelf, str, float | None], bytes]
@@ -36,10 +37,10 @@ def main(fd: int) -> None:
     faulthandler.enable()  # what it says is among the last words
     if memory_mb is not None:
         limit_memory(memory_mb)
-    try:
+    with contextlib.suppress(
+        EOFError, BrokenPipeError, ConnectionResetError
+    ):  # the worker has ended
         serve(connection, folder)
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass  # the worker has ended
 
 
 def serve(connection: Connection, folder: str) -> None:

@@ -19,7 +19,7 @@ from misstep.files import read_bytes
 from misstep.policies.identity import IN_MEMORY
 
 MOST_BYTES = 2**30  # of all files of a policy together
-# Where the name of a file may begin and end in a spec, such as `python:FILE.py:NAME?model=FILE` or `noisy:0.1+KIND:FILE`.
+# Where a name may begin and end in a spec, such as `python:FILE.py:NAME?model=FILE` or `noisy:0.1+KIND:FILE`.
 _BORDER = re.compile(r"[:+?&=, ]")
 
 

@@ -29,7 +29,7 @@ import misstep
 from misstep.campaigns.cluster.child import DONE, NEED, NO_MEMORY
 from misstep.campaigns.cluster.jobs import Answer, Died, Done, Late, NoMemory, Refused, Ticket
 from misstep.campaigns.cluster.versions import identity
-from misstep.campaigns.workers import OVERDUE, hash_seed
+from misstep.campaigns.process import OVERDUE, hash_seed
 
 IDLE = 300.0  # seconds after which a process that nobody asks is ended
 WORDS = 2000  # letters of the last words
@@ -54,9 +54,7 @@ class Child:
     alive: bool = True
 
     def do(self, ticket: Ticket, body: bytes, blobs: dict[str, bytes]) -> Answer:
-        end = (
-            None if ticket.seconds is None else monotonic() + max(ticket.seconds, 0) + 2 * OVERDUE
-        )
+        end = None if ticket.seconds is None else monotonic() + max(ticket.seconds, 0) + 2 * OVERDUE
         try:
             self.connection.send((ticket.entry, body, ticket.needs, ticket.seconds))
             while True:
@@ -219,12 +217,12 @@ def end_session(session: str) -> None:
 
 
 def _address() -> str:
-    from distributed import get_worker
-
     try:
+        from distributed import get_worker
+
         return str(get_worker().address)
-    except ValueError:
-        return ""
+    except (ImportError, ValueError):
+        return ""  # not on a worker
 
 
 __all__ = ["Child", "Home", "do_job", "end_session", "home", "keep", "start"]

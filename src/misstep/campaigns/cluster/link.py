@@ -2,9 +2,9 @@
 
 Workers come and go at any time. A worker without Misstep, or with another one, is left out and named. A job whose
 worker is lost is done again elsewhere by dask itself. A job whose process ends is given to another worker; after three
-such ends it is given up, and what the last process said is handed back. A worker that is lost counts less than a process
-that ends: machines are lost for reasons that have nothing to do with what they worked on, so dask's own count has to
-run out (by default four workers) before it is one of the three.
+such ends it is given up, and what the last process said is handed back. A worker that is lost counts less than a
+process that ends: machines are lost for reasons that have nothing to do with what they worked on, so dask's own count
+has to run out (by default four workers) before it is one of the three.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ STRIKES = 3  # ends of a process before a job is given up
 LOOK = 2.0  # seconds between two looks at the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
 FETCH = 60.0  # seconds for a result to arrive
-AHEAD = 2  # jobs that are under way for each thread of a worker: the next one is there when one ends
+AHEAD = (
+    2  # jobs that are under way for each thread of a worker: the next one is there when one ends
+)
 OVERDUE = 10.0  # seconds after the limit of a job, for an answer that never comes
 
 Note = Callable[[str], None]
@@ -176,9 +178,7 @@ class Link:
         """Give a job to the cluster; the number by which `next` hands its answer back."""
         self._count += 1
         needs = tuple(blob.digest for blob in blobs)
-        ticket = Ticket(
-            self.session, role, identity().code, entry, needs, seconds, memory_mb
-        )
+        ticket = Ticket(self.session, role, identity().code, entry, needs, seconds, memory_mb)
         end = None if seconds is None else monotonic() + max(seconds, 0) + OVERDUE
         job = _Job(self._count, ticket, body, tuple(blobs), end, priority)
         self._jobs[job.name] = job

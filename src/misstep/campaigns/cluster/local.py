@@ -37,13 +37,13 @@ class LocalCluster:
         root = str(Path(misstep.__file__).parents[1])
         path = os.pathsep.join([root, *filter(None, sys.path)])
         try:
-            self._errors: IO[bytes] = Path(self._folder, "errors").open("w+b")
+            self._errors: IO[bytes] = Path(self._folder, "errors").open("w+b")  # noqa: SIM115
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(workers), self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": path, "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "error"},
+                env={**os.environ, "PYTHONPATH": path, "TMPDIR": self._folder},
                 start_new_session=True,  # Ctrl-C is for the coordinator, who ends this
             )
         except OSError as error:
@@ -71,16 +71,14 @@ class LocalCluster:
         return self._process.pid
 
     def close(self) -> None:
+        """All at once: there is nothing to save, and the system ends the processes of workers with them."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
-        try:
-            self._process.wait(GRACE)
-        except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait(GRACE)
         self._errors.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 

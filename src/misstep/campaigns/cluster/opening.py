@@ -102,7 +102,9 @@ def _check_dask(client: Any, where: str) -> None:
         theirs = found["scheduler"]["packages"]["distributed"]
         ours = found["client"]["packages"]["distributed"]
     except Exception as error:
-        raise ToolError(f"the scheduler does not say its version: {error!s:.200}", where=where) from error
+        raise ToolError(
+            f"the scheduler does not say its version: {error!s:.200}", where=where
+        ) from error
     if theirs != ours:
         raise ToolError(
             f"the scheduler has dask.distributed {theirs}",
@@ -113,7 +115,9 @@ def _check_dask(client: Any, where: str) -> None:
 
 
 def _told(link: Link, client: Any, note: Note) -> Link:
-    note(f"cluster {link.where}: scheduler {client.scheduler.address}, dashboard {client.dashboard_link}")
+    note(
+        f"cluster {link.where}: scheduler {client.scheduler.address}, dashboard {client.dashboard_link}"
+    )
     return link
 
 
