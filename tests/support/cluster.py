@@ -21,7 +21,7 @@ class Notes:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def __call__(self, phase: str, done: int, total: int | None, bugs: int) -> None:
+    def __call__(self, phase: str, done: int, *_: object) -> None:
         pass
 
     def note(self, text: str) -> None:

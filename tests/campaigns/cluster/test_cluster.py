@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,8 @@ def act(state):
 def test_a_unit_that_ends_its_processes_is_named_and_the_others_go_on(
     cluster: str, tmp_path: Path
 ) -> None:
-    good, bad = small_task("gripper-4"), small_task("blocksworld-4")
+    good = load_task(generate("gripper", balls=3))
+    bad = load_task(generate("blocksworld", blocks=4))
     assert good.variable_count != bad.variable_count
     file = tmp_path / "deadly.py"
     file.write_text(DEADLY.format(width=bad.variable_count))
@@ -196,67 +198,99 @@ def test_no_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         )
 
 
-def test_workers_of_another_version(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = Identity("9.9.9", "f" * 64, "3.11")
-    monkeypatch.setattr(link, "identity", lambda: ours)
-    with pytest.raises(
-        ToolError, match=r"no worker of the cluster can be used: tcp://.* has Misstep.*9\.9\.9"
-    ):
-        # What is asked for on the worker is the function of this module, which answers for the worker.
-        _with_true_question(cluster, monkeypatch)
-
-
-def _with_true_question(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from misstep.campaigns.cluster import versions
-
-    true = link.Link._ask
+def test_a_worker_of_another_version_is_left_out(
+    cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, asked = link.Link._ask, []
 
     def ask(self: link.Link, address: str) -> object:
-        with monkeypatch.context() as patched:
-            patched.setattr(link, "identity", versions.identity)
-            return true(self, address)
+        asked.append(address)
+        found = true(self, address)
+        assert isinstance(found, Identity)
+        return found._replace(version="9.9.9", code="other") if address == asked[0] else found
 
     monkeypatch.setattr(link.Link, "_ask", ask)
-    run_campaign(small_task("gripper-4"), "first", cluster=cluster, **PLANNING)
+    task, progress = small_task("gripper-4"), Notes()
+    with run_campaign(task, NOISY, cluster=cluster, progress=progress, **PLANNING) as found:
+        assert told(found) == told(run_campaign(task, NOISY, **PLANNING))
+    said = [line for line in progress.lines if "9.9.9" in line]
+    assert len(said) == 1
+    assert f"the worker {asked[0]} has Misstep 9.9.9" in said[0]
 
 
-BARE = """
-import sys, asyncio
+NO_MISSTEP = """
+import asyncio, sys
+for name in [name for name in sys.modules if name.partition(".")[0] == "misstep"]:
+    del sys.modules[name]
 sys.modules["misstep"] = None  # not installed
 import distributed
 async def main():
-    async with distributed.LocalCluster(n_workers=1, processes=False, protocol="tcp", host="127.0.0.1", asynchronous=True,
-                                        dashboard_address="127.0.0.1:0", silence_logs=50) as cluster:
-        print(cluster.scheduler_address, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
+    worker = await distributed.Worker(sys.argv[1], nthreads=1)
+    print("ready", flush=True)
+    await worker.finished()
+asyncio.run(main())
+"""
+SCHEDULER = """
+import asyncio, sys
+sys.modules["misstep"] = None
+import distributed
+async def main():
+    scheduler = await distributed.Scheduler(host="127.0.0.1", port=0, dashboard=False)
+    print(scheduler.address, flush=True)
+    await scheduler.finished()
 asyncio.run(main())
 """
 
 
-def test_workers_without_misstep() -> None:
+@contextmanager
+def program(text: str, *arguments: str) -> Iterator[str]:
+    """A program of dask; what it says first."""
     process = subprocess.Popen(
-        [sys.executable, "-c", BARE],
-        stdin=subprocess.PIPE,
+        [sys.executable, "-c", text, *arguments],
         stdout=subprocess.PIPE,
-        text=True,
         stderr=subprocess.DEVNULL,
+        text=True,
     )
     assert process.stdout is not None
-    assert process.stdin is not None
     try:
-        address = process.stdout.readline().strip()
-        with pytest.raises(ToolError, match="no worker of the cluster can be used.*has no Misstep"):
-            run_campaign(small_task("gripper-4"), "first", cluster=address, **PLANNING)
+        yield process.stdout.readline().strip()
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_scheduler_without_misstep() -> None:
+    with (
+        program(SCHEDULER) as address,
+        pytest.raises(ToolError, match="the scheduler has no Misstep"),
+    ):
+        run_campaign(small_task("gripper-4"), "first", cluster=address, **PLANNING)
+
+
+def test_a_worker_without_misstep(cluster: str) -> None:
+    task, progress = small_task("gripper-4"), Notes()
+    with (
+        program(NO_MISSTEP, cluster) as said,
+        run_campaign(task, NOISY, cluster=cluster, progress=progress, **PLANNING) as found,
+    ):
+        assert said == "ready"
+        assert told(found) == told(run_campaign(task, NOISY, **PLANNING))
+    assert sum("has no Misstep like this one" in line for line in progress.lines) == 1
+
+
+def test_a_scheduler_with_bad_workers_only(cluster: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Identity("9.9.9", "other", "3.11")
+    monkeypatch.setattr(link.Link, "_ask", lambda *_: other)
+    said = r"no worker of the cluster can be used: tcp://\S+ has Misstep 9\.9\.9"
+    with pytest.raises(ToolError, match=said):
+        run_campaign(small_task("gripper-4"), "first", cluster=cluster, **PLANNING)
 
 
 def test_a_full_disk_here(cluster: str, tmp_path: Path) -> None:
     task, how = small_task("blocksworld-4"), {**PLANNING, "pool": 60}
 
     class Filling(Notes):
-        def __call__(self, phase: str, done: int, total: int | None, bugs: int) -> None:
+        def __call__(self, phase: str, done: int, *_: object) -> None:
             if "judging" in phase and done and not self.lines[1:]:
                 self.lines.append("the disk is full now")
                 limit.__enter__()
@@ -284,7 +318,7 @@ class Killing(Notes):
         super().__init__()
         self.phase, self.kill = phase, kill
 
-    def __call__(self, phase: str, done: int, total: int | None, bugs: int) -> None:
+    def __call__(self, phase: str, done: int, *_: object) -> None:
         if self.phase in phase and done and self.kill is not None:
             kill, self.kill = self.kill, None
             kill()

@@ -35,6 +35,15 @@ OVERDUE = 10.0  # seconds after the limit of a job, for an answer that never com
 Note = Callable[[str], None]
 
 
+def lacks_misstep(error: BaseException) -> bool:
+    """Whether an answer says that our functions are not known there; dask hands some errors on as text."""
+    if isinstance(error, (ImportError, AttributeError)):
+        return True
+    return any(
+        name in str(error) for name in ("ModuleNotFoundError", "ImportError", "AttributeError")
+    )
+
+
 @dataclass(frozen=True)
 class GivenUp:
     """A job that ended its processes too often."""
@@ -119,15 +128,11 @@ class Link:
         ours = identity()
         if isinstance(answer, Identity) and answer.code == ours.code:
             return
-        if isinstance(answer, (ImportError, AttributeError)):
-            what = f"has no Misstep like this one ({answer})"
-        elif isinstance(answer, BaseException):
-            return  # it has gone meanwhile, and comes back under another address
-        elif answer is None:
-            return
-        else:
-            what = f"has {answer}"
-        self._refuse(address, what)
+        if isinstance(answer, Identity):
+            self._refuse(address, f"has {answer}")
+        elif isinstance(answer, BaseException) and lacks_misstep(answer):
+            self._refuse(address, f"has no Misstep like this one ({answer})")
+        # Else it has gone meanwhile, and comes back under another address.
 
     def _refuse(self, address: str, what: str) -> None:
         if address not in self._bad:
@@ -294,7 +299,7 @@ class Link:
         if isinstance(error, KilledWorker):
             times = error.allowed_failures + 1
             return self._strike(job, Died(f"{times} workers were lost with it", ""))
-        if isinstance(error, (ImportError, AttributeError)):  # a new worker without Misstep
+        if lacks_misstep(error):  # a new worker without Misstep
             self.look(now=True)
             self.require_workers(RECONNECT)
             return self._strike(job, Died(f"a worker cannot do it: {error}", ""))
@@ -349,4 +354,4 @@ class Link:
         self._close()
 
 
-__all__ = ["GivenUp", "Link", "Note"]
+__all__ = ["GivenUp", "Link", "Note", "lacks_misstep"]

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from misstep.campaigns.cluster.address import Address, Local, Remote, Slurm
-from misstep.campaigns.cluster.link import Link, Note
+from misstep.campaigns.cluster.link import Link, Note, lacks_misstep
 from misstep.campaigns.cluster.local import LocalCluster
+from misstep.campaigns.cluster.versions import identity
 from misstep.errors import MissingDependencyError, ToolError
 
 CONNECT = 10.0  # seconds
@@ -111,6 +112,28 @@ def _check_dask(client: Any, where: str) -> None:
             where=where,
             expected=f"{ours}, as here",
             hint=f"pip install 'distributed=={theirs}' here, or the other way round",
+        )
+    _check_misstep(client, where)
+
+
+def _check_misstep(client: Any, where: str) -> None:
+    """The scheduler reads the jobs before it hands them on, so it needs the package as well."""
+    ours = identity()
+    try:
+        theirs = client.run_on_scheduler(identity)
+    except Exception as error:
+        if not lacks_misstep(error):
+            raise ToolError(
+                f"the scheduler does not say its version: {error!s:.200}", where=where
+            ) from error
+        theirs = None
+    if theirs is None or theirs.code != ours.code:
+        has = "no Misstep like this one" if theirs is None else str(theirs)
+        raise ToolError(
+            f"the scheduler has {has}",
+            where=where,
+            expected=f"{ours}, as here",
+            hint="install the same version there, and start the scheduler again",
         )
 
 
