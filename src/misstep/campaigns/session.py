@@ -9,7 +9,6 @@ from typing import Any
 
 from misstep.campaigns.arguments import as_limits
 from misstep.campaigns.cluster.address import read_address
-from misstep.campaigns.cluster.coordinator import on_cluster
 from misstep.campaigns.cluster.files import check_policy
 from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
@@ -91,6 +90,8 @@ def work(
     worker, spending = Worker(settings, source, batch_size), as_limits(limits)
     elsewhere = None
     if address is not None:
+        from misstep.campaigns.cluster.coordinator import on_cluster
+
         files, memory = content.policy_files, spending.megabytes(1)
         elsewhere = partial(on_cluster, address, worker, files, memory, note_of(progress))
     engine = Engine(

@@ -8,7 +8,6 @@ workers with it, and starts a new worker for one that dies.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import os
@@ -85,6 +84,8 @@ class LocalCluster:
 
 async def serve(workers: int, folder: str) -> None:
     """The program of the process with the scheduler."""
+    import asyncio
+
     import dask
     import distributed
 
@@ -113,6 +114,8 @@ async def serve(workers: int, folder: str) -> None:
 
 
 def main() -> None:
+    import asyncio
+
     end_with_parent()
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))
