@@ -3,8 +3,8 @@
 Workers come and go at any time. A worker without Misstep, or with another one, is left out and named. A job whose
 worker is lost is done again elsewhere by dask itself. A job whose process ends is given to another worker; after three
 such ends it is given up, and what the last process said is handed back. A worker that is lost counts less than a
-process that ends: machines are lost for reasons that have nothing to do with what they worked on, so dask's own count
-has to run out (by default four workers) before it is one of the three.
+process that ends: machines are lost for reasons that have nothing to do with what they worked on, so a job is given up
+only after twenty of them.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from misstep.campaigns.cluster.versions import Identity, identity
 from misstep.errors import MisstepError, ToolError
 
 STRIKES = 3  # ends of a process before a job is given up
+LOSSES = 20  # workers that were lost with a job, under way or next in turn, before it is given up
 LOOK = 2.0  # seconds between two looks at the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
 FETCH = 60.0  # seconds for a result to arrive
@@ -68,6 +69,7 @@ class _Job:
     end: float | None
     priority: float
     deaths: list[Died] = field(default_factory=list)
+    losses: int = 0  # of workers
     future: Any = None
 
 
@@ -297,8 +299,7 @@ class Link:
 
         error = future.exception(timeout=FETCH)
         if isinstance(error, KilledWorker):
-            times = error.allowed_failures + 1
-            return self._strike(job, Died(f"{times} workers were lost with it", ""))
+            return self._loss(job, error.allowed_failures + 1)
         if lacks_misstep(error):  # a new worker without Misstep
             self.look(now=True)
             self.require_workers(RECONNECT)
@@ -308,6 +309,14 @@ class Link:
             where=self.where,
             hint="please report it, with the output of the same command and --jobs 1 --debug",
         )
+
+    def _loss(self, job: _Job, workers: int) -> GivenUp | None:
+        """So many workers more were lost while they had the job."""
+        job.losses += workers
+        if job.losses >= LOSSES:
+            return GivenUp(job.losses, "whole workers were lost with it", "")
+        self._send(job)
+        return None
 
     def _strike(self, job: _Job, death: Died) -> GivenUp | None:
         job.deaths.append(death)
