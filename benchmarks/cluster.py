@@ -63,7 +63,7 @@ class Clock:
             self.storing += self.last - began
             self.units += 1
 
-        Engine._keep = timed  # type: ignore[method-assign]
+        Engine._keep = timed  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:

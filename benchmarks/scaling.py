@@ -3,10 +3,11 @@
 python -m benchmarks.scaling [--quick]
 
 First a campaign of each world is run on a small cluster here, which tells what units cost, and what processor time the
-coordinator pays for each: to pack it, hand it out and take its result (`send`), and to store it (`store`). Then the engine's rules are played with 10, 100 and 1,000
-workers: tasks have stages of rounds, a round ends when all its units are stored, tasks begin when a worker would be
-idle, long tasks first. The coordinator does one thing at a time. Workers are lost at random and come back; what they
-worked on begins again elsewhere. Some workers are stragglers, which take several times as long for everything.
+coordinator pays for each: to pack it, hand it out and take its result (`send`), and to store it (`store`). Then the
+engine's rules are played with 10, 100 and 1,000 workers: tasks have stages of rounds, a round ends when all its units
+are stored, tasks begin when a worker would be idle, long tasks first. The coordinator does one thing at a time. Workers
+are lost at random and come back; what they worked on begins again elsewhere. Some workers are stragglers, which take
+several times as long for everything.
 
 Nothing of dask is simulated but the delay between a worker and the coordinator, so what comes out is a bound on what a
 cluster can do, and shows what limits it first.
@@ -249,7 +250,7 @@ def measure(name: str, address: str) -> Costs:
         spent[0] += thread_time() - began
         spent[1] += 1
 
-    Engine._keep = timed  # type: ignore[method-assign]
+    Engine._keep = timed  # type: ignore[method-assign, assignment]
     try:
         run_campaign(task, policy, cluster=address, **how).close()  # everything is imported now
         spent[:] = [0.0, 0]

@@ -93,10 +93,11 @@ def storm(seconds: float, every: float, seed: int, names: list[str], place: Path
                 campaign_task(name), policy, out=out, cluster=address, progress=Notes(), **how
             ) as found:
                 own = left_by(found)
+                said = found.summary.remarks
             total.campaigns += 1
             total.units += len(own["units"])
             total.differences += [
-                f"{name} in {out}: other {part}"
+                f"{name} in {out}: other {part}; {said}"
                 for part in own
                 if own[part] != expected[name][part]
             ]

@@ -277,8 +277,8 @@ class Engine:
             return f"{named} failed: {lost.words}"
         if lost.limit == "memory":
             megabytes = self.limits.megabytes(self.jobs)
-            limit = "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
-            return f"there was too little memory{limit} for {named}"
+            most = "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
+            return f"there was too little memory{most} for {named}"
         limit = self.limits.time if self._time_is_up() else self.limits.task_time
         return f"the time limit of {limit:g} seconds was reached"
 

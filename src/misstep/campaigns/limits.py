@@ -28,7 +28,9 @@ class NoteProgress(Protocol):
 
 def note_of(progress: Progress | None) -> Callable[[str], None]:
     """Who is told a line; nobody, if the progress does not take any."""
-    return progress.note if isinstance(progress, NoteProgress) else lambda _: None
+    if isinstance(progress, NoteProgress):
+        return progress.note
+    return lambda _: None
 
 
 MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system

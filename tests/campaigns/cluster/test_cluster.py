@@ -112,8 +112,8 @@ def act(state):
 def test_a_unit_that_ends_its_processes_is_named_and_the_others_go_on(
     cluster: str, tmp_path: Path
 ) -> None:
-    good = load_task(generate("gripper", balls=3))
-    bad = load_task(generate("blocksworld", blocks=4))
+    good: Any = load_task(generate("gripper", balls=3))
+    bad: Any = load_task(generate("blocksworld", blocks=4))
     assert good.variable_count != bad.variable_count
     file = tmp_path / "deadly.py"
     file.write_text(DEADLY.format(width=bad.variable_count))
