@@ -66,11 +66,7 @@ def processes_below(pid: int) -> dict[int, str]:
 
 def dask_workers(pid: int) -> list[int]:
     """The processes of workers below that of a local cluster."""
-    return [
-        own
-        for own, line in processes_below(pid).items()
-        if "multiprocessing.spawn" in line and "spawn_main" in line
-    ]
+    return [own for own, line in processes_below(pid).items() if "cluster.local --worker" in line]
 
 
 __all__ = ["Notes", "dask_workers", "local_scheduler", "needs_dask", "processes_below"]

@@ -27,6 +27,7 @@ STRIKES = 3  # ends of a process before a job is given up
 LOSSES = 20  # workers that were lost with a job, under way or next in turn, before it is given up
 LOOK = 2.0  # seconds between two looks at the workers
 RECONNECT = 15.0  # seconds for a scheduler to come back
+PATIENCE = 5.0  # seconds before it is said that there are no workers yet
 FETCH = 60.0  # seconds for a result to arrive
 AHEAD = (
     2  # jobs that are under way for each thread of a worker: the next one is there when one ends
@@ -163,7 +164,7 @@ class Link:
                     where=self.where,
                     hint=f"start some: dask worker {self._client.scheduler.address}",
                 )
-            if not said:
+            if not said and monotonic() - began > PATIENCE:
                 said = True
                 self._note("waiting for workers")
             with contextlib.suppress(Empty):

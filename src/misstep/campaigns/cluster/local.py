@@ -2,8 +2,9 @@
 
 The scheduler does not run in the coordinator's process: its threads would keep the policy from being forked later, and
 dask would run the user's script again to start workers from it. Everything listens on the loopback device only. The
-process ends when its standard input does, so that nothing stays behind however the coordinator ends; dask ends the
-workers with it, and starts a new worker for one that dies.
+system ends the process with the coordinator and the workers with the process, so that nothing stays behind. A worker
+that dies is followed by another one, also if it dies while it starts (dask's own keeper of workers, the nanny, gives up
+then, and the cluster would shrink).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from time import monotonic
 from typing import IO
 
 import misstep
@@ -26,6 +28,14 @@ from misstep.kept import end_with_parent
 
 HOST = "127.0.0.1"
 GRACE = 5.0  # seconds to end by itself
+AGAIN = 1.0  # seconds between two starts of the same worker, at least
+WORKER = "--worker"
+CONFIG = {
+    # The coordinator hands out few units at a time; each worker may have its next one at hand.
+    "distributed.scheduler.worker-saturation": 2.0,
+    "distributed.comm.retry.count": 2,
+    "distributed.worker.profile.enabled": False,  # it would look at every thread a hundred times a second
+}
 
 
 class LocalCluster:
@@ -89,40 +99,65 @@ async def serve(workers: int, folder: str) -> None:
     import dask
     import distributed
 
-    dask.config.set(
-        {
-            "temporary-directory": folder,
-            # The coordinator hands out few units at a time; each worker may have its next one at hand.
-            "distributed.scheduler.worker-saturation": 2.0,
-            "distributed.comm.retry.count": 2,
-        }
-    )
-    async with distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
+    dask.config.set(CONFIG)
+    async with distributed.Scheduler(
+        host=HOST, port=0, dashboard=True, dashboard_address=f"{HOST}:0"
+    ) as scheduler:
+        port = scheduler.http_server.port
+        print(json.dumps([scheduler.address, f"http://{HOST}:{port}/status"]), flush=True)
+        places = [_always(scheduler.address, folder) for _ in range(workers)]
+        end = asyncio.to_thread(sys.stdin.buffer.read)
+        await asyncio.wait(
+            [asyncio.ensure_future(own) for own in (end, *places)],
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+
+
+async def _always(address: str, folder: str) -> None:
+    """A worker, and another one when it dies."""
+    import asyncio
+
+    while True:
+        began = monotonic()
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", __spec__.name, WORKER, address, folder
+        )
+        await process.wait()
+        await asyncio.sleep(max(0.0, AGAIN - (monotonic() - began)))
+
+
+async def work(address: str, folder: str) -> None:
+    """The program of a worker."""
+    import dask
+    import distributed
+
+    dask.config.set(CONFIG)
+    async with distributed.Worker(
+        address,
+        nthreads=1,
         host=HOST,
-        dashboard_address=f"{HOST}:0",
-        worker_dashboard_address=None,
         memory_limit=0,  # the limits of units are those of their processes
-        asynchronous=True,
-        silence_logs=50,
         local_directory=folder,
-    ) as cluster:
-        print(json.dumps([cluster.scheduler_address, cluster.dashboard_link]), flush=True)
-        await asyncio.to_thread(sys.stdin.buffer.read)
+        dashboard=False,
+    ) as worker:
+        await worker.finished()
 
 
 def main() -> None:
     import asyncio
+    import logging
 
     end_with_parent()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))
+        if sys.argv[1] == WORKER:
+            asyncio.run(work(*sys.argv[2:]))
+        else:
+            asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))
 
 
 if __name__ == "__main__":
     main()
 
 
-__all__ = ["LocalCluster", "main", "serve"]
+__all__ = ["LocalCluster", "main", "serve", "work"]
