@@ -111,7 +111,8 @@ class Play:
         ]
         order = sorted(scales, reverse=True) if long_first else scales
         self.left = deque(_Task(n, scale, suite.rounds) for n, scale in enumerate(order))
-        self.active: list[_Task] = []
+        self.active = 0
+        self.waiting: list[tuple[float, int, _Task]] = []  # tasks with units to hand out, a heap
         self.long_first = long_first
         self.speed = [
             cluster.slower if self.chance.random() < cluster.stragglers else 1.0
@@ -154,20 +155,17 @@ class Play:
     def _hand_out(self) -> None:
         most = AHEAD * self.cluster.workers
         while self.under_way < most:
-            waiting = [task for task in self.active if task.waiting]
-            if not waiting:
+            if not self.waiting:
                 if not self.left:
                     return
                 task = self.left.popleft()
+                self.active += 1
                 self._begin_round(task)
-                self.active.append(task)
                 continue
-            task = (
-                max(waiting, key=lambda own: own.scale * own.rounds)
-                if self.long_first
-                else waiting[0]
-            )
+            _, _, task = self.waiting[0]
             task.waiting -= 1
+            if not task.waiting:
+                heapq.heappop(self.waiting)
             self.under_way += 1
             done = self.coordinate(self.costs.send)
             self.at(done + DELAY / 2, "arrive", (task, self._cost(task)))
@@ -175,6 +173,9 @@ class Play:
     def _begin_round(self, task: _Task) -> None:
         count = 1 if task.settling else CHUNKS
         task.waiting = task.open = count
+        self.number += 1
+        first = -task.scale * task.rounds if self.long_first else self.number
+        heapq.heappush(self.waiting, (first, self.number, task))
 
     def _cost(self, task: _Task) -> float:
         return task.scale * self.chance.choice(self.costs.units)
@@ -189,7 +190,7 @@ class Play:
             if task.rounds:
                 self._begin_round(task)
             else:
-                self.active.remove(task)
+                self.active -= 1
         self._hand_out()
 
     # -- workers ----------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ def table(costs: Costs, quick: bool) -> list[dict[str, Any]]:
         ):
             for order in (True, False):
                 # Units of two seconds, as hard tasks have them, and enough tasks that nobody has to wait.
-                suite = Suite(4 * workers, 10, unit_scale=2.0 / mean)
+                suite = Suite(2 * workers, 10, unit_scale=2.0 / mean)
                 rows.append(_row(label, cluster, suite, costs, order))
     return rows
 
