@@ -21,7 +21,7 @@ import statistics
 import sys
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time, thread_time
 from typing import Any
 
@@ -35,7 +35,7 @@ from misstep.tasks.load import load_task
 DELAY = 0.01  # seconds from the coordinator to a worker and back, by way of the scheduler
 AHEAD = 2  # units that are under way for each worker
 CHUNKS = 4  # units of a round
-STATES = 25  # of a unit of judging
+SECONDS = 2.0  # of a unit on average, as hard tasks have them: measured costs are scaled to that
 MEASURED: dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any]]] = {
     "planning": (
         ("blocksworld", {"blocks": 7}),
@@ -54,7 +54,7 @@ MEASURED: dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any]]] = {
 class Costs:
     """Measured here, in seconds."""
 
-    units: tuple[float, ...]  # of units of judging, on a worker
+    units: tuple[float, ...]  # that judge, on a worker
     send: float  # for each unit, by the coordinator
     store: float  # for each unit
     records: float  # for each unit
@@ -258,39 +258,57 @@ def measure(name: str, address: str) -> Costs:
         began = process_time()
         with run_campaign(task, policy, cluster=address, **how) as found:
             whole = process_time() - began
-            stage = "judge%" if name == "planning" else "fuzz%"
+            stage = "judge%"
             query = "SELECT seconds FROM units WHERE stage LIKE ? AND seconds > 0"
-            units = tuple(seconds for (seconds,) in found._store.rows(query, stage))
+            units = _typical([seconds for (seconds,) in found._store.rows(query, stage)])
+            records = len(found)
     finally:
         Engine._keep = keep  # type: ignore[method-assign]
     store, count = spent
-    states = how.get("pool") or how["runs"]
-    return Costs(units, (whole - store) / count, store / count, states / len(units))
+    return Costs(units, (whole - store) / count, store / count, records / count)
+
+
+def _typical(seconds: list[float]) -> tuple[float, ...]:
+    """Without the slowest tenth: a machine that others use stops a process now and then."""
+    return tuple(sorted(seconds)[: max(1, len(seconds) * 9 // 10)])
+
+
+SUITES = {
+    "even": Suite(2, 10, spread=0.25),
+    "uneven": Suite(2, 10, spread=1.0),
+}  # tasks are for each worker
+CLUSTERS = {
+    "as it should be": {},
+    "each worker lost twice an hour": {"lost_each_hour": 2.0},
+    "5 % of the workers 5 times slower": {"stragglers": 0.05},
+}
 
 
 def table(costs: Costs, quick: bool) -> list[dict[str, Any]]:
     rows = []
-    mean = statistics.mean(costs.units)
-    for workers in (10, 100) if quick else (10, 100, 1000):
-        for label, cluster in (
-            ("as it should be", Cluster(workers)),
-            ("each worker lost twice an hour", Cluster(workers, lost_each_hour=2)),
-            ("5 % of the workers 5 times slower", Cluster(workers, stragglers=0.05)),
-        ):
-            for order in (True, False):
-                # Units of two seconds, as hard tasks have them, and enough tasks that nobody has to wait.
-                suite = Suite(2 * workers, 10, unit_scale=2.0 / mean)
-                rows.append(_row(label, cluster, suite, costs, order))
+    scale = SECONDS / statistics.mean(costs.units)
+    for kind, each in SUITES.items():
+        for workers in (10, 100) if quick else (10, 100, 1000):
+            suite = replace(each, tasks=each.tasks * workers, unit_scale=scale)
+            for label, trouble in CLUSTERS.items():
+                for order in (True, False) if kind == "uneven" else (True,):
+                    about = {"suite": kind, "cluster": label, "long tasks first": order}
+                    rows.append({**about, **_row(Cluster(workers, **trouble), suite, costs, order)})
     return rows
 
 
-def _row(label: str, cluster: Cluster, suite: Suite, costs: Costs, order: bool) -> dict[str, Any]:
-    found = Play(costs, cluster, suite, order, 1).run()
+def _row(cluster: Cluster, suite: Suite, costs: Costs, order: bool) -> dict[str, Any]:
+    play = Play(costs, cluster, suite, order, 1)
+    hardest = max(task.scale for task in play.left)
+    # Rounds follow each other: the longest of four units, then one that settles the round.
+    chance = random.Random(2)
+    draws = [[chance.choice(costs.units) for _ in range(CHUNKS + 1)] for _ in range(200)]
+    path = suite.rounds * hardest * statistics.mean(max(own[1:]) + own[0] for own in draws)
+    found = play.run()
     return {
         "workers": cluster.workers,
-        "cluster": label,
-        "long tasks first": order,
         "seconds": round(found.seconds, 1),
+        "hardest task alone": round(path, 1),
         "workers busy": round(found.busy / (cluster.workers * found.seconds), 3),
         "coordinator busy": round(found.coordinator / found.seconds, 3),
         "units": found.units,
@@ -309,7 +327,7 @@ def limits(costs: Costs) -> dict[str, float]:
         "records/s": round(costs.records / each, 1),
         "records/s of the store alone": round(costs.records / costs.store, 1),
         "mean unit ms here": round(1000 * statistics.mean(costs.units), 2),
-        "workers kept busy by units of 2 s": round(2 / each),
+        "workers kept busy": round(SECONDS / each),
     }
 
 
