@@ -2,26 +2,32 @@
 
 python -m benchmarks.cluster [RUNS]
 
-Contestants take turns. "work" is the time between the first and the last unit that is stored: what a cluster takes to
-start is measured apart, as it is paid once. The store is measured in the campaign itself: the time in which the
-coordinator stores results, for each record, is what a thousand records a second would take of each second.
+Four workers share two cores with everything else, so what they cost more than two local processes is processor time:
+that of the coordinator, the scheduler, the workers and their processes together. It is taken of a small and of a large
+campaign. The difference is what the work costs; what it takes to start processes is in both. The store is measured
+in the campaign itself: the processor time in which the coordinator stores results, for each record, is what a thousand
+records a second take of each second.
 """
 
 from __future__ import annotations
 
 import contextlib
+import os
 import statistics
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter, thread_time
 from typing import Any
 
 from benchmarks.common import report
-from misstep.campaigns.cluster.address import Remote
+from misstep.campaigns.cluster import host, local
+from misstep.campaigns.cluster.jobs import Ticket
 from misstep.campaigns.cluster.local import LocalCluster
-from misstep.campaigns.cluster.opening import open_cluster
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.testing import test as run_campaign
 from misstep.tasks.generate import generate
@@ -29,38 +35,61 @@ from misstep.tasks.load import AnyTask, load_task
 
 WORKERS = 4
 JOBS = 2
-CAMPAIGNS: dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any]]] = {
+Campaigns = dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any], tuple[str, int, int]]]
+CAMPAIGNS: Campaigns = {
     "planning": (
-        ("blocksworld", {"blocks": 8}),
-        "noisy:0.2:1+heuristic:ff",
-        {"pool": 400, "oracle": "bmo(10), bmo(20)+aras/ehc", "max_steps": 100},
+        ("blocksworld", {"blocks": 6}),
+        f"python:{Path(__file__).resolve()}:slow",
+        {"oracle": "bmo(10), bmo(20)+aras/ehc", "max_steps": 30},
+        ("pool", 100, 500),
     ),
     "model": (
         ("two-way-line", {"cells": 20, "packages": 3, "vmax": 3}),
         "random:3",
-        {"runs": 20_000, "radius": 1},
+        {"radius": 1},
+        ("runs", 4000, 24_000),
     ),
 }
+TICKS = os.sysconf("SC_CLK_TCK")
 
 
-class Clock:
-    """When units were stored, and how long that took."""
+def slow(state: Any) -> object:
+    """A policy that takes half a millisecond to say the first operator."""
+    sum(number * number for number in range(10_000))
+    return state.operators[0] if state.operators else None
 
-    def __init__(self) -> None:
-        self.first = self.last = 0.0
-        self.storing = 0.0
-        self.units = 0
+
+def spent(pid: int) -> float:
+    """Processor seconds of a process and all below it, also of those that have ended and were waited for."""
+    total, known = 0, {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = status.read_text().rpartition(")")[2].split()
+            known[int(status.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    for own in known:
+        above: int | None = own
+        while above in known and above != pid:
+            above = known[above][0]
+        if above == pid:
+            total += known[own][1]
+    return total / TICKS
+
+
+@dataclass
+class Storing:
+    """Processor seconds in which results are stored."""
+
+    seconds: float = 0.0
+    units: int = 0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         keep = Engine._keep
 
         def timed(engine: Engine, *given: Any) -> None:
-            began = perf_counter()
+            began = thread_time()
             keep(engine, *given)
-            self.last = perf_counter()
-            self.first = self.first or began
-            self.storing += self.last - began
+            self.seconds += thread_time() - began
             self.units += 1
 
         Engine._keep = timed  # type: ignore[method-assign, assignment]
@@ -71,57 +100,81 @@ class Clock:
 
 
 def task_of(name: str) -> AnyTask:
-    (domain, sizes), _, _ = CAMPAIGNS[name]
+    (domain, sizes), *_ = CAMPAIGNS[name]
     return load_task(generate(domain, **sizes))
 
 
-def campaign(name: str, task: AnyTask, **where: Any) -> dict[str, float]:
-    """One campaign: seconds of work, of storing, units and records."""
-    _, policy, how = CAMPAIGNS[name]
-    clock = Clock()
-    began = perf_counter()
-    with clock.watching(), run_campaign(task, policy, **how, **where) as found:
+def campaign(name: str, task: AnyTask, size: int, cluster: LocalCluster | None) -> dict[str, float]:
+    """One campaign: seconds, processor seconds of all processes, of storing, units and records."""
+    _, policy, how, (option, *_) = CAMPAIGNS[name]
+    where: dict[str, Any] = {"jobs": JOBS} if cluster is None else {"cluster": cluster.address}
+    storing = Storing()
+    began, before = perf_counter(), spent(os.getpid())
+    with storing.watching(), run_campaign(task, policy, **how, **where, **{option: size}) as found:
         records = len(found)
     return {
         "seconds": perf_counter() - began,
-        "work": clock.last - clock.first,
-        "storing": clock.storing,
-        "units": clock.units,
+        "processor": spent(os.getpid()) - before,
+        "storing": storing.seconds,
+        "units": storing.units,
         "records": records,
     }
 
 
-def starts(address: str, runs: int) -> dict[str, float]:
-    """Seconds from the start of a worker's program until the scheduler knows it, and until its first job is done."""
+def compare(name: str, cluster: LocalCluster, runs: int) -> dict[str, Any]:
+    *_, (_, small, large) = CAMPAIGNS[name]
+    task = task_of(name)
+    rows: dict[str, list[dict[str, float]]] = {"jobs": [], "cluster": []}
+    campaign(name, task, small, None)  # everything is imported now
+    for _ in range(runs):
+        for who, place in (("jobs", None), ("cluster", cluster)):
+            less = campaign(name, task, small, place)
+            more = campaign(name, task, large, place)
+            rows[who].append({key: more[key] - less[key] for key in more})
+    middle = {
+        who: {key: round(statistics.median(row[key] for row in own), 4) for key in own[0]}
+        for who, own in rows.items()
+    }
+    there = middle["cluster"]
+    return {
+        **middle,
+        "slower": there["processor"] / middle["jobs"]["processor"] - 1,
+        "store share at 1000 records/s": 1000 * there["storing"] / there["records"],
+        "unit ms": 1000 * middle["jobs"]["processor"] / there["units"],
+    }
+
+
+def starts(address: str, folder: str, runs: int) -> dict[str, float]:
+    """From the start of a worker's program until the scheduler knows it, and until its process has done a job."""
     import distributed
 
-    known, answered = [], []
+    seconds: list[tuple[float, float]] = []
+    processor: list[tuple[float, float]] = []
     for _ in range(runs):
         with distributed.Client(address, set_as_default=False) as client:
-            before = set(client.scheduler_info(n_workers=-1)["workers"])
+            before = len(client.scheduler_info(n_workers=-1)["workers"])
             began = perf_counter()
-            program = [sys.executable, "-m", "distributed.cli.dask_worker", address]
             process = subprocess.Popen(
-                [*program, "--nthreads", "1", "--no-nanny", "--no-dashboard"],
-                stdout=subprocess.DEVNULL,
+                [sys.executable, "-m", local.__name__, local.WORKER, address, folder],
                 stderr=subprocess.DEVNULL,
             )
             try:
-                client.wait_for_workers(len(before) + 1, timeout=60)
-                known.append(perf_counter() - began)
-                link = open_cluster(Remote(address), lambda _: None)
-                for _ in range(2 * (len(before) + 1)):
-                    link.submit("benchmarks.cluster:nothing", b"")
-                for _ in range(2 * (len(before) + 1)):
-                    link.next()
-                answered.append(perf_counter() - began)
-                link.close()
+                client.wait_for_workers(before + 1, timeout=120)
+                known = perf_counter() - began, spent(process.pid)
+                child = host.start(("a benchmark", 0, None))
+                child.do(Ticket("a benchmark", 0, "", "benchmarks.cluster:nothing"), b"", {})
+                seconds.append((known[0], perf_counter() - began))
+                processor.append((known[1], known[1] + spent(child.process.pid)))
+                child.end()
             finally:
                 process.kill()
                 process.wait()
-                with contextlib.suppress(Exception):
-                    client.wait_for_workers(len(before), timeout=5)
-    return {"known": statistics.median(known), "first jobs": statistics.median(answered)}
+    names = ("known to the scheduler", "first job done")
+    return {
+        f"{name}, {unit}": round(statistics.median(own[place] for own in values), 2)
+        for unit, values in (("seconds", seconds), ("processor seconds", processor))
+        for place, name in enumerate(names)
+    }
 
 
 def nothing(*_: object) -> bytes:
@@ -136,23 +189,9 @@ def main() -> None:
     results: dict[str, Any] = {"workers": WORKERS, "jobs": JOBS, "cluster started": started}
     try:
         for name in CAMPAIGNS:
-            task = task_of(name)
-            rows: dict[str, list[dict[str, float]]] = {"jobs": [], "cluster": []}
-            for _ in range(runs):
-                rows["jobs"].append(campaign(name, task, jobs=JOBS))
-                rows["cluster"].append(campaign(name, task, cluster=cluster.address))
-            middle = {
-                who: {key: statistics.median(row[key] for row in own) for key in own[0]}
-                for who, own in rows.items()
-            }
-            there = middle["cluster"]
-            results[name] = {
-                **middle,
-                "slower": there["work"] / middle["jobs"]["work"] - 1,
-                "store share at 1000 records/s": 1000 * there["storing"] / there["records"],
-                "unit ms": 1000 * middle["jobs"]["work"] * JOBS / there["units"],
-            }
-        results["start of a worker"] = starts(cluster.address, runs)
+            results[name] = compare(name, cluster, runs)
+        with tempfile.TemporaryDirectory() as folder:
+            results["start of a worker"] = starts(cluster.address, folder, runs)
     finally:
         cluster.close()
     report("cluster", results)

@@ -1,6 +1,7 @@
 """Campaigns on workers of dask: the same records as here, whatever happens to the workers and to the scheduler.
 
-One cluster of two workers serves all tests of this file that do not end it.
+One cluster of two workers serves all tests of this file that do not end it. Those that take seconds are run with the
+large campaigns, by `make soundness`.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ def test_the_same_records_as_here(cluster: str, tmp_path: Path, world: str) -> N
     assert any("dashboard http://127.0.0.1:" in line for line in progress.lines)
 
 
+@pytest.mark.soundness
 def test_several_tasks_judge_and_retest(cluster: str, tmp_path: Path) -> None:
     tasks: Any = [
         load_task(generate("gripper", balls=3)),
@@ -85,6 +87,7 @@ def test_several_tasks_judge_and_retest(cluster: str, tmp_path: Path) -> None:
     assert found["here"] == found["there"]
 
 
+@pytest.mark.soundness
 def test_a_policy_that_is_asked_again_has_another_seed_of_hashes(
     cluster: str, tmp_path: Path
 ) -> None:
@@ -156,6 +159,7 @@ def test_a_unit_with_too_little_memory_is_named(cluster: str, tmp_path: Path) ->
         )
 
 
+@pytest.mark.soundness
 def test_time_limits(cluster: str, tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     file.write_text("import time\ndef act(state):\n    time.sleep(100)\n")
@@ -198,6 +202,7 @@ def test_no_certificates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         )
 
 
+@pytest.mark.soundness
 def test_a_worker_of_another_version_is_left_out(
     cluster: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +272,7 @@ def test_a_scheduler_without_misstep() -> None:
         run_campaign(small_task("gripper-4"), "first", cluster=address, **PLANNING)
 
 
+@pytest.mark.soundness
 def test_a_worker_without_misstep(cluster: str) -> None:
     task, progress = small_task("gripper-4"), Notes()
     with (
@@ -286,6 +292,7 @@ def test_a_scheduler_with_bad_workers_only(cluster: str, monkeypatch: pytest.Mon
         run_campaign(small_task("gripper-4"), "first", cluster=cluster, **PLANNING)
 
 
+@pytest.mark.soundness
 def test_a_full_disk_here(cluster: str, tmp_path: Path) -> None:
     task, how = small_task("blocksworld-4"), {**PLANNING, "pool": 60}
 
@@ -324,6 +331,7 @@ class Killing(Notes):
             kill()
 
 
+@pytest.mark.soundness
 def test_a_worker_that_is_killed_and_a_scheduler_that_goes_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -354,6 +362,7 @@ def test_a_worker_that_is_killed_and_a_scheduler_that_goes_away(
 # -- experiments ----------------------------------------------------------------------------------
 
 
+@pytest.mark.soundness
 def test_an_experiment(cluster: str, tmp_path: Path) -> None:
     here = run_experiment(definition(), tmp_path / "here")
     there = run_experiment(definition(), tmp_path / "there", cluster=cluster)
