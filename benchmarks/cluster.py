@@ -41,21 +41,21 @@ CAMPAIGNS: Campaigns = {
         ("blocksworld", {"blocks": 6}),
         f"python:{Path(__file__).resolve()}:slow",
         {"oracle": "bmo(10), bmo(20)+aras/ehc", "max_steps": 30},
-        ("pool", 100, 500),
+        ("pool", 50, 200),
     ),
     "model": (
         ("two-way-line", {"cells": 20, "packages": 3, "vmax": 3}),
         "random:3",
         {"radius": 1},
-        ("runs", 4000, 24_000),
+        ("runs", 1000, 9000),
     ),
 }
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def slow(state: Any) -> object:
-    """A policy that takes half a millisecond to say the first operator."""
-    sum(number * number for number in range(10_000))
+    """A policy that takes a fraction of a millisecond to say the first operator."""
+    sum(number * number for number in range(4_000))
     return state.operators[0] if state.operators else None
 
 
