@@ -108,9 +108,10 @@ def campaign(name: str, task: AnyTask, size: int, cluster: LocalCluster | None) 
     """One campaign: seconds, processor seconds of all processes, of storing, units and records."""
     _, policy, how, (option, *_) = CAMPAIGNS[name]
     where: dict[str, Any] = {"jobs": JOBS} if cluster is None else {"cluster": cluster.address}
+    where[option] = size
     storing = Storing()
     began, before = perf_counter(), spent(os.getpid())
-    with storing.watching(), run_campaign(task, policy, **how, **where, **{option: size}) as found:
+    with storing.watching(), run_campaign(task, policy, **how, **where) as found:
         records = len(found)
     return {
         "seconds": perf_counter() - began,
