@@ -6,7 +6,6 @@
     link.py         the connection to a scheduler: which workers may be used, how many, and what becomes of a job
     jobs.py         what travels: tickets, answers, and larger things by digest
     coordinator.py  the `Workers` of a campaign that lie on a cluster
-    calls.py        the same for callers that have no campaign, such as experiments
     host.py         on a worker: the processes that do the work
     child.py        such a process
     units.py        what it does with a unit of a campaign

@@ -109,6 +109,12 @@ class Home:
         self._idle: dict[Key, list[Child]] = {}
         self._busy: list[Child] = []
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="misstep-starter")
+        # Nobody gives anything back any more when a coordinator was killed.
+        threading.Thread(target=self._always_tidy, daemon=True).start()
+
+    def _always_tidy(self) -> None:
+        while not threading.Event().wait(IDLE / 10):
+            self.tidy()
 
     def take(self, key: Key) -> Child:
         with self._lock:
