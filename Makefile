@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
+.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -83,6 +83,7 @@ soundness: setup  ## the large campaigns against exhaustive ground truth
 
 FUZZ_SECONDS ?= 3600
 KILLS ?= 1000
+SECONDS ?= 600
 SEED ?= $(shell date +%s)
 CLANG ?= clang++
 
@@ -96,6 +97,10 @@ fuzz-native:  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS each
 	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null
 	@cmake --build build/fuzz --parallel $(JOBS) --target fuzz_all >/dev/null
 	bash tests/core/fuzz/run.sh build/fuzz/tests/core/fuzz $(FUZZ_SECONDS) $(JOBS)
+
+storm-cluster: setup  ## kill workers of a cluster for SECONDS seconds while campaigns run on it: the records must be the same
+	$(BIN)/pip install --quiet --disable-pip-version-check 'distributed>=2025.1'
+	PYTHONPATH=tests $(BIN)/python -m support.storm_cluster --seconds $(SECONDS)
 
 storm: setup  ## kill campaigns and trainings KILLS times and let them go on: the records must be the same
 	PYTHONPATH=tests $(BIN)/python -m support.storm --kills $(KILLS) --jobs $(JOBS)

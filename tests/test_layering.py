@@ -51,7 +51,18 @@ APART = {"checking"}
 OFFERED = {SOURCE / "campaigns" / "campaign.py": {"comparison", "reports"}}
 # The order inside the campaigns. Commands, reports and comparisons stand outside and see campaign.py and the records.
 IN_CAMPAIGNS = [
-    ["rows", "settings", "limits", "toml", "schema", "seal", "lock", "database", "batches"],
+    [
+        "rows",
+        "settings",
+        "limits",
+        "process",
+        "toml",
+        "schema",
+        "seal",
+        "lock",
+        "database",
+        "batches",
+    ],
     ["records", "options", "create", "states"],
     ["signatures", "worst", "handles"],
     ["store"],
@@ -62,7 +73,8 @@ IN_CAMPAIGNS = [
     ["view"],
     ["confirm"],
     ["planning", "models"],
-    ["workers"],
+    ["workers", "costs"],
+    ["cluster"],
     ["engine"],
     ["left_open"],
     ["explain", "words", "deeper", "again", "replay", "summary", "grow", "metrics", "arguments"],

@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from misstep.campaigns.cluster.address import read_address
 from misstep.campaigns.limits import MOST, Limits
 from misstep.errors import UsageError
 from misstep.tasks.parameters import did_you_mean
@@ -57,14 +58,30 @@ def as_limits(limits: object) -> Limits:
     return limits
 
 
-def check_session(jobs: object, batch_size: object, limits: object, progress: object) -> None:
+def check_session(
+    jobs: object, batch_size: object, limits: object, progress: object, cluster: object = None
+) -> None:
     """What a session of work is given beside the settings of the campaign."""
     check_number("jobs", jobs)
     if batch_size is not None:
         check_number("batch_size", batch_size)
-    as_limits(limits)
+    spending = as_limits(limits)
+    if cluster is not None:
+        check_cluster(cluster, jobs, spending)
     if progress is not None and not callable(progress):
         raise UsageError(f"progress is {progress!r:.80}", expected="a function")
+
+
+def check_cluster(cluster: object, jobs: object, limits: Limits) -> None:
+    """Before anything is begun. Nothing is connected to yet."""
+    read_address(cluster)
+    if jobs != 1:
+        raise UsageError("both --jobs and --cluster", expected="one of them")
+    if limits.memory is not None:
+        raise UsageError(
+            "--memory with --cluster: workers come and go, so nobody knows their share",
+            expected="--task-memory MB, the limit of each process that works",
+        )
 
 
 __all__ = ["as_limits", "as_path", "check_seconds", "check_session", "check_truth"]

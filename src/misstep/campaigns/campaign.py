@@ -315,6 +315,7 @@ class Campaign:
         jobs: int = 1,
         batch_size: int | None = None,
         limits: Limits | Mapping[str, float] | None = None,
+        cluster: str | None = None,
         progress: Progress | None = None,
         stop_at_first: StopAt = False,
     ) -> Campaign:
@@ -325,14 +326,21 @@ class Campaign:
         from misstep.campaigns.grow import grown_settings
         from misstep.campaigns.session import grow, work
 
-        check_session(jobs, batch_size, limits, progress)
+        check_session(jobs, batch_size, limits, progress, cluster)
         before = self.settings
         settings = grown_settings(before, pool=pool, runs=runs)
         with self._writing() as content:
             if settings != before:
                 grow(content, settings, self._policy, self._trust)
             how = (jobs, batch_size, limits, progress, None, self._trust)
-            work(content, settings, self._policy, *how, stop_at_first=stop_at_first)
+            work(
+                content,
+                settings,
+                self._policy,
+                *how,
+                stop_at_first=stop_at_first,
+                cluster=cluster,
+            )
         return self
 
     def judge(
@@ -342,13 +350,14 @@ class Campaign:
         jobs: int = 1,
         batch_size: int | None = None,
         limits: Limits | Mapping[str, float] | None = None,
+        cluster: str | None = None,
         progress: Progress | None = None,
     ) -> Campaign:
         """Add the verdicts of another oracle on the same states and runs."""
         from misstep.campaigns.session import work
         from misstep.oracles.trust import given_oracle
 
-        check_session(jobs, batch_size, limits, progress)
+        check_session(jobs, batch_size, limits, progress, cluster)
         settings = self.settings
         given_oracle(oracle)
         check_oracle(settings.world, oracle)
@@ -359,7 +368,7 @@ class Campaign:
             )
         with self._writing() as content:
             how = (jobs, batch_size, limits, progress, oracle, self._trust)
-            work(content, settings, self._policy, *how)
+            work(content, settings, self._policy, *how, cluster=cluster)
         return self
 
     def shrink(
@@ -404,6 +413,7 @@ class Campaign:
         jobs: int = 1,
         batch_size: int | None = None,
         limits: Limits | Mapping[str, float] | None = None,
+        cluster: str | None = None,
         progress: Progress | None = None,
     ) -> Retest:
         """Run another policy from every recorded state and say what is fixed, still there, and new.
@@ -423,6 +433,7 @@ class Campaign:
             jobs=jobs,
             batch_size=batch_size,
             limits=limits,
+            cluster=cluster,
             progress=progress,
             trust_policy=self._trust,
         )

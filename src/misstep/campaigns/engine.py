@@ -1,9 +1,10 @@
 """The campaign engine: gives units to workers and stores what comes back.
 
 There is one coordinator, this process, and it alone writes. It asks each task for its next round of units, hands units
-to whoever is free, and stores results in the order of the round, each in one transaction. With several tasks, units
-of the next task fill the workers that the round of the first one leaves idle. Nothing that is stored depends on who
-worked when, so an interrupted campaign goes on where it was.
+to whoever is free, and stores results in the order of the round, each in one transaction. With several tasks, work on
+another task begins as soon as a worker would be idle, the tasks that are expected to take long go first, and so do
+the units of the task that has most left to do. Nothing that is stored depends on who worked when, so an interrupted
+campaign goes on where it was.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from misstep.campaigns.confirm import Asking
+from misstep.campaigns.costs import Costs, task_sizes
 from misstep.campaigns.limits import Limits, Progress, TaskProgress
 from misstep.campaigns.models.stages import model_stages
 from misstep.campaigns.planning.stages import blame_early, forget_early_blame, planning_stages
@@ -26,6 +28,7 @@ from misstep.campaigns.workers import Lost, Outcome, Processes, ThisProcess, Wor
 from misstep.errors import MisstepError
 
 JUDGE = "judge "  # how the names of stages that judge begin, in both worlds
+ANY = Unit("", "", "", "")  # a unit that whoever is free may do
 
 
 @dataclass
@@ -65,6 +68,7 @@ class Engine:
         progress: Progress | None = None,
         asking: Asking | None = None,
         until: Callable[[Record], bool] | None = None,
+        elsewhere: Callable[[], Workers] | None = None,
     ) -> None:
         self.content = content
         self.settings = settings
@@ -75,22 +79,24 @@ class Engine:
         self.report = progress
         self.asking = asking or Asking()
         self.until = until  # a record that ends the work
+        self.elsewhere = elsewhere  # who works instead of processes of this machine
         self.ended = False  # by such a record
         self.bugs = 0
         self.stopped: list[str] = []  # tasks that a limit ended
-        self.limit: str | None = None  # time or memory, where one did
+        self.limit: str | None = None  # time, memory or crash, where one did
+        self.costs = Costs({})
         self._began = perf_counter()
 
     def run(self, tasks: Sequence[str]) -> None:
         """Work until all is done or a limit is reached. Interrupted, it keeps the units that are finished."""
-        left = deque(tasks)
+        self.costs = Costs(task_sizes(self.content.store))
+        left = deque(self.costs.order(tasks) if self._spreads else tasks)
         self._tell_tasks(0, len(tasks))
         active: list[_TaskRun] = []
         workers: Workers | None = None
         try:
             while left or active:
-                # Until a certain record, one task after the other: which task was quickest must not matter.
-                while left and len(active) < (self.jobs if self.until is None else 1):
+                while left and self._wants_more(workers, active):
                     if self.ended:
                         left.clear()
                         break
@@ -100,10 +106,12 @@ class Engine:
                     run = self._begin(left.popleft())
                     if run.advance():
                         active.append(run)
+                        workers = workers or self._workers()
+                        self._fill(workers, active)
                 self._tell_tasks(len(tasks) - len(left) - len(active), len(tasks))
                 if not active:
                     continue
-                workers = workers or self._workers()
+                assert workers is not None
                 self._fill(workers, active)
                 unit, outcome = workers.next()
                 for run in active:  # none, if a limit has ended the work on the task meanwhile
@@ -115,6 +123,17 @@ class Engine:
         finally:
             if workers is not None:
                 workers.close()
+
+    @property
+    def _spreads(self) -> bool:
+        """Whether tasks may overlap. Until a certain record they do not: which was quickest must not matter."""
+        return self.until is None and (self.jobs > 1 or self.elsewhere is not None)
+
+    def _wants_more(self, workers: Workers | None, active: Sequence[_TaskRun]) -> bool:
+        """Whether a worker would be idle unless work on another task begins."""
+        if not active:
+            return True
+        return self._spreads and workers is not None and workers.takes(ANY)
 
     def _time_is_up(self) -> bool:
         limit = self.limits.time
@@ -170,7 +189,9 @@ class Engine:
     def _workers(self) -> Workers:
         memory = self.limits.megabytes(self.jobs)
         workers: Workers
-        if self.jobs == 1 and memory is None:
+        if self.elsewhere is not None:
+            workers = self.elsewhere()
+        elif self.jobs == 1 and memory is None:
             workers = ThisProcess(self.worker)
         else:
             workers = Processes(self.worker, self.jobs, memory)
@@ -179,13 +200,18 @@ class Engine:
         return workers
 
     def _fill(self, workers: Workers, active: Sequence[_TaskRun]) -> None:
-        for run in active:
+        for run in sorted(active, key=self._left, reverse=True) if len(active) > 1 else active:
             while run.waiting and workers.takes(run.waiting[0]):
                 unit = run.waiting.popleft()
                 assert run.stage is not None
                 self._tell(run.findings, run.stage)  # it may take long
                 resources = {"task": self.content.task(unit.task), **unit.resources}
                 workers.submit(replace(unit, resources=resources), self._seconds_left(run))
+
+    def _left(self, run: _TaskRun) -> float:
+        """Expected seconds."""
+        assert run.stage is not None
+        return self.costs.left(run.findings.name, run.stage, len(run.order))
 
     def _seconds_left(self, run: _TaskRun) -> float | None:
         now = perf_counter()
@@ -209,7 +235,7 @@ class Engine:
             if isinstance(outcome, MisstepError):
                 raise outcome
             if isinstance(outcome, Lost):
-                why = self._why(outcome)
+                why = self._why(outcome, unit)
                 instead = stage.lost(unit, why)
                 if instead is None:
                     self.limit = outcome.limit
@@ -227,6 +253,7 @@ class Engine:
             for kind, texts in ((REMARK, result.remarks), (LIMIT, result.limits)):
                 for text in texts:
                     self.content.add_event(kind, text, findings.name)
+        self.costs.see(findings.name, stage.name, result.seconds)
         if self.report is not None:
             self.bugs = self._count_bugs()
         self._tell(findings, stage)
@@ -244,12 +271,14 @@ class Engine:
         query = "SELECT count(DISTINCT task || ':' || number) FROM verdicts WHERE verdict = 'BUG'"
         return int(self.content.store.rows(query)[0][0])
 
-    def _why(self, lost: Lost) -> str:
+    def _why(self, lost: Lost, unit: Unit) -> str:
+        named = f"the unit '{unit.key}' of '{unit.stage}'"
+        if lost.limit == "crash":
+            return f"{named} failed: {lost.words}"
         if lost.limit == "memory":
             megabytes = self.limits.megabytes(self.jobs)
-            return "there was too little memory" + (
-                "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
-            )
+            most = "" if megabytes is None else f" (the limit is {megabytes} MB a process)"
+            return f"there was too little memory{most} for {named}"
         limit = self.limits.time if self._time_is_up() else self.limits.task_time
         return f"the time limit of {limit:g} seconds was reached"
 

@@ -19,6 +19,20 @@ class TaskProgress(Protocol):
     def tasks(self, done: int, total: int) -> None: ...
 
 
+@runtime_checkable
+class NoteProgress(Protocol):
+    """A progress that also wants to know what else a user should read, such as the address of a dashboard."""
+
+    def note(self, text: str) -> None: ...
+
+
+def note_of(progress: Progress | None) -> Callable[[str], None]:
+    """Who is told a line; nobody, if the progress does not take any."""
+    if isinstance(progress, NoteProgress):
+        return progress.note
+    return lambda _: None
+
+
 MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system
 
 
@@ -44,15 +58,4 @@ class Limits:
         return min((int(share) for share in shares if share is not None), default=None)
 
 
-def limit_memory(megabytes: int) -> None:
-    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
-    import resource
-
-    # What is below it may be allowed more: the inference service works for others as well.
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    size = megabytes * 2**20
-    size = size if hard == resource.RLIM_INFINITY else min(size, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (size, hard))
-
-
-__all__ = ["MOST", "Limits", "Progress", "TaskProgress", "limit_memory"]
+__all__ = ["MOST", "Limits", "NoteProgress", "Progress", "TaskProgress", "note_of"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from misstep.campaigns.arguments import as_limits
+from misstep.campaigns.cluster.address import read_address
+from misstep.campaigns.cluster.files import check_policy
 from misstep.campaigns.confirm import Asking, asking_of
 from misstep.campaigns.engine import Engine
 from misstep.campaigns.grow import prepare_growth
 from misstep.campaigns.lent import loan_of
-from misstep.campaigns.limits import Limits, Progress
+from misstep.campaigns.limits import Limits, Progress, note_of
 from misstep.campaigns.nature import Nature
 from misstep.campaigns.records import Record
 from misstep.campaigns.settings import Settings, check_oracle
@@ -44,13 +47,15 @@ def work(
     trust: Trust = False,
     loaded: Policy | LabelPolicy | None = None,
     stop_at_first: StopAt = False,
+    cluster: str | None = None,
 ) -> None:
     """Do what is left to do; for one oracle, or for all that have judged here before.
 
     `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
     `loaded` is that policy for the first task, where it was loaded already. `stop_at_first` ends the work at a bug, or
-    at a record of which a function says that it is enough.
+    at a record of which a function says that it is enough. `cluster` is where the work is done, if not here.
     """
+    address = None if cluster is None else read_address(cluster)
     names = content.task_names()
     if not names:
         raise InputFormatError(
@@ -79,19 +84,29 @@ def work(
     if oracle is not None:
         oracles[oracle] = None
     source = source_of(content, settings, policy, trust)
+    if address is not None:
+        check_policy(source)
     with sharing(jobs > 1):
         asking = check_identity(content, settings, source, names, loaded)
         content.store.set_meta("finished", "0")
+        worker, spending = Worker(settings, source, batch_size), as_limits(limits)
+        elsewhere = None
+        if address is not None:
+            from misstep.campaigns.cluster.coordinator import on_cluster
+
+            files, memory = content.policy_files, spending.megabytes(1)
+            elsewhere = partial(on_cluster, address, worker, files, memory, note_of(progress))
         engine = Engine(
             content,
             settings,
-            Worker(settings, source, batch_size),
+            worker,
             oracles=list(oracles),
             jobs=jobs,
-            limits=as_limits(limits),
+            limits=spending,
             progress=progress,
             asking=asking,
             until=_until(stop_at_first),
+            elsewhere=elsewhere,
         )
         try:
             engine.run(names)

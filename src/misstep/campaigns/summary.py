@@ -43,7 +43,7 @@ class Summary:
     policy: str
     oracles: list[str]
     finished: bool  # nothing is left to do
-    limit: str | None = None  # time or memory, where that limit ended the last session
+    limit: str | None = None  # time, memory or crash, where that ended the last session
     tasks: int = 0
     states: int = 0  # in the pool; of a model: on unsafe runs
     tested: int = 0
@@ -170,7 +170,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
         policy=settings.policy if identity is None else identity.spec,
         oracles=list(oracles),
         finished=ended.get("finished") == "1",
-        limit=ended["finished"] if ended.get("finished") in ("time", "memory") else None,
+        limit=ended["finished"] if ended.get("finished") in LIMITS else None,
         policy_calls=sum(calls for _, _, calls in seconds),
         batches=distribution(sizes),
         seconds={stage: round(spent, 3) for stage, spent in stages.items() if spent},
@@ -179,6 +179,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
     )
 
 
+LIMITS = ("time", "memory", "crash")
 CANNOT_TELL = (
     "every run got unsafe, and in no state that was decided could that be avoided for certain: what can happen at "
     "worst cannot tell policies apart here; `misstep risk MODEL --policy SPEC` compares probabilities"

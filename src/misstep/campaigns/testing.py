@@ -11,6 +11,7 @@ from typing import Any
 
 from misstep.campaigns.arguments import as_path, check_session, check_truth
 from misstep.campaigns.campaign import Campaign, open_campaign
+from misstep.campaigns.cluster.files import check_policy
 from misstep.campaigns.create import remove
 from misstep.campaigns.grow import check_lender, lend_pool
 from misstep.campaigns.limits import Limits, Progress
@@ -45,6 +46,7 @@ def test(
     jobs: int = 1,
     batch_size: int | None = None,
     limits: Limits | Mapping[str, float] | None = None,
+    cluster: str | None = None,
     progress: Progress | None = None,
     trust_policy: Trust = False,
     stop_at_first: StopAt = False,
@@ -55,7 +57,8 @@ def test(
     `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
     is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
     of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
-    processes, `limits` what they may spend. `stop_at_first` ends the campaign at the first bug that is proven and
+    processes, `limits` what they may spend. `cluster` is the address of one that works instead, such as
+    `tcp://HOST:8786` (docs/cluster.md). `stop_at_first` ends the campaign at the first bug that is proven and
     confirmed, or at the first record of which a function says so. `trust_policy=True` lets a file `config` name a
     policy that runs code. All other settings are options by the names of `misstep test`, such as `pool=100,
     oracle="p24"`, or `runs=1000, radius=2` for models.
@@ -66,7 +69,7 @@ def test(
     base = None if config is None else read_settings(config, world, trust_policy)
     if lender is not None:
         check_lender(given, lender._content)
-    check_session(jobs, batch_size, limits, progress)
+    check_session(jobs, batch_size, limits, progress, cluster)
     check_truth("resume", resume)
     if not callable(stop_at_first):
         check_truth("stop_at_first", stop_at_first)
@@ -89,7 +92,7 @@ def test(
 
     how = (jobs, batch_size, limits, progress)
     return conduct(
-        given, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+        given, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first, cluster
     )
 
 
@@ -103,11 +106,14 @@ def conduct(
     how: How,
     trust: Trust,
     stop_at_first: StopAt = False,
+    cluster: str | None = None,
 ) -> Campaign:
     """A campaign from its beginning to its end; a policy that cannot be loaded leaves nothing behind.
 
     `prepare` puts into it what it does not find out itself.
     """
+    if cluster is not None:
+        check_policy(policy)
     with ExitStack() as ends:
         ends.enter_context(sharing(how[0] > 1))
         loaded = load_again(policy, given[0], settings)
@@ -134,6 +140,7 @@ def conduct(
                 trust=trust,
                 loaded=first,
                 stop_at_first=stop_at_first,
+                cluster=cluster,
             )
         except BaseException as error:
             is_empty = (

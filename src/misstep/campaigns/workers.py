@@ -32,23 +32,18 @@ from multiprocessing.process import BaseProcess
 from time import monotonic
 from typing import Any, Protocol
 
-from misstep.campaigns.limits import limit_memory
 from misstep.campaigns.models.work import ModelWork
 from misstep.campaigns.planning.work import PlanningWork
+from misstep.campaigns.process import OVERDUE, STOPS, end_with, hash_seed, limit_memory
 from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
-from misstep.kept import end_with_parent
 from misstep.policies.service import share
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
-OVERDUE = (
-    1.0  # seconds after the limit of a unit: a process that does not even hear its alarm is killed
-)
-STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
 KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
 
@@ -59,9 +54,10 @@ class OutOfTime(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class Lost:
-    """A unit that was not done, because a limit ended it."""
+    """A unit that was not done, because a limit ended it, or because it ended the processes that it was given to."""
 
-    limit: str  # time or memory
+    limit: str  # time, memory or crash
+    words: str = ""  # of a crash: how the processes ended, and what the last one said
 
 
 Outcome = Result | Lost | MisstepError
@@ -363,18 +359,6 @@ _MAIN = (
 )
 
 
-def hash_seed(role: int) -> str:
-    """Of the interpreter of a process: what depends on the order of hashes shows when it is asked again.
-
-    The processes that test all have the same one; this process has whatever the user gave it.
-    """
-    ours = os.environ.get("PYTHONHASHSEED", "")
-    seed = role
-    if role and ours.isdecimal() and int(ours) == role:
-        seed = role + 100
-    return str(seed)
-
-
 def _start_new(worker: Worker, memory_mb: int | None, role: int, shares: bool) -> _Process:
     """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
     ours, theirs = socket.socketpair()
@@ -448,7 +432,7 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
-    _end_with(parent)
+    end_with(parent)
     if memory_mb is not None:
         limit_memory(memory_mb)
     try:
@@ -469,17 +453,10 @@ def _outcome(connection: Connection, worker: Worker) -> Any:
     try:
         return worker.do(unit, seconds)
     except Exception as error:
-        return _sendable(error)
+        return sendable(error)
 
 
-def _end_with(parent: int) -> None:
-    """Let the system end this process when the coordinator's does, however that ends."""
-    end_with_parent()
-    if os.getppid() != parent:  # it ended before
-        os._exit(Interrupted.exit_code)
-
-
-def _sendable(error: Exception) -> Exception:
+def sendable(error: Exception) -> Exception:
     return MisstepError(
         f"internal error: {type(error).__name__}: {error}",
         hint="please report it, with the output of the same command and --jobs 1 --debug",

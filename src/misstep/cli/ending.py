@@ -39,8 +39,14 @@ def _found(summary: Summary) -> str:
     else:
         text = f"no bug in {where}; {', '.join(rest)}"
     if not summary.finished:
-        text += f"; not finished{'' if summary.limit is None else f', the {summary.limit} limit was reached'}"
+        text += f"; not finished{_ended_by(summary.limit)}"
     return text
+
+
+def _ended_by(limit: str | None) -> str:
+    if limit == "crash":
+        return ", a part of the work ended its processes"
+    return "" if limit is None else f", the {limit} limit was reached"
 
 
 def _worst(summary: Summary) -> str:

@@ -58,6 +58,15 @@ class How(Group, heading="How much"):
         ),
     ] = None
     jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of a dask cluster do the work: tcp://HOST:PORT, tls://HOST:PORT, local:N or "
+            "slurm:FILE.toml (docs/cluster.md).",
+            show_default=False,
+        ),
+    ] = None
     memory: Annotated[
         int | None,
         typer.Option(
@@ -139,6 +148,11 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
     if kept.page is not None:
         raise UsageError("--page belongs to misstep experiment report DIR")
     check_limits(jobs=how.jobs, seeds=how.seeds, memory=how.memory)
+    if how.cluster is not None:
+        from misstep.campaigns.arguments import check_cluster
+        from misstep.campaigns.limits import Limits
+
+        check_cluster(how.cluster, how.jobs, Limits())
     from misstep.experiments.definition import load_definition
 
     definition = load_definition(what.name)
@@ -232,7 +246,9 @@ def _run(definition: Definition, folder: Path, how: How, as_json: bool) -> int:
             jobs=how.jobs,
             megabytes=how.memory,
             sources=_sources(how),
+            cluster=how.cluster,
             progress=progress,
+            note=remark,
         )
     with waiting("writing the report"):
         written = write_report(folder)

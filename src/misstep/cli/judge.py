@@ -62,6 +62,7 @@ def judge_command(
                 jobs=spending.jobs,
                 batch_size=spending.batch_size,
                 limits=limits,
+                cluster=spending.cluster,
                 progress=progress,
             )
         summary = campaign.summary

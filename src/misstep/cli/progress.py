@@ -7,6 +7,7 @@ because the first report of a phase may be the last one for an hour.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Iterator
@@ -123,6 +124,15 @@ class CampaignProgress:
         with self._lock:
             self._watch.tasks(done, total)
             self._draw()
+
+    def note(self, text: str) -> None:
+        """A line that stays, above whatever is drawn over."""
+        with self._lock, contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+            if self._bars is not None:
+                self._bars.console.print(escaped(text), markup=False, highlight=False)
+            elif sys.stderr is not None:
+                sys.stderr.write(escaped(text) + "\n")
+                sys.stderr.flush()
 
     def begin(self) -> None:
         if sys.stderr is not None:

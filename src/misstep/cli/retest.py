@@ -135,6 +135,7 @@ def _tested(
             jobs=spending.jobs,
             batch_size=spending.batch_size,
             limits=limits,
+            cluster=spending.cluster,
             progress=progress,
             trust_policy=user_trusts(request.trust_policy),
             stop_at_first=prepared.stop_at(campaign.tasks, campaign),

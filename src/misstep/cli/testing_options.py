@@ -313,6 +313,14 @@ class Spending(Group, heading="Limits"):
     """What the work may take. Records do not depend on it, but for what a limit leaves undone."""
 
     jobs: Annotated[int, typer.Option(metavar="N", help="Number of worker processes.")] = 1
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of a dask cluster do the work: tcp://HOST:PORT, tls://HOST:PORT, local:N or "
+            "slurm:FILE.toml (docs/cluster.md). Default: processes of this machine.",
+        ),
+    ] = None
     batch_size: Annotated[
         int | None,
         typer.Option(
@@ -342,7 +350,13 @@ class Spending(Group, heading="Limits"):
     ] = None
 
     def check(self) -> None:
-        check_limits(**self.values(self.names()))
+        values = self.values(self.names())
+        cluster = values.pop("cluster")
+        check_limits(**values)
+        if cluster is not None:
+            from misstep.campaigns.arguments import check_cluster
+
+            check_cluster(cluster, self.jobs, self.limits())
 
     def limits(self) -> Limits:
         from misstep.campaigns.limits import Limits

@@ -29,6 +29,7 @@ from misstep.errors import (
     PolicyCrashError,
     PolicyTimeoutError,
     TimeLimitError,
+    ToolError,
     UndecidedError,
     UsageError,
 )
@@ -300,8 +301,8 @@ def trouble_of(summary: Summary) -> int:
     if summary.flaky or summary.contradictions:
         return FlakyPolicyError.exit_code
     if not summary.finished:
-        is_memory = summary.limit == "memory"
-        return MemoryLimitError.exit_code if is_memory else TimeLimitError.exit_code
+        codes = {"memory": MemoryLimitError.exit_code, "crash": ToolError.exit_code}
+        return codes.get(summary.limit or "", TimeLimitError.exit_code)
     return 0
 
 

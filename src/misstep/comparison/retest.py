@@ -143,6 +143,7 @@ def retest(
     jobs: int = 1,
     batch_size: int | None = None,
     limits: Limits | Mapping[str, float] | None = None,
+    cluster: str | None = None,
     progress: Progress | None = None,
     trust_policy: Trust = False,
     stop_at_first: StopAt = False,
@@ -153,7 +154,7 @@ def retest(
     witnesses leave open, by default that of the old campaign. `judge_fixed` lets it also look for something better
     than the witness where the policy matches it. `stop_at_first` ends the work at a bug, as for `misstep.test`.
     """
-    check_session(jobs, batch_size, limits, progress)
+    check_session(jobs, batch_size, limits, progress, cluster)
     check_truth("resume", resume)
     check_truth("judge_fixed", judge_fixed)
     folder = None if out is None else as_path("out", out, "the path of a folder")
@@ -186,7 +187,16 @@ def retest(
                 hint="'misstep test' tests the new policy from the start",
             )
         campaign = conduct(
-            tasks, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first
+            tasks,
+            policy,
+            settings,
+            folder,
+            resume,
+            prepare,
+            how,
+            trust_policy,
+            stop_at_first,
+            cluster,
         )
     return _made(before, old, campaign)
 

@@ -1,4 +1,4 @@
-"""Running an experiment: units go to local processes, results to the store, in whatever order they are done.
+"""Running an experiment: units go to workers, results to the store, in whatever order they are done.
 
 A unit is a function of what it is given, so the order, the number of processes, and kills in between change nothing
 but the times. Ctrl-C and SIGKILL alike lose only the units under way, which the next run does again; a unit that takes
@@ -23,7 +23,9 @@ from time import monotonic
 import misstep
 from misstep.errors import Interrupted, ToolError, UsageError
 from misstep.experiments.definition import Definition, Unit
+from misstep.experiments.elsewhere import ClusterPool
 from misstep.experiments.kinds import Finished, Json, finish
+from misstep.experiments.plan import longest_first
 from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, FAILED, Changes, ResultStore, Stored, begin
 
@@ -53,9 +55,11 @@ def run_experiment(
     jobs: int = 1,
     megabytes: int | None = None,
     sources: Sources = NOWHERE,
+    cluster: str | None = None,
     progress: Progress | None = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Do all units that are not done yet. Interrupting it keeps what is done."""
+    """Do all units that are not done yet, in processes or on a cluster. Interrupting it keeps what is done."""
     if jobs < 1:
         raise UsageError(f"--jobs is {jobs}", expected="a whole number from 1")
     count = definition.seeds(scale) if seeds is None else seeds
@@ -72,7 +76,12 @@ def run_experiment(
         todo = [unit for unit in units if unit.key not in known]
         try:
             _tidy(work, {unit.key for unit in todo})
-            _work(store, todo, len(known), Pool(min(jobs, len(todo)), megabytes, work), progress)
+            if cluster is not None or jobs > 1:
+                todo = longest_first(definition, scale, todo)
+            pool: Pool | ClusterPool = Pool(min(jobs, len(todo)), megabytes, work)
+            if cluster is not None and todo:
+                pool = ClusterPool(cluster, megabytes, work, note)
+            _work(store, todo, len(known), pool, progress)
         except KeyboardInterrupt:
             _finish(folder, units, store.results())
             raise Interrupted(
@@ -92,7 +101,7 @@ def _work(
     store: ResultStore,
     todo: Sequence[Unit],
     before: int,
-    pool: Pool,
+    pool: Pool | ClusterPool,
     progress: Progress | None,
 ) -> None:
     waiting = deque(todo)

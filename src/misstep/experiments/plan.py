@@ -7,6 +7,7 @@ one that was, and the plan says "at least"; limits on single questions give the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -109,9 +110,20 @@ def _expected(units: Sequence[Unit], each: Json) -> float | None:
     return sum(unit.work * float(each.get(unit.row, max(numbers))) for unit in units)
 
 
+def longest_first(definition: Definition, scale: str, units: Sequence[Unit]) -> list[Unit]:
+    """In the order in which several workers end soonest; what was never measured goes first."""
+    costs, _, _ = _costs(definition, scale)
+
+    def expected(unit: Unit) -> float:
+        seconds = _expected([unit], costs.get(unit.step, {}))
+        return math.inf if seconds is None else seconds
+
+    return sorted(units, key=expected, reverse=True)
+
+
 def _longest(units: Sequence[Unit]) -> float | None:
     limits = [kind(unit.kind).longest(unit.payload) for unit in units]
     return None if None in limits else sum(own or 0.0 for own in limits)
 
 
-__all__ = ["RunPlan", "StepPlan", "plan"]
+__all__ = ["RunPlan", "StepPlan", "longest_first", "plan"]

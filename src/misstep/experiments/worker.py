@@ -53,13 +53,16 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     end_with_parent()
     if len(sys.argv) > 1:
-        from misstep.campaigns.limits import limit_memory
+        from misstep.campaigns.process import limit_memory
 
         limit_memory(int(sys.argv[1]))
     share()  # one of several, whose networks on a GPU live at the inference service
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    serve(sys.stdin, answers)
+    try:
+        serve(sys.stdin, answers)
+    except Interrupted as error:  # the driver knows, and begins the unit anew
+        sys.exit(error.exit_code)
 
 
 if __name__ == "__main__":

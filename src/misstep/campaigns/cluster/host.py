@@ -1,0 +1,234 @@
+"""On a worker of dask: the processes that do the work, and what is said of one that ends.
+
+Each thread of the worker that has a job gets a process of the session and the role of the job: one that is idle, or a
+new one. The system ends a process with the thread that has started it, so one thread that does nothing else starts them
+all. Processes of a session that nobody has asked for some time are ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from time import monotonic
+from typing import IO
+
+import misstep
+from misstep.campaigns.cluster.child import DONE, NEED, NO_MEMORY
+from misstep.campaigns.cluster.jobs import Answer, Died, Done, Late, NoMemory, Refused, Ticket
+from misstep.campaigns.cluster.versions import identity
+from misstep.campaigns.process import OVERDUE, hash_seed
+
+IDLE = 300.0  # seconds after which a process that nobody asks is ended
+WORDS = 2000  # letters of the last words
+GRACE = 2.0  # seconds to end by itself
+_MAIN = (
+    "import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:0] = path; "
+    "from misstep.campaigns.cluster.child import main; main(fd)"
+)
+Key = tuple[str, int, int | None]  # session, role, memory limit
+
+
+@dataclass
+class Child:
+    """A process, with its connection, a folder for files, and its last words so far."""
+
+    process: subprocess.Popen[bytes]
+    connection: Connection
+    key: Key
+    folder: str
+    words: deque[bytes] = field(default_factory=lambda: deque(maxlen=40))
+    idle_since: float = 0.0
+    alive: bool = True
+
+    def do(self, ticket: Ticket, body: bytes, blobs: dict[str, bytes]) -> Answer:
+        end = None if ticket.seconds is None else monotonic() + max(ticket.seconds, 0) + 2 * OVERDUE
+        try:
+            self.connection.send((ticket.entry, body, ticket.needs, ticket.seconds))
+            while True:
+                if not self.connection.poll(None if end is None else max(0.0, end - monotonic())):
+                    self.end()
+                    return Late()
+                kind, content = self.connection.recv()
+                if kind == NEED:
+                    self.connection.send([blobs[digest] for digest in content])
+                elif kind == NO_MEMORY:
+                    self.end()  # nobody knows what is left of it
+                    return NoMemory()
+                else:
+                    assert kind == DONE
+                    return Done(content)
+        except (EOFError, OSError):
+            return self._died()
+
+    def _died(self) -> Died:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(GRACE)
+        code = self.process.poll()
+        self.end()
+        if code is None:
+            how = "it closed its connection"
+        elif code < 0:
+            how = f"signal {-code}" + (" (out of memory?)" if -code == signal.SIGKILL else "")
+        else:
+            how = f"exit code {code}"
+        words = b"".join(self.words).decode(errors="replace").strip()
+        return Died(how, words[-WORDS:])
+
+    def end(self) -> None:
+        """A process that waits for a job ends when its connection closes, and takes its policy along."""
+        self.alive = False
+        self.connection.close()
+        if self.idle_since:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(GRACE)
+        if self.process.poll() is None:
+            self.process.kill()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(GRACE)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Home:
+    """All processes of this worker."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: dict[Key, list[Child]] = {}
+        self._busy: list[Child] = []
+        self._starter = ThreadPoolExecutor(1, thread_name_prefix="misstep-starter")
+        # Nobody gives anything back any more when a coordinator was killed.
+        threading.Thread(target=self._always_tidy, daemon=True).start()
+
+    def _always_tidy(self) -> None:
+        while not threading.Event().wait(IDLE / 10):
+            self.tidy()
+
+    def take(self, key: Key) -> Child:
+        with self._lock:
+            waiting = self._idle.get(key)
+            child = waiting.pop() if waiting else None
+        if child is None or child.process.poll() is not None:
+            child = self._starter.submit(start, key).result()
+        child.idle_since = 0.0
+        with self._lock:
+            self._busy.append(child)
+        return child
+
+    def give_back(self, child: Child) -> None:
+        with self._lock:
+            self._busy.remove(child)
+            if child.alive:
+                child.idle_since = monotonic()
+                self._idle.setdefault(child.key, []).append(child)
+        self.tidy()
+
+    def tidy(self) -> None:
+        """End what nobody has asked for some time."""
+        old = []
+        with self._lock:
+            for waiting in self._idle.values():
+                for child in [c for c in waiting if monotonic() - c.idle_since > IDLE]:
+                    waiting.remove(child)
+                    old.append(child)
+        for child in old:
+            child.end()
+
+    def end_session(self, session: str) -> None:
+        with self._lock:
+            ended = [c for key in self._idle if key[0] == session for c in self._idle[key]]
+            self._idle = {key: own for key, own in self._idle.items() if key[0] != session}
+            busy = [child for child in self._busy if child.key[0] == session]
+        for child in busy:
+            child.process.kill()  # the thread that waits for it finds out
+        for child in ended:
+            child.end()
+
+
+_HOME: Home | None = None
+_FIRST = threading.Lock()
+
+
+def home() -> Home:
+    global _HOME
+    with _FIRST:
+        if _HOME is None:
+            _HOME = Home()
+        return _HOME
+
+
+def start(key: Key) -> Child:
+    """A new interpreter with the paths of this one; its standard error is kept for the last words."""
+    _, role, memory_mb = key
+    folder = tempfile.mkdtemp(prefix="misstep-worker-")
+    ours, theirs = socket.socketpair()
+    root = str(Path(misstep.__file__).parents[1])
+    with theirs:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _MAIN, json.dumps([theirs.fileno(), [root, *sys.path]])],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=[theirs.fileno()],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed(role)},
+        )
+    child = Child(process, Connection(ours.detach()), key, folder)
+    assert process.stderr is not None
+    threading.Thread(target=_listen, args=(process.stderr, child.words), daemon=True).start()
+    with contextlib.suppress(OSError):  # it has ended, which the first job finds out
+        child.connection.send((memory_mb, os.getpid(), folder))
+    return child
+
+
+def _listen(stream: IO[bytes], words: deque[bytes]) -> None:
+    with stream:
+        for line in stream:
+            words.append(line[-WORDS:])
+
+
+def do_job(ticket: Ticket, body: bytes, *blobs: bytes) -> Answer:
+    """What dask calls in a thread of the worker."""
+    own = identity()
+    if own.code != ticket.code:
+        return Refused(str(own), _address())
+    place = home()
+    child = place.take((ticket.session, ticket.role, ticket.memory_mb))
+    try:
+        answer = child.do(ticket, body, dict(zip(ticket.needs, blobs, strict=True)))
+    finally:
+        place.give_back(child)
+    return replace(answer, worker=_address()) if isinstance(answer, Died) else answer
+
+
+def keep(content: bytes) -> bytes:
+    """A larger thing as a task of its own: dask makes it again where its worker was lost."""
+    return content
+
+
+def end_session(session: str) -> None:
+    if _HOME is not None:
+        _HOME.end_session(session)
+
+
+def _address() -> str:
+    try:
+        from distributed import get_worker
+
+        return str(get_worker().address)
+    except (ImportError, ValueError):
+        return ""  # not on a worker
+
+
+__all__ = ["Child", "Home", "do_job", "end_session", "home", "keep", "start"]

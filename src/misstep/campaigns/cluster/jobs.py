@@ -1,0 +1,127 @@
+"""What travels between the coordinator and the processes that do the work.
+
+A job is a ticket, a body, and the digests of larger things that it needs. These travel once to each worker and once to
+each process there: dask moves them by their digest, and a process asks its worker for those that it does not have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+INLINE = 4096  # bytes; what is smaller travels with each job
+PROTOCOL = 5  # of pickle
+
+
+class Blob(NamedTuple):
+    """A larger thing, packed."""
+
+    digest: str
+    content: bytes
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """Who asks for what, under which limits."""
+
+    session: str  # of a coordinator; processes are not shared between sessions
+    role: int  # 0: whoever is free; from 1 on: a process of that number, which does nothing else
+    code: str  # the digest of the coordinator's Misstep
+    entry: str  # MODULE:FUNCTION that does the job, as in `misstep.campaigns.cluster.units:do_unit`
+    needs: tuple[str, ...] = ()  # digests, in the order of the blobs
+    seconds: float | None = None
+    memory_mb: int | None = None
+
+
+@dataclass(frozen=True)
+class Done:
+    content: bytes  # what the entry has answered
+
+
+@dataclass(frozen=True)
+class Late:
+    """The time was up, and the process did not even hear its alarm."""
+
+
+@dataclass(frozen=True)
+class NoMemory:
+    """The job did not fit into the memory of the process."""
+
+
+@dataclass(frozen=True)
+class Died:
+    """The process ended in the middle of the job."""
+
+    how: str  # as in "signal 9"
+    words: str  # the last lines on its standard error
+    worker: str = ""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The worker has another Misstep than the coordinator."""
+
+    version: str
+    worker: str = ""
+
+
+Answer = Done | Late | NoMemory | Died | Refused
+
+
+def packed(value: object) -> Blob:
+    content = pickle.dumps(value, PROTOCOL)
+    return Blob(hashlib.sha256(content).hexdigest(), content)
+
+
+class Shelf:
+    """The larger things that a process has: unpacked once, the least recently used ones go first.
+
+    Two jobs that need the same digest get the same object: work that compares by identity what it has read before
+    does not read it again.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._objects: dict[str, Any] = {}
+
+    def missing(self, needs: Sequence[str]) -> list[str]:
+        return [digest for digest in dict.fromkeys(needs) if digest not in self._objects]
+
+    def put(self, digest: str, content: bytes) -> None:
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise ValueError(f"what came is not {digest}")
+        self._objects[digest] = pickle.loads(content)
+
+    def take(self, digest: str) -> Any:
+        found = self._objects.pop(digest)
+        self._objects[digest] = found
+        return found
+
+    def tidy(self, needs: Sequence[str]) -> None:
+        """Make room, but not of what the next job needs."""
+        for digest in [own for own in self._objects if own not in needs]:
+            if len(self._objects) <= self._most:
+                break
+            del self._objects[digest]
+
+    def clear(self) -> None:
+        self._objects.clear()
+
+
+__all__ = [
+    "INLINE",
+    "PROTOCOL",
+    "Answer",
+    "Blob",
+    "Died",
+    "Done",
+    "Late",
+    "NoMemory",
+    "Refused",
+    "Shelf",
+    "Ticket",
+    "packed",
+]

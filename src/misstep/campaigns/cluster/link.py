@@ -1,0 +1,367 @@
+"""The connection to a scheduler: which workers may be used, and what becomes of a job.
+
+Workers come and go at any time. A worker without Misstep, or with another one, is left out and named. A job whose
+worker is lost is done again elsewhere by dask itself. A job whose process ends is given to another worker; after three
+such ends it is given up, and what the last process said is handed back. A worker that is lost counts less than a
+process that ends: machines are lost for reasons that have nothing to do with what they worked on, so a job is given up
+only after twenty of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+import warnings
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
+from time import monotonic
+from typing import Any
+
+from misstep.campaigns.cluster import host
+from misstep.campaigns.cluster.jobs import Answer, Blob, Died, Late, Refused, Ticket
+from misstep.campaigns.cluster.versions import Identity, identity
+from misstep.errors import MisstepError, ToolError
+
+STRIKES = 3  # ends of a process before a job is given up
+LOSSES = 20  # workers that were lost with a job, under way or next in turn, before it is given up
+LOOK = 2.0  # seconds between two looks at the workers
+RECONNECT = 15.0  # seconds for a scheduler to come back
+PATIENCE = 5.0  # seconds before it is said that there are no workers yet
+FETCH = 60.0  # seconds for a result to arrive
+AHEAD = (
+    2  # jobs that are under way for each thread of a worker: the next one is there when one ends
+)
+OVERDUE = 10.0  # seconds after the limit of a job, for an answer that never comes
+
+Note = Callable[[str], None]
+
+
+def lacks_misstep(error: BaseException) -> bool:
+    """Whether an answer says that our functions are not known there; dask hands some errors on as text."""
+    if isinstance(error, (ImportError, AttributeError)):
+        return True
+    return any(
+        name in str(error) for name in ("ModuleNotFoundError", "ImportError", "AttributeError")
+    )
+
+
+@dataclass(frozen=True)
+class GivenUp:
+    """A job that ended its processes too often."""
+
+    ends: int
+    how: str
+    words: str
+
+    def __str__(self) -> str:
+        said = f"; its last words: {self.words}" if self.words else ""
+        return f"it ended {self.ends} processes ({self.how}){said}"
+
+
+@dataclass
+class _Job:
+    """Under way."""
+
+    name: int
+    ticket: Ticket
+    body: bytes
+    blobs: tuple[Blob, ...]
+    end: float | None
+    priority: float
+    deaths: list[Died] = field(default_factory=list)
+    losses: int = 0  # of workers
+    future: Any = None
+
+
+class Link:
+    """Jobs of one session on the workers of one scheduler."""
+
+    def __init__(self, client: Any, where: str, note: Note, close: Callable[[], None]) -> None:
+        self.where = where
+        self.session = uuid.uuid4().hex
+        self._client = client
+        self._note = note
+        self._close = close
+        self._good: dict[str, int] = {}  # workers that may be used -> threads
+        self._bad: dict[str, str] = {}  # the others -> what they have
+        self._looked = 0.0
+        self._jobs: dict[int, _Job] = {}
+        self._count = 0
+        self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._kept: dict[str, Any] = {}  # digest -> future of a larger thing
+
+    # -- workers ----------------------------------------------------------------------------------
+
+    @property
+    def threads(self) -> int:
+        """Of all workers that may be used."""
+        self.look()
+        return sum(self._good.values())
+
+    @property
+    def free(self) -> int:
+        """How many jobs may be given now."""
+        return AHEAD * max(1, self.threads) - len(self._jobs)
+
+    def look(self, *, now: bool = False) -> None:
+        """See which workers there are, and ask new ones what they have."""
+        if not now and monotonic() - self._looked < LOOK:
+            return
+        self._looked = monotonic()
+        try:
+            found = self._client.scheduler_info(n_workers=-1)["workers"]
+        except Exception:
+            return  # a scheduler that is away is noticed where jobs end
+        threads = {address: int(own["nthreads"]) for address, own in found.items()}
+        fresh = [own for own in threads if own not in self._good and own not in self._bad]
+        for address in fresh:
+            self._judge(address, self._ask(address))
+        self._good = {own: threads[own] for own in threads if own not in self._bad}
+        self._bad = {own: what for own, what in self._bad.items() if own in threads}
+
+    def _ask(self, address: str) -> object:
+        try:
+            found = self._client.run(identity, workers=[address], on_error="return")
+        except Exception as error:
+            return error
+        return found.get(address)
+
+    def _judge(self, address: str, answer: object) -> None:
+        ours = identity()
+        if isinstance(answer, Identity) and answer.code == ours.code:
+            return
+        if isinstance(answer, Identity):
+            self._refuse(address, f"has {answer}")
+        elif isinstance(answer, BaseException) and lacks_misstep(answer):
+            self._refuse(address, f"has no Misstep like this one ({answer})")
+        # Else it has gone meanwhile, and comes back under another address.
+
+    def _refuse(self, address: str, what: str) -> None:
+        if address not in self._bad:
+            self._bad[address] = what
+            self._good.pop(address, None)
+            self._note(f"the worker {address} {what} and is not used; here is {identity()}")
+
+    def require_workers(self, seconds: float | None) -> None:
+        """Wait for a worker that may be used."""
+        began, said = monotonic(), False
+        while True:
+            self.look(now=True)
+            if self._good:
+                return
+            if self._bad:
+                address, what = next(iter(self._bad.items()))
+                raise ToolError(
+                    f"no worker of the cluster can be used: {address} {what}",
+                    where=self.where,
+                    expected=f"{identity()} on all workers",
+                    hint="install the same version there, and start the workers again",
+                )
+            if seconds is not None and monotonic() - began > seconds:
+                raise ToolError(
+                    f"the scheduler has no workers after {seconds:g} seconds",
+                    where=self.where,
+                    hint=f"start some: dask worker {self._client.scheduler.address}",
+                )
+            if not said and monotonic() - began > PATIENCE:
+                said = True
+                self._note("waiting for workers")
+            with contextlib.suppress(Empty):
+                self._ended.get(timeout=0.2)
+
+    # -- jobs -------------------------------------------------------------------------------------
+
+    def submit(
+        self,
+        entry: str,
+        body: bytes,
+        blobs: Collection[Blob] = (),
+        *,
+        role: int = 0,
+        seconds: float | None = None,
+        memory_mb: int | None = None,
+        priority: float = 0.0,
+    ) -> int:
+        """Give a job to the cluster; the number by which `next` hands its answer back."""
+        self._count += 1
+        needs = tuple(blob.digest for blob in blobs)
+        ticket = Ticket(self.session, role, identity().code, entry, needs, seconds, memory_mb)
+        end = None if seconds is None else monotonic() + max(seconds, 0) + OVERDUE
+        job = _Job(self._count, ticket, body, tuple(blobs), end, priority)
+        self._jobs[job.name] = job
+        self._send(job)
+        return job.name
+
+    def _send(self, job: _Job) -> None:
+        blobs = [self._keep(blob) for blob in job.blobs]
+        where = self._places(job)
+        key = f"misstep-unit-{self.session}-{job.name}-{len(job.deaths)}-{uuid.uuid4().hex[:8]}"
+        try:
+            job.future = self._client.submit(
+                host.do_job,
+                job.ticket,
+                job.body,
+                *blobs,
+                key=key,
+                pure=False,
+                priority=job.priority,
+                **where,
+            )
+        except Exception as error:
+            raise self._gone(error) from error
+        name, ended = job.name, self._ended
+        job.future.add_done_callback(lambda future: ended.put((name, future)))
+
+    def _places(self, job: _Job) -> Mapping[str, object]:
+        """Not where the job has ended a process before, if there is another worker; never a refused one."""
+        tried = {death.worker for death in job.deaths}
+        others = [own for own in self._good if own not in tried]
+        if tried and others:
+            return {"workers": others, "allow_other_workers": not self._bad}
+        return {"workers": list(self._good)} if self._bad and self._good else {}
+
+    def _keep(self, blob: Blob) -> Any:
+        """A larger thing, which dask moves to each worker that needs it, once."""
+        future = self._kept.get(blob.digest)
+        if future is None or future.status in ("cancelled", "lost", "error"):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # that it is large
+                # A new key: dask remembers that it could not make one.
+                key = f"misstep-blob-{blob.digest}-{uuid.uuid4().hex[:8]}"
+                future = self._client.submit(host.keep, blob.content, key=key, pure=False)
+            self._kept[blob.digest] = future
+        return future
+
+    def release(self, digest: str) -> None:
+        """Nobody needs this larger thing any more."""
+        self._kept.pop(digest, None)
+
+    def next(self) -> tuple[int, Answer | GivenUp]:
+        """Wait for a job to end."""
+        while True:
+            try:
+                name, future = self._ended.get(timeout=self._patience())
+            except Empty:
+                late = self._overdue()
+                if late is not None:
+                    return late
+                self.look()
+                continue
+            job = self._jobs.get(name)
+            if job is None or job.future is not future:
+                continue  # given up, or done again, meanwhile
+            answer = self._answer(job, future)
+            if answer is not None:
+                del self._jobs[name]
+                return name, answer
+
+    def _patience(self) -> float:
+        ends = [job.end for job in self._jobs.values() if job.end is not None]
+        return max(0.0, min([LOOK, *(end - monotonic() for end in ends)]))
+
+    def _overdue(self) -> tuple[int, Answer] | None:
+        """A job whose time is up wherever it is: in a queue, or on a machine that does not answer."""
+        for name, job in self._jobs.items():
+            if job.end is not None and monotonic() > job.end:
+                del self._jobs[name]
+                with contextlib.suppress(Exception):
+                    job.future.cancel()
+                return name, Late()
+        return None
+
+    def _answer(self, job: _Job, future: Any) -> Answer | GivenUp | None:
+        """None: the job is under way again."""
+        status = future.status
+        if status in ("cancelled", "lost"):
+            self._require_scheduler()
+            self._kept.clear()
+            self._send(job)
+            return None
+        if status == "error":
+            return self._failed(job, future)
+        try:
+            answer: Answer = future.result(timeout=FETCH)
+        except Exception:  # the worker was lost between the end of the job and our question
+            self._require_scheduler()
+            self._send(job)
+            return None
+        if isinstance(answer, Refused):
+            self._refuse(answer.worker, f"has {answer.version}")
+            self.require_workers(RECONNECT)
+            self._send(job)
+            return None
+        if isinstance(answer, Died):
+            return self._strike(job, answer)
+        return answer
+
+    def _failed(self, job: _Job, future: Any) -> GivenUp | None:
+        from distributed.scheduler import KilledWorker
+
+        error = future.exception(timeout=FETCH)
+        if isinstance(error, KilledWorker):
+            return self._loss(job, error.allowed_failures + 1)
+        if lacks_misstep(error):  # a new worker without Misstep
+            self.look(now=True)
+            self.require_workers(RECONNECT)
+            return self._strike(job, Died(f"a worker cannot do it: {error}", ""))
+        raise MisstepError(
+            f"internal error on a worker: {type(error).__name__}: {error}",
+            where=self.where,
+            hint="please report it, with the output of the same command and --jobs 1 --debug",
+        )
+
+    def _loss(self, job: _Job, workers: int) -> GivenUp | None:
+        """So many workers more were lost while they had the job."""
+        job.losses += workers
+        if job.losses >= LOSSES:
+            return GivenUp(job.losses, "whole workers were lost with it", "")
+        self._send(job)
+        return None
+
+    def _strike(self, job: _Job, death: Died) -> GivenUp | None:
+        job.deaths.append(death)
+        if len(job.deaths) >= STRIKES:
+            how = "; ".join(dict.fromkeys(own.how for own in job.deaths))
+            words = next((own.words for own in reversed(job.deaths) if own.words), "")
+            return GivenUp(len(job.deaths), how, words)
+        self._send(job)
+        return None
+
+    # -- the scheduler ----------------------------------------------------------------------------
+
+    def _require_scheduler(self) -> None:
+        """An error if it is away and does not come back."""
+        end = monotonic() + RECONNECT
+        while self._client.status in ("connecting", "newly-created") and monotonic() < end:
+            with contextlib.suppress(Empty):
+                SimpleQueue[None]().get(timeout=0.1)
+        if self._client.status != "running":
+            raise self._gone()
+        self.look(now=True)
+
+    def _gone(self, error: Exception | None = None) -> ToolError:
+        why = "" if error is None else f" ({error})"
+        return ToolError(
+            f"the scheduler has gone away{why:.200}",
+            where=self.where,
+            hint="what is stored is kept: the same command with --resume goes on, also on another cluster",
+        )
+
+    def close(self) -> None:
+        """End all work at once."""
+        with contextlib.suppress(Exception):
+            self._client.cancel([job.future for job in self._jobs.values()], force=True)
+        if self._client.status == "running" and self._good:
+            with contextlib.suppress(Exception):
+                self._client.run(
+                    host.end_session, self.session, workers=list(self._good), on_error="ignore"
+                )
+        self._jobs.clear()
+        self._kept.clear()
+        with contextlib.suppress(Exception):
+            self._client.close(timeout=2)
+        self._close()
+
+
+__all__ = ["GivenUp", "Link", "Note", "lacks_misstep"]

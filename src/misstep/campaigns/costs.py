@@ -1,0 +1,60 @@
+"""What work will cost, as far as it can be known: the long tasks go first.
+
+The rounds of a task follow each other, so the last task to end is likely one that takes long and began late. A task
+whose work has begun is expected to go on as it did: what is left of its stage times what the stage has taken for each
+part so far. One that has not begun, or whose stage has not, is compared with the others by the size of its stored
+source. Nothing that is stored depends on these numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from misstep.campaigns.store import Store
+from misstep.campaigns.units import Stage
+
+
+def task_sizes(store: Store) -> dict[str, int]:
+    """Bytes of what is stored of each task: no measure of how hard it is, but the best one without looking."""
+    return {name: size or 0 for name, size in store.rows("SELECT name, length(source) FROM tasks")}
+
+
+class Costs:
+    """Expected seconds, from sizes of tasks and what their units have taken so far."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        self._sizes = sizes
+        self._seconds: dict[str, float] = {}
+        self._units: dict[str, int] = {}
+        self._stages: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def order(self, tasks: Sequence[str]) -> list[str]:
+        """Long tasks first; among equals as they were given."""
+        return sorted(tasks, key=lambda task: -self._sizes.get(task, 0))
+
+    def see(self, task: str, stage: str, seconds: float) -> None:
+        """A unit has taken so long."""
+        self._seconds[task] = self._seconds.get(task, 0.0) + seconds
+        self._units[task] = self._units.get(task, 0) + 1
+        spent, units = self._stages.get((task, stage), (0.0, 0))
+        self._stages[task, stage] = spent + seconds, units + 1
+
+    def left(self, task: str, stage: Stage, units: int) -> float:
+        """Seconds that the stage of a task still needs, where so many units of its round are not done."""
+        spent, ended = self._stages.get((task, stage.name), (0.0, 0))
+        done, total = stage.progress()
+        if ended and done and total is not None:
+            return max(spent / ended * units, spent / done * max(0, total - done))
+        return units * self._unit(task)
+
+    def _unit(self, task: str) -> float:
+        """Seconds of one unit."""
+        if self._units.get(task):
+            return self._seconds[task] / self._units[task]
+        units, sizes = sum(self._units.values()), self._sizes
+        weight = sum(sizes.get(own, 1) * count for own, count in self._units.items())
+        rate = sum(self._seconds.values()) / weight if units and weight else 1.0
+        return rate * max(1, sizes.get(task, 1))
+
+
+__all__ = ["Costs", "task_sizes"]
