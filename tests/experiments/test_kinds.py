@@ -118,6 +118,16 @@ def test_a_subject_takes_the_size_of_the_shipped_network_or_the_fallback() -> No
     assert models.subject(row)["options"] == {"racks": 1}
 
 
+ORACLES: dict[str, Any] = {
+    "name": "oracles",
+    "seconds": None,
+    "least_states": 1,
+    "isolated": [],
+    "beside": [],
+    "portfolio": [],
+}
+
+
 def test_recall_is_that_of_the_metrics() -> None:
     row = {
         "name": "g",
@@ -126,16 +136,16 @@ def test_recall_is_that_of_the_metrics() -> None:
         "competition": None,
         "tasks_folder": None,
         "most_tasks": 9,
-        "policies": ["shipped:nothing", "noisy:0.3:1+heuristic:ff"],
+        "policies": ["shipped:nothing", "noisy:0.1:1+optimal"],
     }
-    step = {"oracles": ["gbfs(10)", "ehc"], "pool": 5, "seconds": None, "least_states": 1}
+    step = {**ORACLES, "oracles": {"greedy": "gbfs(10)", "ehc": "ehc"}, "pool": 5}
     found: list[dict[str, Any]] = []
     for part in oracles.units(step, {**row, "subject": tasks.subject(row)}, 0):
         result = oracles.run(part.payload)
         assert without_times(result) == without_times(oracles.run(part.payload))
         for own in oracles.observations(part.payload, result):
             found.append({"row": "g", "seed": 0, **own})
-    assert {own["policy"] for own in found} == {"noisy:0.3:1+heuristic:ff"}
+    assert {own["policy"] for own in found} == {"noisy:0.1:1+optimal"}
     kinds.join("planning-oracles", found)
     records: dict[tuple[Any, Any], list[oracles._Opinion]] = {}
     for own in found:
@@ -162,9 +172,9 @@ def test_the_same_pool_for_all_oracles() -> None:
         "competition": None,
         "tasks_folder": None,
         "most_tasks": 9,
-        "policies": ["noisy:0.3:1+heuristic:ff"],
+        "policies": ["noisy:0.1:1+optimal"],
     }
-    step = {"oracles": ["gbfs(10)", "ehc"], "pool": 6, "seconds": None, "least_states": 1}
+    step = {**ORACLES, "oracles": ["gbfs(10)", "ehc"], "pool": 6, "isolated": ["ehc"]}
     parts = oracles.units(step, {**row, "subject": tasks.subject(row)}, 3)
     solved = [[(s[0], s[1]) for s in oracles.run(part.payload)["states"]] for part in parts]
     assert solved[0] == solved[1]

@@ -249,9 +249,12 @@ def test_numbers_over_time_are_means_over_seeds() -> None:
 # -- claims, either way ---------------------------------------------------------------------------
 
 
-def made_up(folder: Path, counts: dict[tuple[str, str], tuple[int, int]]) -> dict[str, str]:
+def made_up(
+    folder: Path, counts: dict[tuple[str, str], tuple[int, int]], as_told: bool = False
+) -> dict[str, str]:
     """Verdicts where each pool of 20 states, half of them solved, has so many failing and costly bugs, by variant
-    and oracle; "" is any."""
+    and oracle; "" is any. As it is told, all states of Gripper are solved, Spanner has no bugs, and more is solved
+    without the bias."""
     own = load_definition("p22")
     units = own.units("smoke", 1)
     with begin(folder, own.name, "smoke") as store:
@@ -263,6 +266,8 @@ def made_up(folder: Path, counts: dict[tuple[str, str], tuple[int, int]]) -> dic
             for name in ("perfect", "undo", "lookahead", "aras", "best of"):
                 variant = one.payload["variant"]
                 fails, costly = counts.get((variant, name), counts.get((variant, ""), (0, 0)))
+                if as_told and one.row in ("Gripper", "Spanner"):
+                    fails, costly = 0, costly if one.row == "Gripper" else 0
                 oracles[name] = {
                     "processed": 20,
                     "fails": list(range(fails)),
@@ -273,20 +278,24 @@ def made_up(folder: Path, counts: dict[tuple[str, str], tuple[int, int]]) -> dic
                     "regions_costly": costly,
                 }
             about = {"policy": "made-up", "task": one.label, "solves_start": True}
-            store.put(one.key, DONE, {**about, "pool": 20, "solved": 10, "oracles": oracles}, 1.0)
+            solved = 20 if as_told and one.row == "Gripper" else 10
+            if one.payload["variant"] == "no bias" and solved < 20:
+                solved += 5 if as_told else -5
+            found = {**about, "pool": 20, "solved": solved, "oracles": oracles}
+            store.put(one.key, DONE, found, 1.0)
     return {claim.name: claim.verdict for claim in write_report(folder).claims}
 
 
 def test_claims_come_out_either_way(tmp_path: Path) -> None:
     as_told = {
-        ("both", "best of"): (8, 8), ("no bias", "best of"): (2, 4), ("no novelty", "best of"): (7, 8),
-        ("both", "perfect"): (8, 0), ("both", "undo"): (8, 1), ("both", "lookahead"): (5, 4),
+        ("both", "best of"): (10, 8), ("no bias", "best of"): (2, 4), ("no novelty", "best of"): (9, 8),
+        ("both", "perfect"): (10, 0), ("both", "undo"): (10, 1), ("both", "lookahead"): (9, 4),
         ("both", "aras"): (0, 6),
     }  # fmt: skip
-    verdicts = made_up(tmp_path / "a", as_told)
+    verdicts = made_up(tmp_path / "a", as_told, as_told=True)
     assert verdicts.pop("bias-starts-later") == verdicts.pop("bias-ends-higher") == OPEN
     assert verdicts.pop("aras-often-best") == DISAGREES  # in all domains, which is more than told
-    assert set(verdicts.values()) == {AGREES}
+    assert set(verdicts.values()) == {AGREES}, verdicts
     against = {
         ("both", "best of"): (2, 4), ("no bias", "best of"): (8, 8), ("no novelty", "best of"): (9, 9),
         ("both", "perfect"): (2, 0), ("both", "undo"): (2, 4), ("both", "lookahead"): (2, 4),
@@ -294,5 +303,10 @@ def test_claims_come_out_either_way(tmp_path: Path) -> None:
     }  # fmt: skip
     verdicts = made_up(tmp_path / "b", against)
     assert verdicts.pop("bias-starts-later") == verdicts.pop("bias-ends-higher") == OPEN
-    assert set(verdicts.values()) == {DISAGREES}
-    assert set(made_up(tmp_path / "c", {}).values()) == {OPEN}  # nobody has found anything
+    assert verdicts.pop("lookahead-close") == AGREES  # it misses nothing
+    assert set(verdicts.values()) == {DISAGREES}, verdicts
+    verdicts = made_up(tmp_path / "c", {})  # nobody has found anything
+    assert verdicts.pop("spanner-sound") == AGREES
+    for about_solved in ("gripper-solved", "bias-fewer-solved", "undo-perfect"):
+        assert verdicts.pop(about_solved) == DISAGREES
+    assert set(verdicts.values()) == {OPEN}, verdicts

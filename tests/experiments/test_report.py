@@ -95,6 +95,32 @@ def test_rows_without_results_say_so(tmp_path: Path) -> None:
     assert "| ball | not done yet | - | - |" in text
 
 
+def test_rows_of_which_nothing_counts_say_so_where_asked(tmp_path: Path) -> None:
+    counted = 'baseline = "uniform-1"\nwhere = "deterministic"\n'
+    for own, line in (("", []), ('empty = "none counts"\n', ["| line | none counts | - | 99 |"])):
+        fill(
+            tmp_path / str(len(own)),
+            GUIDED,
+            SMALL.replace('baseline = "uniform-1"\n', counted + own, 1),
+        )
+        write_report(tmp_path / str(len(own)))
+        text = (tmp_path / str(len(own)) / "report/tables/unsafe-runs.md").read_text()
+        assert [one for one in text.splitlines() if one.startswith("| line ")] == line
+
+
+def test_where_a_claim_fails_is_told_in_figures(tmp_path: Path) -> None:
+    shown = 'shown = { "by chance" = "sum(unsafe, configuration == \'uniform-1\')" }\n[[claims]]'
+    text = (
+        SMALL.replace("[[claims]]", "@", 1)
+        .replace("[[claims]]", shown, 1)
+        .replace("@", "[[claims]]")
+    )
+    fill(tmp_path, {**GUIDED, ("ball", "greedy-inf", ""): 4}, text)
+    (guided, _) = write_report(tmp_path).claims
+    assert guided.verdict == DISAGREES
+    assert "Not so in ball (by chance 8)." in guided.why
+
+
 def test_a_missing_model_is_named_in_its_row(tmp_path: Path) -> None:
     text = SMALL.replace('model = "bouncing-ball"', 'model = "nowhere.jani"')
     run_experiment(definition(text), tmp_path, seeds=1)

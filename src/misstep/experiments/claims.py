@@ -5,6 +5,9 @@ A claim about groups (`groups`, `holds`) is about the share of groups for which 
 runs are a sample of many more, that share has an exact interval (Clopper and Pearson, 95 %), and the claim is decided
 only if all of the interval is on one side. Where the groups are all there is (`sampled = false`), such as the domains
 of the paper, the share itself decides.
+
+Why a claim does not hold is told by figures too: the groups for which it does not, each with the numbers that the
+definition names in `shown`. A sentence written by hand would be wrong after the next run.
 """
 
 from __future__ import annotations
@@ -13,12 +16,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from misstep.binomial import clopper_pearson
-from misstep.experiments.expressions import Condition, Summary
+from misstep.experiments.expressions import Condition, Summary, Value
 from misstep.experiments.kinds import Json
 from misstep.experiments.observations import Gathered, grouped
 from misstep.experiments.relations import relation
 from misstep.experiments.tables import shown_number
 
+_MOST = 12  # groups that are named
 AGREES, DISAGREES, OPEN = "agrees", "disagrees", "not decidable at this scale"
 
 
@@ -44,11 +48,19 @@ class _Measured:
     value: float | None
     count: int  # of observations or groups behind it
     share: tuple[int, int] | None = None  # of how many it is a share
+    against: tuple[
+        str, ...
+    ] = ()  # groups for which it does not hold, or the numbers behind a value
 
 
 def judge_claim(own: Json, gathered: Gathered) -> Judged:
     measured = _measure(own, gathered)
     verdict, why = _verdict(own, measured)
+    if measured.against:
+        more = len(measured.against) - _MOST
+        why += " Not so in " if own["holds"] is not None else " In numbers: "
+        why += "; ".join(measured.against[:_MOST])
+        why += f"; and {more} more." if more > 0 else "."
     lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
     if lacking:
         why += f" Not everything was done for {', '.join(lacking)}."
@@ -74,19 +86,34 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
     if own["holds"] is not None:
         among = None if own["among"] is None else Summary(own["among"])
         holds = Summary(own["holds"])
-        groups = [
-            group
-            for group in grouped(found, own["groups"]).values()
+        groups = {
+            key: group
+            for key, group in grouped(found, own["groups"]).items()
             if among is None or among(group)
-        ]
-        true = sum(bool(holds(group)) for group in groups)
-        share = true / len(groups) if groups else None
-        return _Measured(share, len(groups), (true, len(groups)))
+        }
+        true = {key for key, group in groups.items() if holds(group)}
+        share = len(true) / len(groups) if groups else None
+        told = own["shown"] or not own["sampled"]
+        against = tuple(
+            ", ".join(map(shown_number, key)) + _shown(own, group)
+            for key, group in groups.items()
+            if told and key not in true
+        )
+        return _Measured(share, len(groups), (len(true), len(groups)), against)
     summary = Summary(own["value"])
     value = summary(found)
     number = float(value) if isinstance(value, (int, float)) else None
     share_of = summary.share(found)
-    return _Measured(number, len(found) if share_of is None else share_of[1], share_of)
+    count = len(found) if share_of is None else share_of[1]
+    against = (_shown(own, found).strip(" ()"),) if own["shown"] and found else ()
+    return _Measured(number, count, share_of, against)
+
+
+def _shown(own: Json, group: list[dict[str, Value]]) -> str:
+    """The numbers of a group that the definition names; those that are not known are left out."""
+    values = {name: Summary(text)(group) for name, text in own["shown"].items()}
+    told = [f"{name} {shown_number(value)}" for name, value in values.items() if value is not None]
+    return f" ({', '.join(told)})" if told else ""
 
 
 def _verdict(own: Json, measured: _Measured) -> tuple[str, str]:

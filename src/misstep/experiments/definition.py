@@ -62,6 +62,9 @@ TABLE = {
     "baseline": text(),
     "paper": table({}),
     "note": text(None),
+    "empty": text(
+        None
+    ),  # what a row says of which `where` leaves nothing; without it the row is left out
 }
 FIGURE = {
     "name": text(),
@@ -94,6 +97,9 @@ CLAIM = {
     "needs": number(1),
     "sampled": flag(True),
     "why": text(None),
+    "shown": table(
+        {}
+    ),  # names and expressions, told of each group for which the claim does not hold
 }
 
 
@@ -312,6 +318,8 @@ def _check_claim(own: Json, columns: list[str], source: TomlText, path: TomlPath
         "value": Summary,
     }
     _expressions(own, kinds, columns, source, path)
+    for name, shown in own["shown"].items():
+        expression(Summary, shown, columns, source, (*path, "shown", name))
     if (own["holds"] is None) == (own["value"] is None):
         raise InputFormatError(
             f"the claim {own['name']} needs one of holds and value", where=source.where(path)

@@ -86,6 +86,12 @@ def _body(parts: Parts, images: list[Path], left_out: list[Path]) -> Iterator[st
     for path in images:
         yield f"![{path.stem}]({IMAGES}/{path.name})"
         yield ""
+    missing = list(gathered.missing())
+    if missing:
+        yield "Missing:"
+        yield ""
+        yield from (f"- {in_markdown(f'{step}, {row}: {why}'[:300])}" for step, row, why in missing)
+        yield ""
     if left_out:
         names = ", ".join(path.name for path in left_out)
         yield f"In the report only, because of their size: {names}."

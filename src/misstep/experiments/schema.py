@@ -71,6 +71,16 @@ def texts(known: Iterable[str] | None = None, default: Any = _REQUIRED) -> Key:
     return Key(form, fits, default, True)
 
 
+def named_texts() -> Key:
+    """Texts that name themselves, or a table of names and texts."""
+
+    def fits(own: Any) -> bool:
+        members = list(own.values()) if isinstance(own, dict) else own
+        return isinstance(members, list) and bool(members) and all(isinstance(x, str) for x in members)  # fmt: skip
+
+    return Key("a list of texts, or a table of names and texts", fits, by_scale=True)
+
+
 def table(default: Any = _REQUIRED, by_scale: bool = False) -> Key:
     return Key("a table", lambda own: isinstance(own, dict), default, by_scale)
 
@@ -179,6 +189,7 @@ __all__ = [
     "expression",
     "flag",
     "is_by_scale",
+    "named_texts",
     "number",
     "table",
     "text",

@@ -94,7 +94,9 @@ def make_table(own: Json, gathered: Gathered) -> Made:
         (tuple(map(shown_number, key)), tuple(_cells(key, group, columns, own)))
         for key, group in _groups(found, own)
     ]
-    rows += _missing_rows(own, gathered, len(columns), {names[0] for names, _ in rows})
+    shown = {names[0] for names, _ in rows}
+    rows += _empty_rows(own, gathered, columns, shown)
+    rows += _missing_rows(own, gathered, len(columns), shown)
     names = tuple(name for name, *_ in columns)
     return Made(own["name"], own["title"], _note(own, gathered), tuple(own["rows"]), names, tuple(rows))  # fmt: skip
 
@@ -147,6 +149,28 @@ def over_seeds(summary: Summary, observations: list[dict[str, Value]]) -> Number
     mean = math.fsum(numbers) / len(numbers)
     whole = len(numbers) == 1 and isinstance(values[0], int)
     return Number(int(mean) if whole else mean, deviation(numbers))
+
+
+def _empty_rows(
+    own: Json,
+    gathered: Gathered,
+    columns: Sequence[tuple[str, Value, Summary | None]],
+    shown: set[str],
+) -> list[tuple[tuple[str, ...], tuple[Number | str, ...]]]:
+    """Rows of which the condition leaves nothing, such as a domain without a task that counts."""
+    found: list[tuple[tuple[str, ...], tuple[Number | str, ...]]] = []
+    if own["empty"] is None or own["rows"][0] != "row":
+        return found
+    for row in dict.fromkeys(str(one["row"]) for one in gathered.observations[own["step"]]):
+        if visible(row) not in shown:
+            cells = [
+                str(own["paper"].get(row, {}).get(value, "-")) if summary is None else "-"
+                for _, value, summary in columns
+            ]
+            names = (visible(row), *("-" for _ in own["rows"][1:]))
+            found.append((names, (own["empty"], *cells[1:])))
+            shown.add(names[0])
+    return found
 
 
 def _missing_rows(
