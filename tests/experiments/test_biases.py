@@ -315,6 +315,12 @@ def judged(folder: Path, bugs: dict[str, int], own: Definition) -> dict[str, str
     return {claim.name: claim.verdict for claim in write_report(folder).claims}
 
 
+ABOUT_SINGLE_ROWS = (
+    *("elevator-mostly-bugs", "woodwork-gains", "blocks-asnet-all-alike"),
+    "fewer-states-for-all",
+)
+
+
 def test_claims_can_turn_out_either_way(tmp_path: Path) -> None:
     own = load_definition("p24")
     names = list(biases.BIASES)
@@ -322,15 +328,26 @@ def test_claims_can_turn_out_either_way(tmp_path: Path) -> None:
     like = judged(tmp_path / "like", dict(zip(names, (2, 4, 4, 4, 5, 4, 4, 5), strict=True)), own)
     assert like.pop("gripper-asnet-optimal") == DISAGREES
     assert like.pop("none-is-best-everywhere") == DISAGREES  # it is always the same one
+    for name in ABOUT_SINGLE_ROWS:
+        assert like.pop(name) == DISAGREES
     assert set(like.values()) == {AGREES}
     # And the other way round.
     unlike = judged(tmp_path / "no", dict(zip(names, (5, 1, 3, 1, 3, 9, 9, 9), strict=True)), own)
     assert unlike.pop("gripper-asnet-optimal") == DISAGREES
     assert unlike.pop("none-is-best-everywhere") == DISAGREES
+    assert unlike.pop("older-ahead-of-all") == AGREES
     assert set(unlike.values()) == {DISAGREES}
+    ahead = judged(tmp_path / "old", dict(zip(names, (5, 9, 3, 1, 3, 2, 2, 2), strict=True)), own)
+    assert ahead["older-ahead-of-all"] == DISAGREES
+    more = judged(tmp_path / "more", dict(zip(names, (8, 8, 8, 9, 8, 8, 8, 8), strict=True)), own)
+    assert (more["elevator-mostly-bugs"], more["woodwork-gains"]) == (AGREES, AGREES)
     five = judged(tmp_path / "five", dict(zip(names[:5], (2, 4, 4, 4, 5), strict=True)), own)
     assert five["none-is-best-everywhere"] == AGREES
     assert five["hff-stands-in"] == OPEN
+    assert five["fewer-states-for-all"] == AGREES
     none = judged(tmp_path / "none", dict.fromkeys(names, 0), own)
     assert none.pop("gripper-asnet-optimal") == AGREES
+    assert none.pop("blocks-asnet-all-alike") == AGREES
+    for name in ("elevator-mostly-bugs", "woodwork-gains", "fewer-states-for-all"):
+        assert none.pop(name) == DISAGREES
     assert set(none.values()) == {OPEN}

@@ -118,7 +118,7 @@ def test_a_subject_takes_the_size_of_the_shipped_network_or_the_fallback() -> No
     assert models.subject(row)["options"] == {"racks": 1}
 
 
-ORACLES = {
+ORACLES: dict[str, Any] = {
     "name": "oracles",
     "seconds": None,
     "least_states": 1,

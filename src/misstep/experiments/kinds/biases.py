@@ -144,7 +144,7 @@ def _dominance(task: Task, oracle: str) -> bytes | str | None:
 
 def _judged(
     task: Task, policy: Policy, name: str, payload: Json, tables: bytes | str | None
-) -> list[list[bool | int]]:
+) -> list[list[bool | int | None]]:
     """Of the pool's states, in order, whether the policy solves each, at which cost, and what is proven of it."""
 
     def prepare(content: Content, settings: Settings) -> None:  # noqa: ARG001
@@ -166,7 +166,7 @@ def _judged(
     limits = None if payload["seconds"] is None else {"time": float(payload["seconds"])}
     how = (1, None, limits, None)
     found = conduct([task], policy, settings, None, False, prepare, how, False)
-    states: list[list[bool | int]] = []
+    states: list[list[bool | int | None]] = []
     with found:
         for record in sorted(found.records, key=lambda own: own.number):
             opinion = next(iter(record.verdicts), None)

@@ -109,7 +109,9 @@ def _of_network(row: Json) -> Json:
     checkpoint = folder / CHECKPOINT
     if not checkpoint.is_file():
         raise InputFileError(
-            "no checkpoint", where=str(checkpoint), expected="a relational network"
+            "no checkpoint",
+            where=f"{row['gnn']}/{CHECKPOINT}",
+            expected="a relational network",
         )
     device = row["device"]
     options = [] if device == "cpu" else [f"--device={device}"]
