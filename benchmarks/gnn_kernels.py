@@ -297,8 +297,9 @@ def best_of(results: Results) -> str:
     """The variant with the greatest product of rates, of those that are exact enough."""
     products = {}
     for variant in VARIANTS:
-        own = [results.get(f"{domain} {variant}") for domain in ("blocks", "gripper")]
-        if all(found and found["error"] < WORST for found in own):
+        names = [f"{domain} {variant}" for domain in ("blocks", "gripper")]
+        own: list[Results] = [results[name] for name in names if name in results]
+        if len(own) == len(names) and all(found["error"] < WORST for found in own):
             products[variant] = float(np.prod([found[str(s)] for found in own for s in SIZES]))
     return max(products, key=lambda variant: products[variant], default=next(iter(VARIANTS)))
 
