@@ -8,7 +8,7 @@ WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
+.PHONY: help setup demo docs test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,10 @@ build/axe/axe.min.js:
 	    cd build/axe && $(call within,120) npm pack --silent axe-core@4 >/dev/null && \
 	    tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js || \
 	    echo "axe-core could not be fetched, so that accessibility is not checked"
+
+docs: setup  ## build the documentation as a site that works offline: build/docs/html/index.html
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[docs]'
+	PYTHONPATH=docs:tests $(BIN)/python -m docsite.build
 
 lint: setup
 	$(BIN)/ruff check .
