@@ -44,7 +44,7 @@ def context_of(words: str, command: Any) -> Any:
 
 def plain(written: str) -> str:
     """How an option is written, with a word for its value in the place of a type of Python."""
-    written = re.sub(r"(?<=[A-Z.\]]) <.*>$", "", written)
+    written = re.sub(r"^([^-].*\S|.* [A-Z.\]]+) <.*>$", r"\1", written)
     written = re.sub(r"<(?:int|float)(?: range)?>", "N", written)
     return re.sub(r"<(\w+)>", lambda found: found.group(1).upper(), written)
 

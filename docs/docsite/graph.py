@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from import_graph import ORDER, SOURCE, edges
+from functools import cache
+
+from import_graph import ORDER, SOURCE
+from import_graph import edges as edges_of
 
 NAME = "reference/packages.md"
 _ROW, _LEFT = 26, 150
+
+
+@cache
+def edges() -> dict[str, set[str]]:
+    return edges_of()
 
 
 def closure(graph: dict[str, set[str]], start: str) -> set[str]:
@@ -21,6 +29,7 @@ def closure(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
+@cache
 def reduced() -> dict[str, set[str]]:
     """The graph without the imports that follow from others; with all of them a drawing shows nothing."""
     graph = {part: set(others) for part, others in edges().items()}
@@ -76,7 +85,8 @@ def pages() -> dict[str, str]:
         "# Packages and what they import",
         "",
         "An arc leads from each package to one that it imports, unless the import follows from other arcs; the table "
-        "has them all. A package imports only what stands above it in the drawing or in its own rank; `checking`, the independent checker, imports nothing but the errors. "
+        "has them all. A package imports only what stands above it in the drawing or in its own rank; "
+        "`checking`, the independent checker, imports nothing but the errors. "
         "`tests/test_layering.py` fails otherwise, and this page is made from the same data.",
         "",
         drawing(),
