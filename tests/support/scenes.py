@@ -41,6 +41,7 @@ class Scene:
     prepare: Callable[[Path], None] = lambda _: None  # after `before`
     # Words that make the work small: what stands in a command, and what is typed instead.
     smaller: dict[str, str] = field(default_factory=dict)
+    needs: str | None = None  # a package that the commands need
     slow: bool = False  # longer than some seconds: `make soundness`
     codes: tuple[int, ...] = (0, 1)
 
@@ -100,6 +101,11 @@ SCENES = {
         {"heuristic:ff": "noisy:0.3:1+optimal --pool 6", "problem:3": "problem:0", "problem-3": "problem-0"},
         slow=True,
     ),
+    "docs/tutorials/first-bug.md": Scene(),
+    "docs/tutorials/jani-safety.md": Scene(slow=True),
+    "docs/tutorials/train-select-retest.md": Scene(needs="torch", slow=True),
+    "docs/how-to/oracles-and-biases.md": Scene((SMALL, FOUND), slow=True),
+    "docs/how-to/find-the-decision.md": Scene((SMALL, FOUND), slow=True),
     "docs/policies/zoo.md": Scene(smaller={"--policy": "--pool 5 --policy"}),
 }
 
@@ -119,6 +125,8 @@ NOT_RUN = {
     "misstep train asnet DOMAIN.pddl": "a form, not a command",
     "misstep select TASKS": "a form, not a command",
     "misstep train qlearning": "needs PyTorch and minutes; tests/cli/test_train_qlearning.py runs such commands",
+    "misstep serve-policy": "goes on until Ctrl-C; tests/policies/remote runs servers",
+    "misstep test task --policy grpc": "needs the server above",
     "misstep train loop": "needs PyTorch and minutes; tests/cli/test_train_loop.py runs such commands",
     "misstep test model.jani --policy training": "needs a trained network",
     "python -m misstep.training.qlearning.sweep": "hours",
