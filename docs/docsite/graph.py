@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-
 from functools import cache
 
 from import_graph import ORDER, SOURCE

@@ -12,9 +12,7 @@ from misstep.tasks.models import generate_model, write_model
 from support.chat_server import chat_server
 from support.transcripts import ROOT, blocks, pages
 
-CODE = {
-    page: [block for block in blocks(page) if block.language == "python"] for page in pages()
-}
+CODE = {page: [block for block in blocks(page) if block.language == "python"] for page in pages()}
 # What a page that is no tutorial takes for granted.
 BEFORE = {
     "docs/safety.md": """

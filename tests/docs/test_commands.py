@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from docsite.commands import commands as declared
+
 from support.commands import misstep
 from support.scenes import NOT_RUN, SCENES, Scene, reason_not_run, smaller
 from support.transcripts import ROOT, Command, blocks, commands, data_problem, pages

@@ -8,9 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from docsite import api, build, commands, graph, pages
 
 import misstep
-from docsite import api, build, commands, graph, pages
 from misstep.campaigns import records
 
 
@@ -36,11 +36,17 @@ def test_a_broken_link_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "[a](nowhere.md) [b](records.md#no-such-heading) [c](../setup.cfg) `[d](x.md)` [e](#own)\n\n# Own"
     changed = {**pages.texts(), "index.md": text}
     monkeypatch.setattr(pages, "texts", lambda: changed)
-    assert pages.broken_links("index.md") == ["nowhere.md", "records.md#no-such-heading", "../setup.cfg"]
+    assert pages.broken_links("index.md") == [
+        "nowhere.md",
+        "records.md#no-such-heading",
+        "../setup.cfg",
+    ]
 
 
 def test_an_unreachable_page_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "texts", lambda: {**pages.generated(), "index.md": "# Home", "lost.md": ""})
+    monkeypatch.setattr(
+        pages, "texts", lambda: {**pages.generated(), "index.md": "# Home", "lost.md": ""}
+    )
     pages.navigation.cache_clear()
     assert "lost.md" in pages.unplaced()
     pages.navigation.cache_clear()
@@ -84,7 +90,9 @@ def test_fields_of_records_are_described_in_the_api() -> None:
 def test_signatures_are_words_of_the_source() -> None:
     def example(a: str, b: Path | None = None, *, c: str = "x") -> list[Path]: ...
 
-    assert api.signature(example) == "(a: str, b: Path | None = None, *, c: str = 'x') -> list[Path]"
+    assert (
+        api.signature(example) == "(a: str, b: Path | None = None, *, c: str = 'x') -> list[Path]"
+    )
 
 
 def test_the_drawing_has_every_package() -> None:
@@ -118,6 +126,6 @@ def test_the_site_builds_and_asks_nobody(tmp_path: Path) -> None:
     html = tmp_path / "html"
     for page in html.rglob("*.html"):
         text = page.read_text()
-        for outer in ("<script src=\"http", "<link rel=\"stylesheet\" href=\"http", "@import url(http"):
+        for outer in ('<script src="http', '<link rel="stylesheet" href="http', "@import url(http"):
             assert outer not in text
     assert "misstep" in (html / "searchindex.js").read_text()

@@ -65,7 +65,10 @@ SCENES = {
     ),
     "docs/experiments.md": Scene(slow=True),
     "docs/exports.md": Scene(
-        ("misstep generate gripper --balls 2 -o tasks", SMALL), files, {"-o found": "--pool 5 -o found"}, slow=True
+        ("misstep generate gripper --balls 2 -o tasks", SMALL),
+        files,
+        {"-o found": "--pool 5 -o found"},
+        slow=True,
     ),
     "docs/families.md": Scene(
         (SMALL, "misstep test task --policy noisy:0.3:1+optimal --pool 30 -o found"),
@@ -91,14 +94,18 @@ SCENES = {
         )
     ),
     "docs/retest.md": Scene((SMALL,), files, {"-o found": "--pool 5 -o found"}, slow=True),
-    
     "docs/safety.md": Scene(
-        smaller={"--cells 6": "--cells 5", "--packages 2": "--packages 1", "model:1": "BUG"}, slow=True
+        smaller={"--cells 6": "--cells 5", "--packages 2": "--packages 1", "model:1": "BUG"},
+        slow=True,
     ),
     "docs/shrinking.md": Scene(
         ("misstep generate gripper --balls 2 -o task",),
         files,
-        {"heuristic:ff": "noisy:0.3:1+optimal --pool 6", "problem:3": "problem:0", "problem-3": "problem-0"},
+        {
+            "heuristic:ff": "noisy:0.3:1+optimal --pool 6",
+            "problem:3": "problem:0",
+            "problem-3": "problem-0",
+        },
         slow=True,
     ),
     "docs/tutorials/first-bug.md": Scene(),

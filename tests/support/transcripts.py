@@ -42,7 +42,10 @@ class Command(NamedTuple):
 
 def pages() -> list[str]:
     """README.md and all pages below docs/, by their path."""
-    return ["README.md", *(page.relative_to(ROOT).as_posix() for page in sorted(DOCS.rglob("*.md")))]
+    return [
+        "README.md",
+        *(page.relative_to(ROOT).as_posix() for page in sorted(DOCS.rglob("*.md"))),
+    ]
 
 
 def blocks(page: str) -> list[Block]:
@@ -107,7 +110,10 @@ def main() -> None:
         for command in commands(page):
             typed += 1
             run += reason_not_run(command) is None
-    print(f"{sum(counted.values())} blocks:", ", ".join(f"{n} {k}" for k, n in sorted(counted.items())))
+    print(
+        f"{sum(counted.values())} blocks:",
+        ", ".join(f"{n} {k}" for k, n in sorted(counted.items())),
+    )
     print(f"{typed} commands are typed, the tests run {run}; {len(NOT_RUN)} reasons not to")
 
 
