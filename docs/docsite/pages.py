@@ -17,6 +17,7 @@ from typing import NamedTuple
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 HOME = "index.md"
+REST = "how-to/index.md"  # where a page goes that no index links to
 # Pages outside of `docs/` that the site has, too.
 OUTSIDE = {
     "CONTRIBUTING.md": "contributing.md",
@@ -115,6 +116,14 @@ def is_index(name: str) -> bool:
 
 @cache
 def navigation() -> dict[str, list[str]]:
+    """The pages below each index; what no index links to comes after the how-to guides, so that it is not lost."""
+    tree = {index: list(below) for index, below in linked().items()}
+    tree.setdefault(REST, []).extend(unplaced())
+    return tree
+
+
+@cache
+def linked() -> dict[str, list[str]]:
     """The pages below each index, in the order of its links; the home page leads to the other indexes."""
     placed, tree = {HOME}, {}
     waiting = deque([HOME])
@@ -134,7 +143,7 @@ def navigation() -> dict[str, list[str]]:
 
 def unplaced() -> list[str]:
     """Pages that no index leads to."""
-    placed = {HOME}.union(*navigation().values())
+    placed = {HOME}.union(*linked().values())
     return sorted(set(texts()) - placed)
 
 

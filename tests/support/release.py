@@ -21,7 +21,8 @@ PROGRAMS = {"fast-downward-translate"}
 def licence_of(name: str) -> str:
     about = metadata.metadata(name)
     said = [own for own in about.get_all("Classifier") or [] if own.startswith("License ::")]
-    return "; ".join([about.get("License-Expression") or about.get("License") or "", *said])
+    fields = (about.get_all("License-Expression") or []) + (about.get_all("License") or [])
+    return "; ".join([*fields, *said])
 
 
 def licences(requirements: list[str]) -> Iterator[str]:
