@@ -91,7 +91,8 @@ def test_fields_of_records_are_described_in_the_api() -> None:
 
 
 def test_signatures_are_words_of_the_source() -> None:
-    def example(a: str, b: Path | None = None, *, c: str = "x") -> list[Path]: ...
+    def example(a: str, b: Path | None = None, *, c: str = "x") -> list[Path]:
+        return [Path(a + c), *([b] if b else [])]
 
     assert (
         api.signature(example) == "(a: str, b: Path | None = None, *, c: str = 'x') -> list[Path]"
