@@ -1,4 +1,4 @@
-# Everything a newcomer needs: `make demo`, `make test`. Needs Python 3.10+, a C++20 compiler, cmake and make.
+# Everything a newcomer needs: `make demo`, `make test`. Needs Python 3.10+, a C++20 compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -6,29 +6,39 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # Warnings are errors in continuous integration only: a newcomer's compiler may know more of them than ours.
 WERROR := $(if $(CI),ON,OFF)
 NATIVE := $(shell find core bindings CMakeLists.txt -type f)
+# cmake and ninja come from the package registry where the machine has none, or a cmake that is too old.
+OWN_CMAKE := $(shell cmake --version 2>/dev/null | awk 'NR == 1 { split($$3, v, "."); if (v[1] * 100 + v[2] >= 325) print "yes" }')
+TOOLS := $(if $(OWN_CMAKE),,'cmake>=3.25') $(if $(shell command -v ninja),,ninja)
+CMAKE := $(if $(OWN_CMAKE),cmake,$(BIN)/cmake)
+CTEST := $(if $(OWN_CMAKE),ctest,$(BIN)/ctest)
+PIP := $(BIN)/pip --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
+.PHONY: help setup demo docs wheel wheel-test release-check test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
-setup: $(VENV)/.installed  ## create .venv and install Misstep into it
+setup: $(VENV)/.developer  ## create .venv and install Misstep into it, with what the tests need
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed, this is " + sys.version) if sys.version_info < (3, 10) else None'
-	@command -v cmake >/dev/null || { echo "cmake is needed (version 3.25 or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.11' 'nanobind>=3.1,<4'
+	$(PIP) install --quiet 'scikit-build-core>=0.11' 'nanobind>=3.1,<4' $(TOOLS)
 	@touch $@
 
 # The extension is built in build/, so that a second build compiles only what changed.
+INSTALL := $(PIP) install --quiet --no-build-isolation --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR)
+
 $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation \
-	    --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR) --editable '.[dev]'
+	$(INSTALL) --editable .
 	@touch $@
 
-demo: setup  ## test a trained network that comes with Misstep, explain what was found
+$(VENV)/.developer: $(VENV)/.tools $(NATIVE)
+	$(INSTALL) --editable '.[dev]'
+	@touch $(VENV)/.installed $@
+
+demo: $(VENV)/.installed  ## test a trained network that comes with Misstep, explain what was found
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup lint alone cpp unit  ## all tests
@@ -59,6 +69,23 @@ build/axe/axe.min.js:
 	    tar xzf axe-core-*.tgz --strip-components=1 package/axe.min.js || \
 	    echo "axe-core could not be fetched, so that accessibility is not checked"
 
+docs: setup  ## build the documentation as a site that works offline: build/docs/html/index.html
+	$(INSTALL) --editable '.[docs]'
+	PYTHONPATH=docs:tests $(BIN)/python -m docsite.build
+
+wheel: $(VENV)/.tools  ## build a wheel for this platform, which installs without a compiler, in dist/
+	@rm -f dist/misstep-*.whl
+	$(PIP) wheel --quiet --no-build-isolation --no-deps --wheel-dir dist .
+	@ls dist/misstep-*.whl
+
+wheel-test: setup wheel  ## install the wheel into an empty environment without a compiler and run the demo there
+	$(BIN)/python -m pytest -q -m wheel tests/test_wheel.py
+
+release-check: setup wheel-test  ## what a machine can check before a release: docs/release.md
+	@rm -f dist/misstep-*.tar.gz
+	$(BIN)/python -c "from scikit_build_core.build import build_sdist; build_sdist('dist')"
+	PYTHONPATH=tests $(BIN)/python -m support.release dist
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -68,12 +95,12 @@ lint: setup
 unit: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal --ignore tests/browser
 
-alone:  ## build each core library alone, so that an undeclared dependency fails to link
-	@cmake -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_TESTS=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null
-	@cmake --build build/alone --parallel $(JOBS) >/dev/null && echo "each core library builds alone"
+alone: $(VENV)/.tools  ## build each core library alone, so that an undeclared dependency fails to link
+	@$(CMAKE) -S . -B build/alone -DMISSTEP_BINDINGS=OFF -DMISSTEP_ALONE=ON -DMISSTEP_TESTS=ON -DMISSTEP_WERROR=$(WERROR) >/dev/null
+	@$(CMAKE) --build build/alone --parallel $(JOBS) >/dev/null && echo "each core library builds alone"
 
 cpp: alone  ## the tests of the core libraries, in C++
-	@ctest --test-dir build/alone --parallel $(JOBS) --output-on-failure
+	@$(CTEST) --test-dir build/alone --parallel $(JOBS) --output-on-failure
 
 sanitize: $(VENV)/.tools  ## the tests with address and undefined-behaviour sanitizers
 	bash tests/sanitize.sh $(BIN)
@@ -83,7 +110,7 @@ soundness: setup  ## the large campaigns against exhaustive ground truth
 
 FUZZ_SECONDS ?= 3600
 KILLS ?= 1000
-SECONDS ?= 600
+STORM_SECONDS ?= 600
 SEED ?= $(shell date +%s)
 CLANG ?= clang++
 
@@ -91,16 +118,16 @@ fuzz: setup  ## damage the input of every reader for FUZZ_SECONDS; findings are 
 	PYTHONPATH=tests $(BIN)/python -m attack.fuzzing --seconds $(FUZZ_SECONDS) --jobs $(JOBS) --seed $(SEED) \
 	    --out build/fuzz-findings
 
-fuzz-native:  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS each
+fuzz-native: $(VENV)/.tools  ## fuzz the C++ readers, guided by coverage, for FUZZ_SECONDS each
 	@command -v $(CLANG) >/dev/null || { echo "clang is needed with its libFuzzer: apt-get install clang"; exit 1; }
-	@cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMISSTEP_BINDINGS=OFF \
+	@$(CMAKE) -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DCMAKE_BUILD_TYPE=RelWithDebInfo -DMISSTEP_BINDINGS=OFF \
 	    -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1" -DMISSTEP_SANITIZE=fuzzer-no-link,address,undefined -DMISSTEP_FUZZ=ON >/dev/null
-	@cmake --build build/fuzz --parallel $(JOBS) --target fuzz_all >/dev/null
+	@$(CMAKE) --build build/fuzz --parallel $(JOBS) --target fuzz_all >/dev/null
 	bash tests/core/fuzz/run.sh build/fuzz/tests/core/fuzz $(FUZZ_SECONDS) $(JOBS)
 
-storm-cluster: setup  ## kill workers of a cluster for SECONDS seconds while campaigns run on it: the records must be the same
-	$(BIN)/pip install --quiet --disable-pip-version-check 'distributed>=2025.1'
-	PYTHONPATH=tests $(BIN)/python -m support.storm_cluster --seconds $(SECONDS)
+storm-cluster: setup  ## kill workers of a cluster for STORM_SECONDS seconds while campaigns run on it: the records must be the same
+	$(PIP) install --quiet 'distributed>=2025.1'
+	PYTHONPATH=tests $(BIN)/python -m support.storm_cluster --seconds $(STORM_SECONDS)
 
 storm: setup  ## kill campaigns and trainings KILLS times and let them go on: the records must be the same
 	PYTHONPATH=tests $(BIN)/python -m support.storm --kills $(KILLS) --jobs $(JOBS)

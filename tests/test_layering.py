@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from import_graph import (
+    ORDER,
     ROOT,
     SOURCE,
     edges,
@@ -27,23 +28,6 @@ from import_graph import (
     source_files,
 )
 
-# Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
-ORDER = [
-    ["binomial", "errors", "escaping", "decoding", "files", "gym", "kept", "verdicts"],
-    ["_core"],
-    ["tasks"],
-    ["planning"],
-    ["policies"],
-    ["runs"],
-    ["fuzzing"],
-    ["oracles", "safety"],
-    ["faults"],
-    ["campaigns"],
-    ["comparison"],
-    ["reports", "training"],
-    ["experiments"],
-    ["cli", "pytest_plugin"],
-]
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 # The checker stands apart: it may know the errors only, and anybody may call it.
 APART = {"checking"}

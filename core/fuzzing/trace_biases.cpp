@@ -6,11 +6,11 @@
 namespace misstep {
 
 namespace {
-constexpr double INF = std::numeric_limits<double>::infinity();
+constexpr double UNBOUNDED = std::numeric_limits<double>::infinity();
 constexpr Cost NONE = std::numeric_limits<Cost>::min();  // no pair counted so far
 constexpr std::size_t MAX_KNOWN = 1 << 20;
 
-double to_value(Cost best) { return best == NONE ? -INF : static_cast<double>(best); }
+double to_value(Cost best) { return best == NONE ? -UNBOUNDED : static_cast<double>(best); }
 }  // namespace
 
 TraceBias::TraceBias(PolicyGraph &graph, Kind kind, Estimate *estimate, bool prune)
@@ -46,7 +46,7 @@ double TraceBias::evaluate(StateId start, std::uint32_t steps) {
         states_.push_back(graph_.successor(states_.back()));
     }
     if (kind_ == Kind::surface) return surface();
-    if (steps == 0) return -INF;
+    if (steps == 0) return -UNBOUNDED;
     if (kind_ == Kind::cost) return static_cast<double>(paid_.back());
     const bool backward = kind_ == Kind::loop;
     if (!prune_) return over_all_pairs(backward);
@@ -119,14 +119,14 @@ double TraceBias::over_pairs(bool backward) {
 // With phi_k = C(0, k) + h(s_k) the value is the greatest phi_j - phi_i: one pass with the least phi so far.
 double TraceBias::surface() {
     const Cost first = estimate_->to_goal(states_.front());
-    if (first == INFINITE_COST) return -INF;
+    if (first == INFINITE_COST) return -UNBOUNDED;
     Cost best = NONE;
     Cost least = first;
     // P24, Proposition 4: with h* the whole run is the worst part of it. And no way leads out of a dead end.
     const std::size_t next = prune_ && estimate_->exact() && states_.size() > 1 ? states_.size() - 1 : 1;
     for (std::size_t k = next; k < states_.size(); ++k) {
         const Cost h = estimate_->to_goal(states_[k]);
-        if (h == INFINITE_COST) return INF;
+        if (h == INFINITE_COST) return UNBOUNDED;
         const Cost phi = paid_[k] + h;
         best = std::max(best, phi - least);
         least = std::min(least, phi);

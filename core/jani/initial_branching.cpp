@@ -9,7 +9,7 @@ namespace misstep::jani {
 
 namespace {
 
-constexpr std::uint64_t ASK_EVERY = 1 << 8;
+constexpr std::uint64_t BRANCHINGS_BETWEEN_ASKING = 1 << 8;
 
 }  // namespace
 
@@ -123,7 +123,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::branch(std::uint64_t ma
             continue;
         }
         ++steps;
-        if (steps > max_steps || (steps % ASK_EVERY == 0 && go_on && !go_on())) {
+        if (steps > max_steps || (steps % BRANCHINGS_BETWEEN_ASKING == 0 && go_on && !go_on())) {
             narrowing_->go_back(root);
             return std::nullopt;
         }

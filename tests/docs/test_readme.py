@@ -1,44 +1,31 @@
-"""The commands of README.md work as they are typed, one after the other, and it leads to every page."""
+"""The first page: short, with commands that work as they are typed, one after the other."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from pathlib import Path
 
 import pytest
 
 from support.commands import misstep
-from support.pages import DOCS
-
-README = DOCS.parent / "README.md"
+from support.transcripts import ROOT, commands
 
 
-def commands(text: str) -> list[list[str]]:
-    lines = re.findall(r"(?m)^    misstep (.+)$", text)
-    return [shlex.split(line, comments=True) for line in lines]
+def test_it_is_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 80
 
 
 @pytest.mark.soundness  # half a minute of work
-def test_commands_work_as_they_are_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("webbrowser.open", lambda _: True)
-    text = README.read_text()
-    policy = re.search(r"(?ms)^```python\n# mine\.py\n(.*?)^```$", text)
-    assert policy is not None
-    (tmp_path / "mine.py").write_text(policy[1])
-    found = commands(text)
-    assert {"retest", "compare", "report", "shrink", "export"} <= {words[0] for words in found}
-    for words in found:
-        smaller = [
-            "2" if before == "--balls" else word
-            for before, word in zip(["", *words], words, strict=False)
-        ]
-        ran = misstep(*smaller, cwd=tmp_path)
+def test_commands_work_as_they_are_typed(tmp_path: Path) -> None:
+    typed = [own.words[1:] for own in commands("README.md") if own.words[0] == "misstep"]
+    assert {"test", "explain", "report", "replay", "retest"} <= {words[0] for words in typed}
+    for words in typed:
+        ran = misstep(*words, cwd=tmp_path)
         assert ran.returncode in (0, 1), f"misstep {shlex.join(words)}: {ran.stderr}"
     assert (tmp_path / "report.html").exists()
 
 
-def test_every_page_can_be_reached() -> None:
-    text = README.read_text()
-    missing = [page.name for page in DOCS.glob("*.md") if f"(docs/{page.name})" not in text]
-    assert missing == []
+def test_it_leads_to_all_kinds_of_pages() -> None:
+    text = (ROOT / "README.md").read_text()
+    for kind in ("tutorials", "how-to", "explanation", "reference"):
+        assert f"(docs/{kind}/index.md)" in text

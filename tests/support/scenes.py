@@ -1,0 +1,161 @@
+"""What the commands of each page take for granted, what is made smaller for the tests, and which are not run."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from support.commands import misstep
+from support.transcripts import Command
+
+POLICY = '''def act(state):
+    """Drops what it can, else takes the first operator that applies."""
+    for name in state.operators:
+        if name.startswith("drop"):
+            return name
+    return state.operators[0]
+
+
+policy = act
+'''
+SMALL = "misstep generate gripper --balls 2 -o task"
+FOUND = "misstep test task --policy noisy:0.3:1+optimal --pool 12 -o found"
+
+
+def files(folder: Path) -> None:
+    """A task as two files in the folder itself, and a policy in Python."""
+    shutil.copy(folder / "task" / "domain.pddl", folder)
+    shutil.copy(folder / "task" / "problem.pddl", folder)
+    for name in ("policy.py", "mine.py"):
+        (folder / name).write_text(POLICY)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """How the commands of a page are run."""
+
+    before: tuple[str, ...] = ()
+    prepare: Callable[[Path], None] = lambda _: None  # after `before`
+    # Words that make the work small: what stands in a command, and what is typed instead.
+    smaller: dict[str, str] = field(default_factory=dict)
+    needs: str | None = None  # a package that the commands need
+    slow: bool = False  # longer than some seconds: `make soundness`
+    codes: tuple[int, ...] = (0, 1)
+
+
+SCENES = {
+    "docs/compare.md": Scene(
+        (
+            SMALL,
+            *(
+                f"misstep test task --policy {policy} --pool 5 -o {name}"
+                for name, policy in (
+                    ("before", "heuristic:max"),
+                    ("after", "heuristic:ff"),
+                    ("ff", "heuristic:ff"),
+                    ("add", "heuristic:add"),
+                    ("blind", "heuristic:max"),
+                )
+            ),
+        ),
+        slow=True,
+    ),
+    "docs/experiments.md": Scene(slow=True),
+    "docs/exports.md": Scene(
+        ("misstep generate gripper --balls 2 -o tasks", SMALL),
+        files,
+        {"-o found": "--pool 5 -o found"},
+        slow=True,
+    ),
+    "docs/families.md": Scene(
+        (SMALL, "misstep test task --policy noisy:0.3:1+optimal --pool 30 -o found"),
+        smaller={"problem:23": "BUG"},
+        slow=True,
+    ),
+    "docs/gates.md": Scene((SMALL,), files, {"--policy": "--pool 5 --policy"}),
+    "docs/prove.md": Scene((SMALL,), smaller={"--horizon 30": "--horizon 5"}),
+    "docs/replay.md": Scene((SMALL, FOUND)),
+    "docs/report.md": Scene(
+        (
+            SMALL,
+            *(
+                f"misstep test task --policy heuristic:{policy} --pool 4 -o {name}"
+                for name, policy in (
+                    ("found", "max"),
+                    ("before", "max"),
+                    ("after", "ff"),
+                    ("a", "max"),
+                    ("b", "ff"),
+                )
+            ),
+        )
+    ),
+    "docs/retest.md": Scene((SMALL,), files, {"-o found": "--pool 5 -o found"}, slow=True),
+    "docs/safety.md": Scene(
+        smaller={"--cells 6": "--cells 5", "--packages 2": "--packages 1", "model:1": "BUG"},
+        slow=True,
+    ),
+    "docs/shrinking.md": Scene(
+        ("misstep generate gripper --balls 2 -o task",),
+        files,
+        {
+            "heuristic:ff": "noisy:0.3:1+optimal --pool 6",
+            "problem:3": "problem:0",
+            "problem-3": "problem-0",
+        },
+        slow=True,
+    ),
+    "docs/tutorials/first-bug.md": Scene(),
+    "docs/tutorials/jani-safety.md": Scene(slow=True),
+    "docs/tutorials/train-select-retest.md": Scene(needs="torch", slow=True),
+    "docs/how-to/oracles-and-biases.md": Scene((SMALL, FOUND), slow=True),
+    "docs/how-to/find-the-decision.md": Scene((SMALL, FOUND), slow=True),
+    "docs/policies/zoo.md": Scene(smaller={"--policy": "--pool 5 --policy"}),
+}
+
+# Commands that are not run by the tests of the pages, by how they begin; their words and options are compared all the
+# same with what the command line declares.
+NOT_RUN = {
+    "make": "continuous integration runs these targets",
+    "pip install": "continuous integration installs what it needs in the same way",
+    "misstep experiment ps --scale small": "half an hour",
+    "misstep experiment report small": "needs the experiment of half an hour",
+    "misstep experiment p2": "needs files of competitions, networks of others, or a GPU",
+    "misstep experiment mine.toml": "the reader's own file",
+    "misstep experiment policies": "minutes on 16 cores",
+    "misstep test TASKS": "needs the trained policies of the experiment",
+    "misstep test model.prism": "needs stormpy; tests/cli/test_models_of_others.py runs such commands",
+    "misstep test model.jani --policy first --unsafe": "the reader's own model; tests/cli/test_models_of_others.py",
+    "misstep train asnet DOMAIN.pddl": "a form, not a command",
+    "misstep select TASKS": "a form, not a command",
+    "misstep train qlearning": "needs PyTorch and minutes; tests/cli/test_train_qlearning.py runs such commands",
+    "misstep serve-policy": "goes on until Ctrl-C; tests/policies/remote runs servers",
+    "misstep test task --policy grpc": "needs the server above",
+    "misstep train loop": "needs PyTorch and minutes; tests/cli/test_train_loop.py runs such commands",
+    "misstep test model.jani --policy training": "needs a trained network",
+    "python -m misstep.training.qlearning.sweep": "hours",
+    "python -m misstep.policies.rgnn.convert": "needs a checkpoint of others",
+    "misstep test domain.pddl problem.pddl --policy rgnn": "needs a checkpoint of others",
+}
+
+
+def reason_not_run(command: Command) -> str | None:
+    return next((why for start, why in NOT_RUN.items() if command.text.startswith(start)), None)
+
+
+def first_bug(folder: Path) -> str:
+    """The id of the first bug of the campaign `found`."""
+    listed = misstep("records", "found", "--verdict", "BUG", "--json", cwd=folder).stdout
+    return listed.partition('"id": "')[2].partition('"')[0]
+
+
+def smaller(command: str, scene: Scene, folder: Path) -> list[str]:
+    """The words to type for a command of the page."""
+    for words, own in scene.smaller.items():
+        if own == "BUG":
+            own = first_bug(folder) if words in command else ""
+        command = command.replace(words, own) if words in command else command
+    return shlex.split(command)
