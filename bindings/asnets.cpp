@@ -6,15 +6,12 @@ namespace misstep::bindings {
 
 namespace {
 
-using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-std::vector<int> to_vector(const Integers &array) { return {array.data(), array.data() + array.size()}; }
+using Weights = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // An ASNet with the task it belongs to, which must outlive it.
 struct BoundASNet : ASNet, Owned {
-    BoundASNet(TaskHandle &owner, ASNetStructure structure, int hidden, int layers, const Numbers &weights,
+    BoundASNet(TaskHandle &owner, ASNetStructure structure, int hidden, int layers, const Weights &weights,
                const std::string &kernels, int max_table_bits)
         : ASNet(std::move(structure), owner.generator, hidden, layers, {weights.data(), weights.size()}, kernels,
                 max_table_bits),
@@ -47,7 +44,7 @@ std::vector<float> logits(BoundASNet &net, const StateBatch &states, const Offse
     return result;
 }
 
-using Rows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using FloatRows = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OutRows = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Index = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Winners = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -66,7 +63,7 @@ void check_rows(const Index &index, std::size_t rows) {
 void define_segments(nb::module_ &module) {
     module.def(
         "segment_max",
-        [](const Rows &x, const Index &members, const Index &offsets, float empty, const OutRows &out,
+        [](const FloatRows &x, const Index &members, const Index &offsets, float empty, const OutRows &out,
            const OutWinners &winner) {
             const std::size_t segments = out.shape(0);
             check(offsets.size() == segments + 1 && offsets.data()[0] == 0 &&
@@ -83,7 +80,7 @@ void define_segments(nb::module_ &module) {
 
     module.def(
         "scatter_winners",
-        [](const Rows &gradient, const Winners &winner, const OutRows &out) {
+        [](const FloatRows &gradient, const Winners &winner, const OutRows &out) {
             check(winner.shape(0) == gradient.shape(0) && winner.shape(1) == gradient.shape(1) &&
                       out.shape(1) == gradient.shape(1),
                   "arrays of other sizes");
@@ -95,7 +92,7 @@ void define_segments(nb::module_ &module) {
 
     module.def(
         "scatter_rows",
-        [](const Rows &gradient, const Index &index, const OutRows &out) {
+        [](const FloatRows &gradient, const Index &index, const OutRows &out) {
             check(index.size() == gradient.shape(0) && out.shape(1) == gradient.shape(1), "arrays of other sizes");
             check_rows(index, out.shape(0));
             scatter_rows(gradient.data(), index.data(), gradient.shape(0), gradient.shape(1), out.data());
@@ -112,7 +109,7 @@ void define_asnets(nb::module_ &module) {
             [](BoundASNet *self, TaskHandle &task, const std::vector<std::vector<int>> &slots, int predicate_count,
                const Integers &schema_begin, const Integers &operators, const Integers &related,
                const Integers &predicate_begin, const Integers &fact_variable, const Integers &fact_value,
-               const Integers &fact_goal, int hidden, int layers, const Numbers &weights, const std::string &kernels,
+               const Integers &fact_goal, int hidden, int layers, const Weights &weights, const std::string &kernels,
                int max_table_bits) {
                 ASNetStructure structure{slots,
                                          predicate_count,

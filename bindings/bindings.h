@@ -63,6 +63,9 @@ std::uint32_t steps_of(std::optional<std::uint32_t> max_steps);
 
 using StateBatch = nb::ndarray<const std::int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using OperatorBatch = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+inline std::vector<int> to_vector(const Integers &array) { return {array.data(), array.data() + array.size()}; }
 
 // Throws ValueError if the batch has the wrong width or a value outside its domain.
 void check_batch(const TaskHandle &task, const StateBatch &states);

@@ -11,9 +11,8 @@ namespace {
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Row = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-std::vector<double> to_vector(const Row &array) { return {array.data(), array.data() + array.size()}; }
+std::vector<double> doubles_of(const Row &array) { return {array.data(), array.data() + array.size()}; }
 
 nb::object evaluate(Network &network, const Rows &batch) {
     if (batch.shape(1) != static_cast<std::size_t>(network.inputs()))
@@ -34,7 +33,7 @@ std::vector<std::int32_t> choose(const Rows &outputs, const Mask &allowed) {
     return chosen;
 }
 
-std::vector<Trees::Tree> tree_list(const Numbers &nodes, const Numbers &leaves, const Numbers &outputs) {
+std::vector<Trees::Tree> tree_list(const Integers &nodes, const Integers &leaves, const Integers &outputs) {
     if (nodes.size() != leaves.size() || nodes.size() != outputs.size())
         throw nb::value_error("the lists of the trees differ in length");
     std::vector<Trees::Tree> trees;
@@ -43,8 +42,8 @@ std::vector<Trees::Tree> tree_list(const Numbers &nodes, const Numbers &leaves, 
     return trees;
 }
 
-std::vector<Trees::Node> node_list(const Numbers &feature, const Row &threshold, const Numbers &left,
-                                   const Numbers &right) {
+std::vector<Trees::Node> node_list(const Integers &feature, const Row &threshold, const Integers &left,
+                                   const Integers &right) {
     if (feature.size() != threshold.size() || feature.size() != left.size() || feature.size() != right.size())
         throw nb::value_error("the lists of the nodes differ in length");
     std::vector<Trees::Node> nodes;
@@ -65,7 +64,7 @@ void define_nets(nb::module_ &module) {
         .def(
             "__init__",
             [](LayerNorm *self, int place, bool late, double epsilon, const Row &scale, const Row &shift) {
-                new (self) LayerNorm{place, late, epsilon, to_vector(scale), to_vector(shift)};
+                new (self) LayerNorm{place, late, epsilon, doubles_of(scale), doubles_of(shift)};
             },
             nb::kw_only(), nb::arg("place"), nb::arg("late"), nb::arg("epsilon"), nb::arg("scale"), nb::arg("shift"));
 
@@ -76,7 +75,7 @@ void define_nets(nb::module_ &module) {
                double output_mean, double output_range, const std::string &kernels, const std::string &activation,
                double parameter, const std::vector<LayerNorm> &norms) {
                 new (self) Mlp(sizes, {weights.data(), weights.size()},
-                               {to_vector(mean), to_vector(range), output_mean, output_range}, kernels,
+                               {doubles_of(mean), doubles_of(range), output_mean, output_range}, kernels,
                                Activation::named(activation, parameter), norms);
             },
             nb::arg("sizes"), nb::arg("weights"), nb::kw_only(), nb::arg("mean"), nb::arg("range"),
@@ -87,11 +86,11 @@ void define_nets(nb::module_ &module) {
     nb::class_<Trees, Network>(module, "Trees", "An ensemble of decision trees.")
         .def(
             "__init__",
-            [](Trees *self, int inputs, int outputs, bool strict, bool single, const Numbers &nodes,
-               const Numbers &leaves, const Numbers &tree_outputs, const Numbers &feature, const Row &threshold,
-               const Numbers &left, const Numbers &right, const Row &values, const Row &base) {
+            [](Trees *self, int inputs, int outputs, bool strict, bool single, const Integers &nodes,
+               const Integers &leaves, const Integers &tree_outputs, const Integers &feature, const Row &threshold,
+               const Integers &left, const Integers &right, const Row &values, const Row &base) {
                 new (self) Trees(inputs, outputs, {strict, single}, tree_list(nodes, leaves, tree_outputs),
-                                 node_list(feature, threshold, left, right), to_vector(values), to_vector(base));
+                                 node_list(feature, threshold, left, right), doubles_of(values), doubles_of(base));
             },
             nb::arg("inputs"), nb::arg("outputs"), nb::kw_only(), nb::arg("strict"), nb::arg("single"),
             nb::arg("nodes"), nb::arg("leaves"), nb::arg("tree_outputs"), nb::arg("feature"), nb::arg("threshold"),

@@ -8,12 +8,9 @@ namespace misstep::bindings {
 
 namespace {
 
-using Integers = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Lists = std::pair<Integers, Integers>;  // offsets, and what they point into
 using Colours = std::vector<std::pair<std::vector<int>, int>>;
-
-std::vector<int> to_vector(const Integers &array) { return {array.data(), array.data() + array.size()}; }
 
 WlRanker::Terms to_terms(const Lists &lists) { return {to_vector(lists.first), to_vector(lists.second)}; }
 
@@ -30,7 +27,7 @@ void define_wl(nb::module_ &module) {
         "wl_policy",
         [](TaskHandle &task, int objects, const Integers &node_colours, const Lists &node_terms,
            const Integers &fact_goals, const Integers &fact_colours, const Lists &fact_terms,
-           const std::vector<Colours> &layers, bool multiset, const Numbers &weights, std::uint32_t horizon) {
+           const std::vector<Colours> &layers, bool multiset, const Doubles &weights, std::uint32_t horizon) {
             WlRanker::Structure structure{
                 objects,
                 to_vector(node_colours),
