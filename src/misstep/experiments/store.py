@@ -88,7 +88,7 @@ class ResultStore:
     def names(self) -> dict[str, str]:
         """What reports call the folders that were given; nothing in folders of earlier versions."""
         try:
-            found = _json(self.meta("names"), self._path)
+            found: object = _json(self.meta("names"), self._path)
         except InputFormatError:
             return {}
         pairs = found.items() if isinstance(found, dict) else ()
