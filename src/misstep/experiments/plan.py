@@ -2,8 +2,8 @@
 
 Costs are seconds for one piece of work of a step on a row, measured before and kept in the definition (`[costs]`), or
 taken from the folder where it has results already. A scale that was never measured takes the costs of the closest
-smaller one that was, and the plan says "at least", or else of a larger one, and it says "at most"; limits on single
-questions give the worst case.
+smaller one that was, and the plan says "at least", or else of a larger one, and it says "roughly": pieces of work are
+larger there, but what each unit does once weighs less. Limits on single questions give the worst case.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from misstep.experiments.schema import SCALES
 from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, NAME, open_results
 
-ABOUT, AT_LEAST, AT_MOST = "about", "at least", "at most"
+ABOUT, AT_LEAST, ROUGHLY = "about", "at least", "roughly"
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RunPlan:
     jobs: int
     steps: tuple[StepPlan, ...]
     costs_from: str
-    bound: str  # ABOUT if it was measured at this scale, else AT_LEAST or AT_MOST
+    bound: str  # ABOUT if it was measured at this scale, else AT_LEAST or ROUGHLY
 
     @property
     def seconds(self) -> float | None:
@@ -97,7 +97,7 @@ def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, st
     if not smaller and not larger:
         return {}, "not measured yet", ABOUT
     own, than, bound = (
-        (smaller[-1], "smaller", AT_LEAST) if smaller else (larger[0], "larger", AT_MOST)
+        (smaller[-1], "smaller", AT_LEAST) if smaller else (larger[0], "larger", ROUGHLY)
     )
     from_where = f"measured at the scale {own}, where sizes and budgets are {than}"
     return known[own], from_where, bound
@@ -129,4 +129,4 @@ def _longest(units: Sequence[Unit]) -> float | None:
     return None if None in limits else sum(own or 0.0 for own in limits)
 
 
-__all__ = ["ABOUT", "AT_LEAST", "AT_MOST", "RunPlan", "StepPlan", "longest_first", "plan"]
+__all__ = ["ABOUT", "AT_LEAST", "ROUGHLY", "RunPlan", "StepPlan", "longest_first", "plan"]
