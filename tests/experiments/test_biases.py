@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from misstep.experiments.definition import Definition, load_definition
 from misstep.experiments.driver import run_experiment
 from misstep.experiments.kinds import biases, join, tasks
 from misstep.experiments.kinds.remembering import RememberingPolicy, remembering
+from misstep.experiments.page import write_page
 from misstep.experiments.report import write_report
-from misstep.experiments.sources import NOWHERE, Sources
+from misstep.experiments.sources import NOWHERE, Sources, named
 from misstep.experiments.store import DONE, begin
 from misstep.policies.load import load_policy
 from misstep.policies.policy import FAILED, Answers, Candidates, Policy, States
@@ -166,6 +168,16 @@ def test_tasks_of_a_network_are_generated_ones_and_chosen_files(tmp_path: Path) 
         tasks.subject({**row, "only": ["prob7"]})
 
 
+def test_files_of_a_competition_take_the_place_of_generated_tasks(tmp_path: Path) -> None:
+    row = network(tmp_path, only=["prob10"], competition="gripper", of_competition=["prob[23]"])
+    names = [tasks.task_name(own) for own in tasks.subject(row)["tasks"]]
+    assert names == ["gripper, balls 3, task 0", "gripper/prob10"]
+    shutil.copytree(tmp_path / "gripper" / "tasks", tmp_path / "ipc" / "gripper")
+    given = {**row, "tasks_folder": str(tmp_path / "ipc")}
+    names = [tasks.task_name(own) for own in tasks.subject(given)["tasks"]]
+    assert names == ["gripper/prob2", "gripper/prob3", "gripper/prob10"]
+
+
 def test_biases_are_placed_row_by_row() -> None:
     found = seen({"t": {"0": made_up([False, True]), "pi": made_up([True, True])}})
     assert [own["place"] for own in found] == ["behind", "behind", "best", "best"]
@@ -288,6 +300,24 @@ baseline = "0"
 """
 
 
+LOST_ROW = """
+[[rows]]
+name = "lost"
+domain = "gripper"
+competition = "lost"
+policies = ["shipped:gripper"]
+[[steps]]"""
+POLICY_TABLE = """
+[[tables]]
+name = "policies"
+title = "Policies"
+step = "biases"
+rows = ["row", "policy"]
+cells = { states = "count(practical)" }
+baseline = "none"
+"""
+
+
 @pytest.mark.parametrize("given", [False, True])
 def test_a_checkpoint_that_is_missing_is_named_in_its_row(tmp_path: Path, given: bool) -> None:
     (tmp_path / "nets").mkdir()
@@ -299,6 +329,43 @@ def test_a_checkpoint_that_is_missing_is_named_in_its_row(tmp_path: Path, given:
     row = next(line for line in table.splitlines() if line.startswith("| away"))
     assert ("delivery/model.ckpt: no checkpoint" if given else "--gnn DIR") in row.replace("\\", "")
     assert any(line.startswith("| here | 0") for line in table.splitlines())
+
+
+@pytest.mark.parametrize("typed", ["nets", "absolute"])
+def test_no_report_says_where_folders_lie_on_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    """Folders are named as they were typed: of missing tasks and networks, and of a policy in a table."""
+    monkeypatch.chdir(tmp_path)
+    nets = Path("nets") if typed == "nets" else tmp_path / "nets"
+    (nets / "delivery").mkdir(parents=True)
+    (nets / "delivery" / "model.ckpt").write_bytes(b"")  # and no tasks beside it
+    shutil.copy(SHIPPED / "asnets" / "gripper.safetensors", nets)
+    asked = SMALL_GNN.replace("[[steps]]", LOST_ROW) + POLICY_TABLE
+    sources = Sources(tasks=nets, gnn=nets, policies=nets)
+    found = run_experiment(definition(asked), tmp_path / "out", sources=sources)
+    assert (found.done, found.without) == (1, 2)
+    report = write_report(tmp_path / "out")
+    write_page(tmp_path / "out", tmp_path / "page.md")
+    texts = [path.read_text() for path in (*report.files, tmp_path / "page.md")]
+    assert not any(str(tmp_path) in text.replace("\\", "") for text in texts)
+    page = texts[-1].replace("\\", "")
+    for name in ("asnet:nets/gripper.safetensors", "nets/lost", "nets/delivery/tasks"):
+        assert name in page, name
+    assert str(tmp_path) not in json.dumps(report.as_dict()["missing"])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("gnn:/a/b/model.ckpt", "gnn:nets/model.ckpt"),
+        ("/a/b: no such folder", "nets: no such folder"),
+        ("/a/b/c/x and /a/b", "deep/x and nets"),
+        ("/a/bc/x, /a/b.old, /a/b-2", "/a/bc/x, /a/b.old, /a/b-2"),
+    ],
+)
+def test_folders_are_renamed_whole(text: str, told: str) -> None:
+    assert named(text, {"/a/b": "nets", "/a/b/c": "deep"}) == told
 
 
 def judged(folder: Path, bugs: dict[str, int], own: Definition) -> dict[str, str]:

@@ -173,5 +173,12 @@ def test_the_plan_tells_what_is_left(tmp_path: Path) -> None:
     assert [own.seconds for own in known.steps] == [2 * 30 * 2 * 2.0, 4 * 15 * 1.5]
     assert known.seconds == (240 + 90) / 2
     assert "measured at the scale smoke" in known.costs_from
-    assert "smaller" in plan(definition(SMALL + costs), "small", 1, 1).costs_from
+    larger = plan(definition(SMALL + costs), "small", 1, 1)
+    assert (known.bound, larger.bound, "smaller" in larger.costs_from) == (
+        "about",
+        "at least",
+        True,
+    )
+    smaller = plan(definition(SMALL + costs.replace("smoke", "small")), "smoke", 1, 1)
+    assert (smaller.bound, "larger" in smaller.costs_from) == ("roughly", True)
     assert known.steps[1].longest == 8 * 15 * 60

@@ -123,6 +123,7 @@ NOT_RUN = {
     "pip install": "continuous integration installs what it needs in the same way",
     "misstep experiment ps --scale small": "half an hour",
     "misstep experiment report small": "needs the experiment of half an hour",
+    "misstep experiment report p24": "needs the experiment of minutes on a GPU",
     "misstep experiment p2": "needs files of competitions, networks of others, or a GPU",
     "misstep experiment mine.toml": "the reader's own file",
     "misstep experiment policies": "minutes on 16 cores",

@@ -221,8 +221,8 @@ def _print_plan(found: RunPlan) -> None:
     print_table(titles, rows)
     jobs = f"{found.jobs} process{'' if found.jobs == 1 else 'es'}"
     print(f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): ", end="")
-    about = "about" if found.measured or found.seconds is None else "at least"
-    print(f"{about} {_time(found.seconds)} with {jobs}; costs {found.costs_from}")
+    known = "" if found.seconds is None else f"{found.bound} "
+    print(f"{known}{_time(found.seconds)} with {jobs}; costs {found.costs_from}")
 
 
 def _time(seconds: float | None) -> str:

@@ -69,7 +69,8 @@ def run_experiment(
     began = monotonic()
     work = folder / WORK / misstep.__version__
     with begin(folder, definition.name, scale) as store:
-        changes = store.update(definition, units, scale, count)
+        names = sources.names(definition.folder)
+        changes = store.update(definition, units, scale, count, names)
         stored = store.results()
         # What could not be done may be possible now: a package or a file that was missing.
         known = {key for key, own in stored.items() if own.outcome == DONE}

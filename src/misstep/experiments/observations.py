@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from misstep.errors import InputFormatError
 from misstep.experiments.definition import Definition, Unit
 from misstep.experiments.expressions import Value
 from misstep.experiments.kinds import join, kind
+from misstep.experiments.sources import named
 from misstep.experiments.store import DONE, ResultStore, Stored
 
 
@@ -22,6 +23,7 @@ class Gathered:
     units: tuple[Unit, ...]
     results: Mapping[str, Stored]
     observations: Mapping[str, list[dict[str, Value]]]  # by step
+    names: Mapping[str, str] = field(default_factory=dict)  # of folders on the machine that ran it
 
     @property
     def done(self) -> int:
@@ -35,7 +37,7 @@ class Gathered:
             if own is not None and own.outcome == DONE:
                 continue
             reason = "not done yet" if own is None else str(own.result.get("message"))
-            found = (unit.step, unit.row, reason)
+            found = (unit.step, unit.row, named(reason, self.names))
             if found not in seen:
                 seen.add(found)
                 yield found
@@ -43,19 +45,23 @@ class Gathered:
 
 def gather(store: ResultStore) -> Gathered:
     definition = store.definition()
-    units, results = store.units(), store.results()
+    units, results, names = store.units(), store.results(), store.names()
     return Gathered(
         definition,
         store.meta("scale"),
         int(store.meta("seeds")),
         tuple(units),
         results,
-        _observations(definition, units, results),
+        _observations(definition, units, results, names),
+        names,
     )
 
 
 def _observations(
-    definition: Definition, units: Sequence[Unit], results: Mapping[str, Stored]
+    definition: Definition,
+    units: Sequence[Unit],
+    results: Mapping[str, Stored],
+    names: Mapping[str, str],
 ) -> dict[str, list[dict[str, Value]]]:
     found: dict[str, list[dict[str, Value]]] = {name: [] for name in definition.steps}
     for unit in units:
@@ -65,7 +71,7 @@ def _observations(
         common = {"row": unit.row, "seed": unit.seed, **definition.tags.get(unit.row, {})}
         try:
             for observation in kind(unit.kind).observations(unit.payload, own.result):
-                found[unit.step].append({**common, **observation})
+                found[unit.step].append({**common, **_named(observation, names)})
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputFormatError(
                 f"the result of a unit is not what its kind stores ({type(error).__name__})",
@@ -75,6 +81,15 @@ def _observations(
     for name, step in definition.steps.items():
         join(step["kind"], found[name])
     return found
+
+
+def _named(observation: dict[str, Value], names: Mapping[str, str]) -> dict[str, Value]:
+    """An observation that names no folder of the machine it was made on, such as that of a policy."""
+    if not names:
+        return observation
+    return {
+        key: named(own, names) if isinstance(own, str) else own for key, own in observation.items()
+    }
 
 
 def grouped(

@@ -1,8 +1,9 @@
 """What a run would do and what it would cost, before it is started.
 
 Costs are seconds for one piece of work of a step on a row, measured before and kept in the definition (`[costs]`), or
-taken from the folder where it has results already. A scale that was never measured takes the costs of the largest
-one that was, and the plan says "at least"; limits on single questions give the worst case.
+taken from the folder where it has results already. A scale that was never measured takes the costs of the closest
+smaller one that was, and the plan says "at least", or else of a larger one, and it says "roughly": pieces of work are
+larger there, but what each unit does once weighs less. Limits on single questions give the worst case.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from misstep.experiments.report import measured_costs
 from misstep.experiments.schema import SCALES
 from misstep.experiments.sources import NOWHERE, Sources
 from misstep.experiments.store import DONE, NAME, open_results
+
+ABOUT, AT_LEAST, ROUGHLY = "about", "at least", "roughly"
 
 
 @dataclass(frozen=True)
@@ -40,7 +43,7 @@ class RunPlan:
     jobs: int
     steps: tuple[StepPlan, ...]
     costs_from: str
-    measured: bool  # at this scale; else it takes longer than expected
+    bound: str  # ABOUT if it was measured at this scale, else AT_LEAST or ROUGHLY
 
     @property
     def seconds(self) -> float | None:
@@ -63,7 +66,7 @@ def plan(
     count = definition.seeds(scale) if seeds is None else seeds
     units = definition.units(scale, count, sources)
     done, measured = _known(folder)
-    costs, costs_from, at_scale = _costs(definition, scale)
+    costs, costs_from, bound = _costs(definition, scale)
     steps = []
     for name in definition.steps:
         own = [unit for unit in units if unit.step == name]
@@ -72,7 +75,7 @@ def plan(
         expected = _expected(left, each)
         work = sum(unit.work for unit in left)
         steps.append(StepPlan(name, len(own), len(own) - len(left), work, expected, _longest(left)))
-    return RunPlan(definition.name, scale, count, jobs, tuple(steps), costs_from, at_scale)
+    return RunPlan(definition.name, scale, count, jobs, tuple(steps), costs_from, bound)
 
 
 def _known(folder: Path | None) -> tuple[set[str], dict[str, dict[str, float]]]:
@@ -84,20 +87,20 @@ def _known(folder: Path | None) -> tuple[set[str], dict[str, dict[str, float]]]:
     return done, measured_costs(gathered)
 
 
-def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, bool]:
+def _costs(definition: Definition, scale: str) -> tuple[dict[str, Json], str, str]:
     known = definition.top["costs"]
     if scale in known:
-        return known[scale], f"measured at the scale {scale}", True
-    # The closest smaller scale, else any.
-    smaller = [own for own in SCALES[: SCALES.index(scale)] if own in known]
-    others = [*reversed(smaller), *(own for own in SCALES if own in known)]
-    if not others:
-        return {}, "not measured yet", False
-    return (
-        known[others[0]],
-        f"measured at the scale {others[0]}, where sizes and budgets are smaller",
-        False,
+        return known[scale], f"measured at the scale {scale}", ABOUT
+    place = SCALES.index(scale)
+    smaller = [own for own in SCALES[:place] if own in known]
+    larger = [own for own in SCALES[place:] if own in known]
+    if not smaller and not larger:
+        return {}, "not measured yet", ABOUT
+    own, than, bound = (
+        (smaller[-1], "smaller", AT_LEAST) if smaller else (larger[0], "larger", ROUGHLY)
     )
+    from_where = f"measured at the scale {own}, where sizes and budgets are {than}"
+    return known[own], from_where, bound
 
 
 def _expected(units: Sequence[Unit], each: Json) -> float | None:
@@ -126,4 +129,4 @@ def _longest(units: Sequence[Unit]) -> float | None:
     return None if None in limits else sum(own or 0.0 for own in limits)
 
 
-__all__ = ["RunPlan", "StepPlan", "longest_first", "plan"]
+__all__ = ["ABOUT", "AT_LEAST", "ROUGHLY", "RunPlan", "StepPlan", "longest_first", "plan"]

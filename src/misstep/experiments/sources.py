@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,7 +28,25 @@ class Sources:
             "device": self.device,
         }
 
+    def names(self, beside: Path | None = None) -> dict[str, str]:
+        """Absolute folders, and what reports call them: as the user has typed them, or by the last part alone where
+        that was absolute too. A report may be read elsewhere, and tells nobody where things lie on this machine.
+        `beside` is the folder of the definition, in which models may be.
+        """
+        given = (path for path in (self.tasks, self.gnn, self.policies, beside) if path is not None)
+        return {
+            str(path.absolute()): path.name if path.is_absolute() else str(path) for path in given
+        }
+
+
+def named(text: str, names: Mapping[str, str]) -> str:
+    """A text with the names of folders instead of the folders; the longer of two that begin alike comes first."""
+    for folder in sorted(names, key=len, reverse=True):
+        parts = re.split(re.escape(folder) + r"(?![\w.-])", text)
+        text = names[folder].join(parts)
+    return text
+
 
 NOWHERE = Sources()
 
-__all__ = ["NOWHERE", "Sources"]
+__all__ = ["NOWHERE", "Sources", "named"]

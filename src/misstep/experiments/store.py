@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,6 +85,15 @@ class ResultStore:
         """The definition that was last run here."""
         return parse_definition(TomlText(self.meta("definition"), self.meta("file")))
 
+    def names(self) -> dict[str, str]:
+        """What reports call the folders that were given; nothing in folders of earlier versions."""
+        try:
+            found: object = _json(self.meta("names"), self._path)
+        except InputFormatError:
+            return {}
+        pairs = found.items() if isinstance(found, dict) else ()
+        return {folder: str(name) for folder, name in pairs}
+
     # -- units --------------------------------------------------------------------------------------
 
     def units(self) -> list[Unit]:
@@ -112,7 +121,12 @@ class ResultStore:
             )
 
     def update(
-        self, definition: Definition, units: Sequence[Unit], scale: str, seeds: int
+        self,
+        definition: Definition,
+        units: Sequence[Unit],
+        scale: str,
+        seeds: int,
+        names: Mapping[str, str] | None = None,
     ) -> Changes:
         """Make these the units of the folder; results that fit stay."""
         wanted = {unit.key for unit in units}
@@ -134,6 +148,7 @@ class ResultStore:
             "definition": definition.source.text,
             "file": definition.source.name,
             "schema": str(SCHEMA),
+            "names": json.dumps(dict(names or {})),
         }
         with translated(self._path), _transaction(self._connection):
             run = self._connection.executemany

@@ -6,7 +6,8 @@ has generated tasks, one for each entry of `sizes`, and a domain that no generat
 `--policies DIR` has trained ASNets by the names of domains, which come before the row's own policies. A row with `gnn`
 is about a published relational network: `--gnn DIR` has a folder of that name with `model.ckpt` and `tasks`. Such a row
 may have generated tasks as well: those of `sizes` come first, then the files that `only` names, or all of them (`*`
-stands for anything). Where the network calls a predicate or type of the domain otherwise, `renamed` says how.
+stands for anything). With `--tasks DIR`, `of_competition` names files of the competition that take the place of the
+generated ones. Where the network calls a predicate or type of the domain otherwise, `renamed` says how.
 """
 
 from __future__ import annotations
@@ -47,6 +48,7 @@ ROW_KEYS = {
         True,
     ),
     "competition": text(None),
+    "of_competition": texts(None, None),
     "most_tasks": whole(100),
     "policies": texts(None, []),
     "gnn": text(None),
@@ -117,19 +119,27 @@ def _of_network(row: Json) -> Json:
     options = [] if device == "cpu" else [f"--device={device}"]
     options += [] if row["gnn_options"] is None else [row["gnn_options"]]
     spec = "gnn:" + " ".join([*options, str(checkpoint)])
-    found = [*_generated(row), *_wanted(folder / "tasks", row)]
+    found = [*_beside(row), *_wanted(folder / "tasks", row["gnn"], row.get("only"))]
     digests = {spec: _digest([checkpoint])}
     return {"tasks": found[: row["most_tasks"]], "policies": [spec], "digests": digests}
 
 
-def _wanted(folder: Path, row: Json) -> list[Json]:
-    """The files beside a network, those with smaller numbers first."""
-    found = sorted(_of_files(folder, row["gnn"]), key=_natural)
-    if row.get("only") is None:
+def _beside(row: Json) -> list[Json]:
+    """Smaller tasks than those that are published with a network: files of a competition, or generated ones."""
+    if row.get("of_competition") is None or row.get("tasks_folder") is None:
+        return _generated(row)
+    folder = Path(row["tasks_folder"]) / row["competition"]
+    return _wanted(folder, row["competition"], row["of_competition"])
+
+
+def _wanted(folder: Path, label: str, patterns: Sequence[str] | None) -> list[Json]:
+    """The files of a folder that are asked for, those with smaller numbers first."""
+    found = sorted(_of_files(folder, label), key=_natural)
+    if patterns is None:
         return found
     chosen = []
-    for pattern in row["only"]:
-        fits = [own for own in found if fnmatchcase(own["name"], f"{row['gnn']}/{pattern}")]
+    for pattern in patterns:
+        fits = [own for own in found if fnmatchcase(own["name"], f"{label}/{pattern}")]
         if not fits:
             raise InputFileError(
                 f"no task {pattern}", where=str(folder), expected="the tasks of the row"
