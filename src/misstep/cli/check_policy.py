@@ -30,6 +30,8 @@ def check_policy_command(
     another process.
 
     Lists everything it finds. Exit code 1 if there are findings.
+
+    Example: misstep check-policy domain.pddl problem.pddl --policy heuristic:ff --states 50
     """
     check_limits(states=states)
     loaded = read_task(task, keep_unimportant)

@@ -47,6 +47,8 @@ def run_command(
 
     Exit code 0 if the run reaches the goal, 1 if it does not (loop, stuck, inapplicable), 10 if it was cut, 11 if the
     policy crashed, 12 if it did not answer in time.
+
+    Example: misstep run domain.pddl problem.pddl --policy heuristic:ff
     """
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)

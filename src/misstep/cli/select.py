@@ -51,6 +51,8 @@ def select_command(
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
     task, and the comparison says when a difference may well be chance.
+
+    Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
     loaded = read_problems(tasks)

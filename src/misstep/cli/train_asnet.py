@@ -196,6 +196,8 @@ def asnet_command(
 
     Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
     (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
+
+    Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --epochs 10 -o training
     """
     if keeping.keep is not None and not keeping.resume:
         raise UsageError("--keep is for --resume")
