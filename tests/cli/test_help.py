@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from docsite.commands import commands
 
+from misstep.cli import output
 from misstep.cli.doctor import OPTIONAL
 from support.commands import misstep, result_of
 
@@ -81,3 +83,20 @@ def test_generate_names_the_option_that_overwrites(tmp_path: Path) -> None:
     assert "--force" in refused.stderr
     forced = misstep("generate", "gripper", "--balls", "2", "-o", target, "--force")
     assert forced.returncode == 0
+
+
+def test_a_table_on_a_narrow_terminal_cuts_nothing_off(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, spec = "a-task-with-a-long-name:17", "python:policies/of/mine.py:Careful"
+    titles, row = ["id", "policy", "verdict", "gap"], [name, spec, "BUG", "-"]
+    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: True, raising=False)
+    for columns, lines in ((60, 3), (120, 2)):
+        monkeypatch.setattr(
+            output, "get_terminal_size", lambda own=columns: os.terminal_size((own, 9))
+        )
+        output.print_table(titles, [row])
+        printed = capsys.readouterr().out.splitlines()
+        assert len(printed) == lines
+        assert max(map(len, printed)) <= columns
+        assert all(text in "\n".join(printed) for text in (name, spec, "BUG"))

@@ -13,7 +13,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import own_bars, print_json, print_table, remark
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
@@ -78,22 +78,19 @@ def select_command(
 
 
 def _print(selection: Selection) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold")
-    for title in ("policy", "score", "coverage", "solved", "bugs", "mean gap"):
-        table.add_column(title, no_wrap=True)
-    for candidate in selection.candidates:
-        table.add_row(
-            escaped(candidate.policy),
+    titles = ("policy", "score", "coverage", "solved", "bugs", "mean gap")
+    rows = (
+        (
+            candidate.policy,
             _shown(candidate.score, 3),
             _percent(candidate.coverage),
             _percent(candidate.solved),
             _percent(candidate.bugs),
             _shown(candidate.mean_gap, 2),
         )
-    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+        for candidate in selection.candidates
+    )
+    print_table(titles, rows, left=len(titles))
     best = selection.candidates[0].policy
     from misstep.comparison.statistics import ENOUGH_TASKS
 
@@ -128,20 +125,13 @@ def _percent(value: Interval) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield lambda *_: None
         return
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
+    bar = own_bars(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )
     with bar:
         row = bar.add_task("", total=None)

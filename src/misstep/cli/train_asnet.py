@@ -30,7 +30,7 @@ from misstep.cli.defaults import (
     TEST_POOL,
 )
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import controls, print_json, remark
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _live(quiet: bool) -> Iterator[Report]:
     from rich.live import Live
     from rich.table import Table
 
-    console = Console(stderr=True)
+    console = Console(file=controls())
     rows: list[list[str]] = []
     if quiet or not console.is_terminal:
 
@@ -283,7 +283,13 @@ def _live(quiet: bool) -> Iterator[Report]:
 
         yield line
         return
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
+    with Live(
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
 
         def update(node: Node) -> None:
             rows.append(_row(node))
