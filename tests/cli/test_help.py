@@ -91,12 +91,12 @@ def test_a_table_on_a_narrow_terminal_cuts_nothing_off(
     name, spec = "a-task-with-a-long-name:17", "python:policies/of/mine.py:Careful"
     titles, row = ["id", "policy", "verdict", "gap"], [name, spec, "BUG", "-"]
     monkeypatch.setattr(output.sys.stdout, "isatty", lambda: True, raising=False)
-    for columns, lines in ((60, 3), (120, 2)):
+    for columns, titled in ((60, False), (120, True)):
         monkeypatch.setattr(
             output, "get_terminal_size", lambda own=columns: os.terminal_size((own, 9))
         )
         output.print_table(titles, [row])
         printed = capsys.readouterr().out.splitlines()
-        assert len(printed) == lines
+        assert printed[0].startswith(titles[0] if titled else name)
         assert max(map(len, printed)) <= columns
         assert all(text in "\n".join(printed) for text in (name, spec, "BUG"))
