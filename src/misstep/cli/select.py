@@ -50,7 +50,8 @@ def select_command(
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
-    task, and the comparison says when a difference may well be chance.
+    task, and the comparison says when a difference may well be chance. No records are kept: to look at single bugs, use
+    misstep test with each policy, and misstep compare.
 
     Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20
     """
