@@ -59,7 +59,12 @@ File = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Same seed, same instance.", rich_help_panel=INSTANCE)
+    int,
+    typer.Option(
+        min=0,
+        help="Seed of all random choices: the same seed gives the same instance.",
+        rich_help_panel=INSTANCE,
+    ),
 ]
 Starts = Annotated[
     int,

@@ -39,7 +39,9 @@ def run_command(
             help="At a state seen before: stop, or never go there (for policies that rank operators).",
         ),
     ] = "stop",
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut the run here.")] = MAX_STEPS,
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Stop the run after so many steps.")
+    ] = MAX_STEPS,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:

@@ -38,13 +38,25 @@ def select_command(
             metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
         ),
     ],
-    pool: Annotated[int, typer.Option(metavar="N", help="Test states a task.")] = TEST_POOL,
-    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = TEST_ORACLE,
+    pool: Annotated[
+        int, typer.Option(metavar="N", help="Number of states to test on each task.")
+    ] = TEST_POOL,
+    oracle: Annotated[
+        str, typer.Option(metavar="SPEC", help="The oracles that judge the states.")
+    ] = TEST_ORACLE,
     budget: Annotated[
-        int | None, typer.Option(metavar="N", help="Expansions and policy calls a task and policy.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Largest number of expansions and policy calls for each task and policy. Default: no limit.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same pools.")] = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = MAX_STEPS,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the pools: the same seed gives the same states.")
+    ] = 0,
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Stop a run of the policy after so many steps.")
+    ] = MAX_STEPS,
     as_json: AsJson = False,
 ) -> int:
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
