@@ -90,7 +90,7 @@ def test_a_table_on_a_narrow_terminal_cuts_nothing_off(
 ) -> None:
     name, spec = "a-task-with-a-long-name:17", "python:policies/of/mine.py:Careful"
     titles, row = ["id", "policy", "verdict", "gap"], [name, spec, "BUG", "-"]
-    monkeypatch.setattr(output.sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for columns, titled in ((60, False), (120, True)):
         monkeypatch.setattr(
             output, "get_terminal_size", lambda own=columns: os.terminal_size((own, 9))
