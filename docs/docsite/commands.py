@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from misstep import errors
-from misstep.cli.verbs import VERBS, load_command
+from misstep.cli.verbs import VERBS, load_command, plain
 from misstep.errors import MisstepError
 
 FOLDER = "reference/commands"
@@ -40,13 +40,6 @@ def commands() -> dict[str, Any]:
 
 def context_of(words: str, command: Any) -> Any:
     return command.context_class(command, info_name=f"misstep {words}")
-
-
-def plain(written: str) -> str:
-    """How an option is written, with a word for its value in the place of a type of Python."""
-    written = re.sub(r"^([^-].*\S|.* [A-Z.\]]+) <.*>$", r"\1", written)
-    written = re.sub(r"<(?:int|float)(?: range)?>", "N", written)
-    return re.sub(r"<(\w+)>", lambda found: found.group(1).upper(), written)
 
 
 def groups(words: str, command: Any) -> dict[str, list[tuple[str, str]]]:

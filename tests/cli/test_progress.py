@@ -118,6 +118,15 @@ def test_on_a_terminal(suite: Path) -> None:
     assert left[0].startswith("task ")
 
 
+def test_select_draws_its_bar_and_a_table_that_fits(suite: Path) -> None:
+    words = ["select", str(suite), "--policies", "first", "heuristic:ff", "--pool", "3"]
+    said, code = on_terminal([sys.executable, "-m", "misstep", *words], 60)
+    assert code == 0
+    assert b"\\x1b" not in said  # a control that is written out is a bar that is not drawn
+    assert max(map(len, screen(said.decode()))) <= 62
+    assert b"heuristic:ff\r\n  score " in said
+
+
 def test_without_a_terminal(suite: Path) -> None:
     done = subprocess.run(
         command(suite, "pipe", "--json"), capture_output=True, text=True, check=False

@@ -19,7 +19,17 @@ from misstep.errors import Interrupted
 from support.commands import misstep
 
 # Modules under misstep.cli that belong to the program itself and not to a verb.
-SHARED = {"arguments", "defaults", "failure", "main", "output", "plain", "verbs", "watch"}
+SHARED = {
+    "arguments",
+    "completion",
+    "defaults",
+    "failure",
+    "main",
+    "output",
+    "plain",
+    "verbs",
+    "watch",
+}
 HEAVY = {"numpy", "misstep._core", "pydantic", "rich.console", "rich.progress", "rich.table"}
 
 LOADED = """

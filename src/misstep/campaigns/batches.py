@@ -53,7 +53,9 @@ def distribution(sizes: Sizes) -> dict[str, Any]:
 
 def text_of(shown: Mapping[str, Any]) -> str:
     """For people."""
-    return f"{shown['mean']:.3g} states a call on average, half of the calls at least {shown['median']}"
+    mean = f"{shown['mean']:.3g}"
+    states = "state" if mean == "1" else "states"
+    return f"{mean} {states} a call on average, half of the calls at least {shown['median']}"
 
 
 def _median(sizes: Sizes, calls: int) -> int:

@@ -65,6 +65,8 @@ def census_command(context: typer.Context, what: What, models: OfModels) -> int:
 
     Of a MODEL.jani, count those that are unsafe, safe, and safe under the policy (first if none is given).
     With a policy, exit code 1 says that it has bugs.
+
+    Example: misstep census domain.pddl problem.pddl --policy heuristic:ff
     """
     check_limits(**what.values(["time_limit", "memory_limit", "max_states"]))
     if is_model(what.task):

@@ -22,7 +22,9 @@ def check_policy_command(
     task: TaskPaths,
     policy: PolicySpec,
     states: Annotated[int, typer.Option(metavar="N", help="How many states to ask about.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Of the walks that find the states.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the random walks that find the states.")
+    ] = 0,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -30,6 +32,8 @@ def check_policy_command(
     another process.
 
     Lists everything it finds. Exit code 1 if there are findings.
+
+    Example: misstep check-policy domain.pddl problem.pddl --policy heuristic:ff --states 50
     """
     check_limits(states=states)
     loaded = read_task(task, keep_unimportant)

@@ -12,15 +12,36 @@ from misstep.cli.output import print_json
 from misstep.errors import MisstepError, ToolError
 
 REQUIRED = ("numpy", "plado", "fast-downward-translate", "nanobind-backend", "typer", "rich")
-# Extra of this package -> what it brings.
+# Extra of this package -> the packages that it brings, and what it is for. A test compares with pyproject.toml.
 OPTIONAL = {
-    "neural": (("torch",), "graph networks, and training"),
-    "remote": (("grpcio",), "policies behind a policy server"),
+    "neural": (("torch",), "training, and graph networks (gnn:, rgnn:)"),
+    "onnx": (("onnxruntime",), "networks in ONNX files"),
+    "gym": (("gymnasium",), "tasks as environments of Gymnasium"),
+    "prism": (("stormpy",), "models of PRISM (.prism files)"),
+    "remote": (("grpcio",), "policies behind a server (grpc:, serve-policy)"),
+    "cluster": (("distributed", "dask-jobqueue", "bokeh"), "work on many machines (--cluster)"),
+    "docs": (("sphinx", "furo", "myst-parser"), "building the documentation (make docs)"),
+    "bench": (
+        ("momba", "momba-engine", "pymimir", "stormpy", "up-fast-downward"),
+        "the benchmarks, with the tools that they compare with",
+    ),
+    "dev": (
+        (
+            *("clang-format", "grpcio", "hypothesis", "junitparser", "mypy", "pypdf", "pytest"),
+            *("pytest-xdist", "ruff", "sarif-pydantic"),
+        ),
+        "running the tests of Misstep itself",
+    ),
 }
 
 
 def doctor_command(as_json: AsJson = False) -> int:
-    """Show versions, check that the core and the translator work, name what is missing and how to get it."""
+    """Show versions, check that the core and the translator work, name what is missing and how to get it.
+
+    Exit code 0 if the installation is whole; extras that are not installed do not count.
+
+    Example: misstep doctor
+    """
     report: dict[str, Any] = {
         "misstep": _version("misstep"),
         "python": platform.python_version(),
@@ -72,11 +93,15 @@ def _print(report: dict[str, Any]) -> None:
     for name, version in report["required"].items():
         hint = f"pip install --force-reinstall {name}"
         print(f"  {name:<24} {version or 'MISSING: ' + hint}")
+    print("extras:")
     for extra, state in report["optional"].items():
-        shown = (
-            "installed" if state["installed"] else f"not installed: pip install 'misstep[{extra}]'"
-        )
-        print(f"  {state['for']:<36} {shown}")
+        print(f"  {extra:<8} {state['for']}")
+        missing = [package for package in state["packages"] if _version(package) is None]
+        if not missing:
+            print("           installed")
+        else:
+            print(f"           missing: {', '.join(missing)}; pip install 'misstep[{extra}]'")
+    print("check:")
     print(f"  generate, translate, plan: {report['check']}")
     if not report["healthy"]:
         sys.stderr.write("misstep: the installation is not whole; see above\n")

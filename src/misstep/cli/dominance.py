@@ -93,7 +93,10 @@ def dominance_command(
     effort: Effort,
     output: Output,
 ) -> int:
-    """Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t)."""
+    """Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).
+
+    Example: misstep dominance domain.pddl problem.pddl --both
+    """
     check_limits(
         limit_transitions=factors.limit_transitions,
         limit_states=factors.limit_states,

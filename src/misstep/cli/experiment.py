@@ -136,7 +136,8 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
     """Run an experiment of a paper, or one's own, and report it: tables, figures, claims, beside the paper's numbers.
 
     Built in are ps (safety testing), p22, p23 and p24 (oracles and fuzzing for planning tasks), p25 (testing in policy
-    training), policies (trains one for every domain), and studies of our own: online, defaults, guidance, loop.
+    training), policies (trains one for every domain), and studies of our own: online, defaults, guidance, loop,
+    from-bugs, p24-differences, p24-heads.
     Everything is kept in DIR: after Ctrl-C, or any kill, the same command goes on. The report is in DIR/report.
 
     Example: misstep experiment ps --scale smoke --jobs 2 --out ps

@@ -59,7 +59,12 @@ File = Annotated[
     ),
 ]
 Seed = Annotated[
-    int, typer.Option(min=0, help="Same seed, same instance.", rich_help_panel=INSTANCE)
+    int,
+    typer.Option(
+        min=0,
+        help="Seed of all random choices: the same seed gives the same instance.",
+        rich_help_panel=INSTANCE,
+    ),
 ]
 Starts = Annotated[
     int,
@@ -82,7 +87,8 @@ def _domain(domain: BuiltinDomain) -> Command:
             print(*files, sep="\n")
         return 0
 
-    return _command(run, domain.summary, domain.parameters, output=(Folder, None))
+    example = f"misstep generate {domain.name} --seed 1 -o task"
+    return _command(run, domain.summary, domain.parameters, example, output=(Folder, None))
 
 
 def _model(model: BuiltinModel) -> Command:
@@ -103,13 +109,19 @@ def _model(model: BuiltinModel) -> Command:
             print(path)
         return 0
 
+    example = f"misstep generate {model.name} --seed 1 -o model.jani"
+    starts = (Starts, STARTS)
     return _command(
-        run, model.summary, model.parameters, starts=(Starts, STARTS), output=(File, None)
+        run, model.summary, model.parameters, example, starts=starts, output=(File, None)
     )
 
 
 def _command(
-    run: Command, summary: str, choices: tuple[AnyParameter, ...], **options: tuple[Any, Any]
+    run: Command,
+    summary: str,
+    choices: tuple[AnyParameter, ...],
+    example: str,
+    **options: tuple[Any, Any],
 ) -> Command:
     """The function with the signature that the command line is made from."""
     described = {choice.name: (_annotation(choice), choice.default) for choice in choices}
@@ -121,7 +133,8 @@ def _command(
     ]
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    run.__doc__ = summary
+    told = summary[0].upper() + summary[1:]
+    run.__doc__ = f"{told}.\n\nExample: {example}"
     return run
 
 

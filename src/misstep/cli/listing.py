@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from misstep.tasks.parameters import AnyParameter
 
 
-_MODEL_FUZZERS = {
+MODEL_FUZZERS = {
     "greedy-inf": "an outcome closest to being unsafe, after looking ahead (the default)",
     "greedy-1": "an outcome closest to being unsafe",
     "sample-inf": "close outcomes more often, after looking ahead",
@@ -21,7 +21,7 @@ _MODEL_FUZZERS = {
     "uniform-1": "any outcome",
     "probable": "an outcome by the model's probabilities",
 }
-_DECIDERS = {
+DECIDERS = {
     "localfix": "bounds raised by propagation around the state (the default)",
     "tarjan": "TarjanSafe: depth first, component by component; good with small radii",
     "lrtdp": "labelled real-time dynamic programming",
@@ -99,8 +99,8 @@ def _sections() -> dict[str, dict[str, str]]:
             f"--preset {name}": f"{', '.join(BIASES[settings.algorithm])} (--fuzz); default {settings.bias}"
             for name, settings in PRESETS.items()
         },
-        "fuzzers of models": {f"--fuzz {name}": text for name, text in _MODEL_FUZZERS.items()},
-        "oracles of models": {f"--oracle {name}": text for name, text in _DECIDERS.items()},
+        "fuzzers of models": {f"--fuzz {name}": text for name, text in MODEL_FUZZERS.items()},
+        "oracles of models": {f"--oracle {name}": text for name, text in DECIDERS.items()},
     }
 
 

@@ -22,7 +22,7 @@ from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
-from misstep.cli.verbs import VerbGroup, show_help
+from misstep.cli.verbs import KEPT_BY_SHELL, VerbGroup, show_help
 from misstep.cli.watch import interrupt_once
 from misstep.errors import (
     InputFileError,
@@ -96,6 +96,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _run(arguments: list[str]) -> Any:
     if "_MISSTEP_COMPLETE" in os.environ:
         _complete_plainly()
+        if os.environ["_MISSTEP_COMPLETE"] == "complete_bash":
+            from misstep.cli.completion import joined_at_colons
+
+            os.environ[KEPT_BY_SHELL] = joined_at_colons(os.environ)
     try:
         code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     except UsageError as error:

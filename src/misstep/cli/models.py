@@ -55,7 +55,8 @@ Property = Annotated[
         "--property",
         rich_help_panel=HEADING,
         metavar="NAME",
-        help="NAME, FILE or FILE#NAME; default: its first.",
+        help="The property that says what is unsafe: its name in the model, a FILE, or FILE#NAME. "
+        "Default: the first one of the model.",
         show_default=False,
     ),
 ]

@@ -7,10 +7,11 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
+from shutil import get_terminal_size
 from threading import Lock, Timer
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from misstep.cli.plain import to_json
 from misstep.escaping import escaped
@@ -78,16 +79,20 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right.
 
     The first `MEASURED` rows say how wide the columns are, and are printed before the next ones are made. A later cell
-    that is wider is printed whole.
+    that is wider is printed whole. On a terminal that is too narrow for the columns a row is a paragraph.
     """
-    from rich.console import Console
-    from rich.table import Table
-
     rows = iter(rows)
     first = [tuple(map(escaped, row)) for row in islice(rows, MEASURED)]
     widths = [max(map(len, column)) for column in zip(titles, *first, strict=True)]
     if len(first) == MEASURED:
         widths[0] += GROWTH
+    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > get_terminal_size().columns:
+        for row in chain(first, (tuple(map(escaped, row)) for row in rows)):
+            _print_paragraph(titles, row)
+        return
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=None, pad_edge=False, header_style="")
     for k, title in enumerate(titles):
         table.add_column(
@@ -113,6 +118,27 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
         )
 
 
+def _print_paragraph(titles: Sequence[str], row: Sequence[str]) -> None:
+    """The first cell, and below it the titles and values of the others that have one; no value is cut or broken."""
+    print(row[0])
+    width, line = get_terminal_size().columns, ""
+    told = [f"{title} {cell}".strip() for title, cell in zip(titles, row, strict=True)]
+    for pair, cell in zip(told[1:], row[1:], strict=True):
+        if cell in ("", "-"):
+            continue
+        if line and len(line) + len(pair) + 4 > width:
+            print(f"  {line}")
+            line = ""
+        line += f"  {pair}" if line else pair
+    print(f"  {line}")
+
+
+def controls() -> TextIO:
+    """Standard error for what is drawn and drawn over, past the stream that writes out control characters."""
+    stream: TextIO = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+    return stream
+
+
 def own_bars(*columns: ProgressColumn) -> Progress:
     """Bars on standard error that vanish when they are stopped.
 
@@ -122,10 +148,9 @@ def own_bars(*columns: ProgressColumn) -> Progress:
     from rich.console import Console
     from rich.progress import Progress
 
-    stream = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
     return Progress(
         *columns,
-        console=Console(file=stream),
+        console=Console(file=controls()),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,

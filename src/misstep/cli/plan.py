@@ -60,6 +60,8 @@ def plan_command(
 
     The plan is checked by the independent checker before it is printed. Exit codes: 0 a plan, or
     the proof that there is none; 10 the search gave up; 20-22 a limit.
+
+    Example: misstep plan domain.pddl problem.pddl --search gbfs-ff -o some.plan
     """
     check_limits(time_limit=time_limit, memory_limit=memory_limit, max_expansions=max_expansions)
     loaded = read_task(task, keep_unimportant)

@@ -39,7 +39,9 @@ def run_command(
             help="At a state seen before: stop, or never go there (for policies that rank operators).",
         ),
     ] = "stop",
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut the run here.")] = MAX_STEPS,
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Stop the run after so many steps.")
+    ] = MAX_STEPS,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
@@ -47,6 +49,8 @@ def run_command(
 
     Exit code 0 if the run reaches the goal, 1 if it does not (loop, stuck, inapplicable), 10 if it was cut, 11 if the
     policy crashed, 12 if it did not answer in time.
+
+    Example: misstep run domain.pddl problem.pddl --policy heuristic:ff
     """
     check_limits(max_steps=max_steps)
     loaded = read_task(task, keep_unimportant)

@@ -13,7 +13,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import own_bars, print_json, print_table, remark
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
@@ -38,19 +38,34 @@ def select_command(
             metavar="SPEC SPEC ...", help="The policies, two or more.", show_default=False
         ),
     ],
-    pool: Annotated[int, typer.Option(metavar="N", help="Test states a task.")] = TEST_POOL,
-    oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracles.")] = TEST_ORACLE,
+    pool: Annotated[
+        int, typer.Option(metavar="N", help="Number of states to test on each task.")
+    ] = TEST_POOL,
+    oracle: Annotated[
+        str, typer.Option(metavar="SPEC", help="The oracles that judge the states.")
+    ] = TEST_ORACLE,
     budget: Annotated[
-        int | None, typer.Option(metavar="N", help="Expansions and policy calls a task and policy.")
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Largest number of expansions and policy calls for each task and policy. Default: no limit.",
+        ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same pools.")] = 0,
-    max_steps: Annotated[int, typer.Option(metavar="N", help="Cut runs here.")] = MAX_STEPS,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Seed of the pools: the same seed gives the same states.")
+    ] = 0,
+    max_steps: Annotated[
+        int, typer.Option(metavar="N", help="Stop a run of the policy after so many steps.")
+    ] = MAX_STEPS,
     as_json: AsJson = False,
 ) -> int:
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
-    task, and the comparison says when a difference may well be chance.
+    task, and the comparison says when a difference may well be chance. No records are kept: to look at single bugs, use
+    misstep test with each policy, and misstep compare.
+
+    Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
     loaded = read_problems(tasks)
@@ -76,22 +91,19 @@ def select_command(
 
 
 def _print(selection: Selection) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=None, header_style="bold")
-    for title in ("policy", "score", "coverage", "solved", "bugs", "mean gap"):
-        table.add_column(title, no_wrap=True)
-    for candidate in selection.candidates:
-        table.add_row(
-            escaped(candidate.policy),
+    titles = ("policy", "score", "coverage", "solved", "bugs", "mean gap")
+    rows = (
+        (
+            candidate.policy,
             _shown(candidate.score, 3),
             _percent(candidate.coverage),
             _percent(candidate.solved),
             _percent(candidate.bugs),
             _shown(candidate.mean_gap, 2),
         )
-    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+        for candidate in selection.candidates
+    )
+    print_table(titles, rows, left=len(titles))
     best = selection.candidates[0].policy
     from misstep.comparison.statistics import ENOUGH_TASKS
 
@@ -126,20 +138,13 @@ def _percent(value: Interval) -> str:
 
 @contextmanager
 def _progress() -> Iterator[Report]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield lambda *_: None
         return
-    bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
+    bar = own_bars(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )
     with bar:
         row = bar.add_task("", total=None)

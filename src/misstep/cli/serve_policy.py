@@ -34,7 +34,10 @@ def serve_policy_command(
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Serve a policy to other programs until Ctrl-C, without encryption or passwords."""
+    """Serve a policy to other programs until Ctrl-C, without encryption or passwords.
+
+    Example: misstep serve-policy heuristic:ff domain.pddl problem.pddl --port 50051
+    """
     if unix is not None and port is not None:
         raise UsageError("--port and --unix exclude each other")
     from misstep.policies.load import load_policy

@@ -147,6 +147,7 @@ def _resumes_alone(
     changed = [
         name for name in names if name not in (*GROWING, *TRUSTING) and typed(context, [name])
     ]
+    _check_no_campaign(subject.task)
     for option in typed(context, changed):
         raise UsageError(
             f"{option} with --resume",
@@ -155,6 +156,21 @@ def _resumes_alone(
         )
     assert set(options) <= set(GROWING)
     return True
+
+
+def _check_no_campaign(paths: list[Path] | None) -> None:
+    """Whoever names the folder of a campaign in the place of a task wants to go on with it, most likely."""
+    from misstep.campaigns.create import DATABASE_NAME
+
+    for path in paths or ():
+        if (path / DATABASE_NAME).is_file():
+            raise UsageError(
+                "this is the folder of a campaign, not a task",
+                where=str(path),
+                expected="a task, a model, or --resume",
+                hint=f"misstep test --resume --out {quote(str(path))} goes on with the campaign, and "
+                f"--pool-from {quote(str(path))} tests its states with another policy",
+            )
 
 
 # -- tasks ----------------------------------------------------------------------------------------
@@ -176,6 +192,8 @@ def _read_tasks(
         return _read_suite([subject.suite], read, _domain_of_suite(subject.task))
     if subject.task:
         from misstep.tasks.suites import is_suite
+
+        _check_no_campaign(subject.task)
 
         return _read_suite(subject.task, read) if is_suite(subject.task) else [read(subject.task)]
     if subject.pool_from is not None:

@@ -58,7 +58,9 @@ class Subject(Group, heading="What to test"):
     policy: Annotated[
         str | None,
         typer.Option(
-            "--policy", metavar="SPEC", help="The policy; 'misstep list' names all kinds."
+            "--policy",
+            metavar="SPEC",
+            help="The policy, for example heuristic:ff or python:FILE.py:NAME; 'misstep list' names all kinds.",
         ),
     ] = None
     timeout: Timeout = None
@@ -84,7 +86,12 @@ class Subject(Group, heading="What to test"):
             help="Settings in TOML, such as the config.toml of a campaign; options override them.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same records.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Seed of all random choices: the same seed gives the same records."
+        ),
+    ] = 0
     max_steps: Annotated[
         int, typer.Option(metavar="N", help="Cut runs of the policy after so many steps.")
     ] = MAX_STEPS
@@ -141,13 +148,15 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
     state_budget: Annotated[
         str | None,
         typer.Option(
-            metavar="N|none", help=f"Steps of the policy for one candidate. {OF_PRESET} (50)."
+            metavar="N|none",
+            help=f"Most steps of the policy to score one candidate. {OF_PRESET} (50).",
         ),
     ] = None
     expansion_budget: Annotated[
         str | None,
         typer.Option(
-            metavar="N|none", help=f"Steps of the policy for all candidates. {OF_PRESET} (200)."
+            metavar="N|none",
+            help=f"Most steps of the policy to score all candidates of one step of a walk. {OF_PRESET} (200).",
         ),
     ] = None
     novelty: Annotated[
@@ -167,19 +176,22 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
     patience: Annotated[
         int | None,
         typer.Option(
-            metavar="N", help="Rounds without a new state before it stops. Default: 10000."
+            metavar="N",
+            help="Stop fuzzing after so many rounds without a new state. Default: 10000.",
         ),
     ] = None
     fuzz_time: Annotated[
         str | None,
         typer.Option(
             metavar="SECONDS|none",
-            help=f"Safety net for the fuzzing of a task. {OF_PRESET} (3600).",
+            help=f"Stop fuzzing a task after so many seconds, as a safety net. {OF_PRESET} (3600).",
         ),
     ] = None
     require_solved: Annotated[
         bool,
-        typer.Option("--require-solved", help="Skip tasks whose initial state it does not solve."),
+        typer.Option(
+            "--require-solved", help="Skip tasks whose initial state the policy does not solve."
+        ),
     ] = False
     objective: Annotated[
         str,
@@ -192,21 +204,23 @@ class Planning(Group, heading="Planning tasks: fuzzing and judging"):
         str,
         typer.Option(
             metavar="stop|avoid",
-            help="At a state that the run has seen: stop, or never go there (for policies that rank operators).",
+            help="What a run does before a state that it has seen: stop, or avoid it by the next best operator "
+            "(for policies that rank operators).",
         ),
     ] = "stop"
     permitted_limit: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="States to explore from a state, of a policy that permits several operators.",
+            help="For a policy that permits several operators: number of states to explore from a state.",
         ),
     ] = PERMITTED_LIMIT
     costly_some: Annotated[
         bool,
         typer.Option(
             "--costly-some",
-            help="Count a permitted run that costs more than a plan, also if another one does not.",
+            help="For a policy that permits several operators: count a state as a bug if some permitted run is too "
+            "costly, even if another one is not.",
         ),
     ] = False
     isolate: Annotated[
@@ -256,7 +270,7 @@ class Models(Reading, heading="Models (JANI): fuzzing and judging"):
         str,
         typer.Option(
             metavar="none|bugs|all",
-            help="Of which states it is asked how many deviations avoid the danger.",
+            help="For which states to compute how many deviations avoid the danger.",
         ),
     ] = SEVERITY
     severity_budget: Annotated[
@@ -267,7 +281,8 @@ class Models(Reading, heading="Models (JANI): fuzzing and judging"):
         ),
     ] = SEVERITY_BUDGET
     evaluations: Annotated[
-        int, typer.Option(metavar="N", help="Effort for one question to the oracle, in nodes.")
+        int,
+        typer.Option(metavar="N", help="Largest effort for one question to the oracle, in nodes."),
     ] = SAFETY_EVALUATIONS
     open_evaluations: Annotated[
         int,

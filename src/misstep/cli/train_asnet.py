@@ -30,7 +30,7 @@ from misstep.cli.defaults import (
     TEST_POOL,
 )
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import controls, print_json, remark
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,10 +68,15 @@ class Algorithm(Group, heading="Algorithm"):
     config: Annotated[
         str, typer.Option(metavar="NAME", help="Algorithm: " + ", ".join(ALGORITHMS) + ".")
     ] = "original"
-    epochs: Annotated[int, typer.Option(help="Budget of epochs, over all lines.")] = 60
-    inits: Annotated[int, typer.Option(help="Random initialisations (all but original).")] = INITS
+    epochs: Annotated[int, typer.Option(help="Number of epochs in all, over all lines.")] = 60
+    inits: Annotated[
+        int, typer.Option(help="Number of random initialisations (not with --config original).")
+    ] = INITS
     start: Annotated[
-        int, typer.Option(help="Epochs of each before the main phase (tree, line-pitest, start).")
+        int,
+        typer.Option(
+            help="Epochs of each initialisation before the main phase (tree, line-pitest, start)."
+        ),
     ] = START_EPOCHS
     select: Annotated[
         str,
@@ -82,11 +87,17 @@ class Algorithm(Group, heading="Algorithm"):
             + "; auto: by tests if there are any.",
         ),
     ] = "auto"
-    pool: Annotated[int, typer.Option(metavar="N", help="Test states a validation task.")] = (
-        TEST_POOL
-    )
+    pool: Annotated[
+        int, typer.Option(metavar="N", help="Number of states to test on each validation task.")
+    ] = TEST_POOL
     oracle: Annotated[str, typer.Option(metavar="SPEC", help="Oracle of the tests.")] = TEST_ORACLE
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same models, on one machine.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seed of all random choices: the same seed gives the same models on one machine.",
+        ),
+    ] = 0
 
 
 @dataclass(frozen=True)
@@ -102,11 +113,15 @@ class Learning(Group, heading="Learning"):
     ] = RECIPES[0]
     steps: Annotated[int, typer.Option(help="Minibatches of an epoch.")] = 700
     batch_size: Annotated[int, typer.Option(help="States of a minibatch.")] = 64
-    learning_rate: Annotated[float, typer.Option(help="Of Adam.")] = 1e-3
-    dropout: Annotated[float, typer.Option(help="Share of features left out.")] = 0.1
-    weight_decay: Annotated[float, typer.Option(help="L2 penalty.")] = 2e-4
+    learning_rate: Annotated[float, typer.Option(help="Learning rate of the optimizer, Adam.")] = (
+        1e-3
+    )
+    dropout: Annotated[
+        float, typer.Option(help="Share of features that are left out in each step of learning.")
+    ] = 0.1
+    weight_decay: Annotated[float, typer.Option(help="Weight of the L2 penalty.")] = 2e-4
     clip: Annotated[float, typer.Option(help="Largest norm of a gradient.")] = 5.0
-    hidden: Annotated[int, typer.Option(help="Features of a module.")] = 16
+    hidden: Annotated[int, typer.Option(help="Number of features of a module.")] = 16
     layers: Annotated[int, typer.Option(help="Proposition layers.")] = 2
 
 
@@ -123,12 +138,16 @@ class Teaching(Group, heading="Teacher"):
     exhaustive_states: Annotated[
         int, typer.Option(help="Tasks up to this size are enumerated by the auto teacher.")
     ] = TEACHER_STATES
-    teacher_expansions: Annotated[int, typer.Option(help="Of A*, a state.")] = TEACHER_EXPANSIONS
+    teacher_expansions: Annotated[
+        int, typer.Option(help="Largest number of expansions of A* for one state.")
+    ] = TEACHER_EXPANSIONS
     unit_costs: Annotated[bool, typer.Option("--unit-costs", help="Teach shortest plans.")] = False
     all_states: Annotated[
         bool, typer.Option("--all-states", help="Begin with all states of enumerated tasks.")
     ] = False
-    walks: Annotated[int, typer.Option(help="Random walks from each rollout.")] = 0
+    walks: Annotated[
+        int, typer.Option(help="Number of random walks that begin on each rollout.")
+    ] = 0
 
 
 @dataclass(frozen=True)
@@ -196,6 +215,8 @@ def asnet_command(
 
     Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
     (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
+
+    Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --epochs 10 -o training
     """
     if keeping.keep is not None and not keeping.resume:
         raise UsageError("--keep is for --resume")
@@ -270,7 +291,7 @@ def _live(quiet: bool) -> Iterator[Report]:
     from rich.live import Live
     from rich.table import Table
 
-    console = Console(stderr=True)
+    console = Console(file=controls())
     rows: list[list[str]] = []
     if quiet or not console.is_terminal:
 
@@ -281,7 +302,13 @@ def _live(quiet: bool) -> Iterator[Report]:
 
         yield line
         return
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
+    with Live(
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
 
         def update(node: Node) -> None:
             rows.append(_row(node))

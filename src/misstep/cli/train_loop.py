@@ -76,7 +76,13 @@ class Learning(Group, heading="Learning"):
     epsilon: Annotated[
         float, typer.Option(metavar="SHARE", help="Random labels at the beginning of a round.")
     ] = EPSILON_OF_INIT
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same rounds, on one machine.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seed of all random choices: the same seed gives the same rounds on one machine.",
+        ),
+    ] = 0
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,13 @@ class Learning(Group, heading="Learning"):
             show_default=False,
         ),
     ] = None
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same networks, on one machine.")] = 0
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seed of all random choices: the same seed gives the same networks on one machine.",
+        ),
+    ] = 0
     checkpoints: Annotated[int, typer.Option(help="How many checkpoints to keep.")] = (
         USUAL.checkpoints
     )

@@ -6,12 +6,18 @@ a verb's name need the lines below and no more. A test compares each line with t
 
 from __future__ import annotations
 
+import inspect
+import os
+import re
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+# Of a word with a colon, what bash does not want to be told again (see `completion`).
+KEPT_BY_SHELL = "_MISSTEP_KEPT_BY_SHELL"
 
 
 class Verb(NamedTuple):
@@ -175,8 +181,42 @@ EXPORT_VERBS = {
 }
 
 
+def plain(written: str) -> str:
+    """How an option is written, with a word for its value in the place of a type of Python."""
+    written = re.sub(r"^([^-].*\S|.* [A-Z.\]]+) <.*>$", r"\1", written)
+    written = re.sub(r"<(?:int|float)(?: range)?>", "N", written)
+    return re.sub(r"<(\w+)>", lambda found: found.group(1).upper(), written)
+
+
 class SectionedCommand(TyperCommand):
-    """A command whose help has a section for each group of options."""
+    """A command whose help has a section for each group of options, and examples that can be copied."""
+
+    def __init__(self, *given: Any, **settings: Any) -> None:
+        super().__init__(*given, **settings)
+        if "_MISSTEP_COMPLETE" in os.environ:
+            from misstep.cli.completion import attach
+
+            attach(self.params, os.environ.get(KEPT_BY_SHELL, ""))
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """`TASK...` and `[DIR]`, where typer would write `{TASK...}...` and `[[DIR]]`."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [
+            re.sub(r"^(?:\{(.*)\}|\[(\[.*\])\]|(\[.*\]))(?:\.\.\.)?$", r"\1\2\3", piece)
+            for piece in pieces
+        ]
+
+    def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        """Paragraphs are wrapped, examples are not: a line that is broken cannot be copied."""
+        for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
+            formatter.write_paragraph()
+            with formatter.indentation():
+                told, example, line = paragraph.partition("Example: ")
+                if told.strip() or not example:
+                    formatter.write_text(paragraph)
+                else:
+                    formatter.write(" " * formatter.current_indent + "Example:\n")
+                    formatter.write(" " * (formatter.current_indent + 2) + line.strip() + "\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -186,7 +226,7 @@ class SectionedCommand(TyperCommand):
             heading = getattr(parameter, "rich_help_panel", None)
             if line is not None:
                 title = "Arguments" if is_argument else heading or "Options"
-                sections.setdefault(title, []).append(line)
+                sections.setdefault(title, []).append((plain(line[0]), line[1]))
         for title in sorted(sections, key=lambda title: (title != "Arguments", title == "Options")):
             with formatter.section(title):
                 formatter.write_dl(sections[title])

@@ -52,7 +52,7 @@ def _refuse_to_overwrite(changed: dict[Path, bytes], kind: str) -> None:
                 f"the file exists and differs from the {kind}",
                 where=str(path),
                 expected="no such file, or the same content",
-                hint="choose another place, or force overwriting",
+                hint="choose another place, or overwrite it (--force; in Python force=True)",
             )
 
 
