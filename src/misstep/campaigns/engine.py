@@ -83,7 +83,9 @@ class Engine:
         self.elsewhere = elsewhere  # who works instead of processes of this machine
         self.ended = False  # by such a record
         self.bugs = 0
-        self._verdicts = self._uncounted = 0  # verdicts when bugs were counted, and units since then
+        self._verdicts = self._uncounted = (
+            0  # verdicts when bugs were counted, and units since then
+        )
         self.stopped: list[str] = []  # tasks that a limit ended
         self.limit: str | None = None  # time, memory or crash, where one did
         self.costs = Costs({})
