@@ -4,8 +4,8 @@ python -m benchmarks.storing [RUNS]
 
 Campaigns of cheap units run in one process, into a folder. The processor time in which results are stored is taken in
 turns with and without the digest of the records, and so is the part in which rows are inserted. What is left is
-transactions and Python that checks and encodes. A thousand records a second take of
-each second a thousand times what a record takes.
+transactions and Python that checks and encodes. A thousand records a second take of each second a thousand times what
+a record takes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from benchmarks.common import report
 from benchmarks.sealing import Unsealed
 from misstep.campaigns import store
 from misstep.campaigns.engine import Engine
+from misstep.campaigns.seal import Seal
 from misstep.campaigns.testing import test as run_campaign
 from misstep.tasks.generate import generate
 from misstep.tasks.load import AnyTask, load_task
@@ -70,7 +71,7 @@ class Clock:
 def stored(task: AnyTask, name: str, seal: type) -> dict[str, float]:
     """Microseconds for each record."""
     _, policy, how = CAMPAIGNS[name]
-    sealed, whole, inserting = store.Seal, Clock(), Clock()
+    sealed, whole, inserting = Seal, Clock(), Clock()
     vars(store)["Seal"] = seal
     try:
         with (
@@ -93,8 +94,8 @@ def stored(task: AnyTask, name: str, seal: type) -> dict[str, float]:
 def measure(name: str, runs: int) -> dict[str, float]:
     (domain, sizes), *_ = CAMPAIGNS[name]
     task = load_task(generate(domain, **sizes))
-    stored(task, name, store.Seal)  # everything is imported now
-    pairs = [(stored(task, name, store.Seal), stored(task, name, Unsealed)) for _ in range(runs)]
+    stored(task, name, Seal)  # everything is imported now
+    pairs = [(stored(task, name, Seal), stored(task, name, Unsealed)) for _ in range(runs)]
     sealed, plain = (
         {key: statistics.median(row[key] for row in own) for key in own[0]}
         for own in zip(*pairs, strict=True)
