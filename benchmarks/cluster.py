@@ -1,4 +1,4 @@
-"""What a cluster of this machine costs: `--cluster local:4` against `--jobs 2`, for units of 0.2 seconds and more.
+"""What a cluster of this machine costs: `--cluster local:4` against `--jobs 2`, for units of 0.1 processor seconds.
 
 python -m benchmarks.cluster [RUNS]
 
