@@ -3,7 +3,7 @@
 python -m benchmarks.cluster [RUNS]
 
 The runs of one policy on a model, in batches of thousands, are made both ways in turns; a batch is a unit, and none
-waits for another. The first sixteen units are the warm-up, in which processes start and load what they need; all others
+waits for another. The first forty units are the warm-up, in which processes start and load what they need; all others
 are the steady part, after which the campaign is left. Of both, seconds by the clock and processor seconds of all
 processes together (the coordinator, the scheduler, workers and their processes) are taken. Four workers on a machine
 with two cores that others use too get more of it than two processes do, so that the clock flatters them there: the
@@ -37,8 +37,8 @@ from misstep.tasks.load import AnyTask, load_task
 WORKERS = 4
 JOBS = 2
 BATCH = 20_000  # runs in a unit
-WARM = 16
-UNITS = 48
+WARM = 40
+UNITS = 240  # many: results are stored in order, so that at each mark up to eight are done and not stored
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

@@ -321,7 +321,7 @@ CLUSTERS: dict[str, dict[str, Any]] = {
     "5 % of the workers 5 times slower": SLOW,
     "the same, with second copies": {**SLOW, "copies": True},
 }
-SEEDS = {10: 20, 100: 5, 1000: 3}
+SEEDS = {10: 8, 100: 5, 1000: 2}
 
 
 def table(costs: Costs, quick: bool) -> list[dict[str, Any]]:
