@@ -1,12 +1,13 @@
-"""What a cluster costs: workers of dask on this machine against local processes, their start, and the store.
+"""What a cluster of this machine costs: `--cluster local:4` against `--jobs 2`, for units of 0.1 processor seconds.
 
 python -m benchmarks.cluster [RUNS]
 
-Four workers share two cores with everything else, so what they cost more than two local processes is processor time:
-that of the coordinator, the scheduler, the workers and their processes together. It is taken of a small and of a large
-campaign. The difference is what the work costs; what it takes to start processes is in both. The store is measured
-in the campaign itself: the processor time in which the coordinator stores results, for each record, is what a thousand
-records a second take of each second.
+The runs of one policy on a model, in batches of thousands, are made both ways in turns; a batch is a unit, and none
+waits for another. The first forty units are the warm-up, in which processes start and load what they need; all others
+are the steady part, after which the campaign is left. Of both, seconds by the clock and processor seconds of all
+processes together (the coordinator, the scheduler, workers and their processes) are taken. Four workers on a machine
+with two cores that others use too get more of it than two processes do, so that the clock flatters them there: the
+processor time is what counts.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter, thread_time
+from time import perf_counter, process_time
 from typing import Any
 
 from benchmarks.common import report
@@ -35,28 +36,14 @@ from misstep.tasks.load import AnyTask, load_task
 
 WORKERS = 4
 JOBS = 2
-Campaigns = dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any], tuple[str, int, int]]]
-CAMPAIGNS: Campaigns = {
-    "planning": (
-        ("blocksworld", {"blocks": 6}),
-        f"python:{Path(__file__).resolve()}:slow",
-        {"oracle": "bmo(10), bmo(20)+aras/ehc", "max_steps": 30},
-        ("pool", 50, 200),
-    ),
-    "model": (
-        ("two-way-line", {"cells": 20, "packages": 3, "vmax": 3}),
-        "random:3",
-        {"radius": 1},
-        ("runs", 1000, 9000),
-    ),
-}
+BATCH = 20_000  # runs in a unit
+WARM = 40
+UNITS = 240  # many: results are stored in order, so that at each mark up to eight are done and not stored
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def slow(state: Any) -> object:
-    """A policy that takes a fraction of a millisecond to say the first operator."""
-    sum(number * number for number in range(4_000))
-    return state.operators[0] if state.operators else None
+class EnoughError(Exception):
+    """All units are measured that shall be."""
 
 
 def spent(pid: int) -> float:
@@ -76,72 +63,83 @@ def spent(pid: int) -> float:
 
 
 @dataclass
-class Storing:
-    """Processor seconds in which results are stored."""
+class Mark:
+    """Where the work stands."""
 
-    seconds: float = 0.0
-    units: int = 0
+    clock: float
+    processor: float
+    coordinator: float
+
+    @staticmethod
+    def now() -> Mark:
+        return Mark(perf_counter(), spent(os.getpid()), process_time())
+
+
+@dataclass
+class Watch:
+    """Looks at the clocks when the warm-up and when all is stored."""
+
+    marks: list[Mark] = field(default_factory=lambda: [Mark.now()])
+    seconds: list[float] = field(default_factory=list)  # of units, where they are done
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         keep = Engine._keep
 
-        def timed(engine: Engine, *given: Any) -> None:
-            began = thread_time()
-            keep(engine, *given)
-            self.seconds += thread_time() - began
-            self.units += 1
+        def watched(engine: Engine, run: Any, stage: Any, unit: Any, result: Any) -> None:
+            keep(engine, run, stage, unit, result)
+            self.seconds.append(result.seconds)
+            if len(self.seconds) in (WARM, UNITS):
+                self.marks.append(Mark.now())
+            if len(self.seconds) == UNITS:
+                raise EnoughError
 
-        Engine._keep = timed  # type: ignore[method-assign, assignment]
+        Engine._keep = watched  # type: ignore[method-assign, assignment]
         try:
             yield
+        except EnoughError:
+            pass
         finally:
             Engine._keep = keep  # type: ignore[method-assign]
 
 
-def task_of(name: str) -> AnyTask:
-    (domain, sizes), *_ = CAMPAIGNS[name]
-    return load_task(generate(domain, **sizes))
-
-
-def campaign(name: str, task: AnyTask, size: int, cluster: LocalCluster | None) -> dict[str, float]:
-    """One campaign: seconds, processor seconds of all processes, of storing, units and records."""
-    _, policy, how, (option, *_) = CAMPAIGNS[name]
-    where: dict[str, Any] = {"jobs": JOBS} if cluster is None else {"cluster": cluster.address}
-    where[option] = size
-    storing = Storing()
-    began, before = perf_counter(), spent(os.getpid())
-    with storing.watching(), run_campaign(task, policy, **how, **where) as found:
-        records = len(found)
+def campaign(task: AnyTask, **where: Any) -> dict[str, float]:
+    """One campaign; what its warm-up takes, and what each unit after it does."""
+    watch = Watch()
+    config = {"model": {"batch": BATCH}}
+    with watch.watching():
+        # More runs than are wanted: the last units measured have others behind them.
+        runs = BATCH * (UNITS + 4 * WORKERS)
+        run_campaign(task, "random:3", runs=runs, radius=1, config=config, **where).close()
+    begin, warm, end = watch.marks
+    steady = UNITS - WARM
     return {
-        "seconds": perf_counter() - began,
-        "processor": spent(os.getpid()) - before,
-        "storing": storing.seconds,
-        "units": storing.units,
-        "records": records,
+        "unit, seconds of its own": statistics.median(watch.seconds[WARM:]),
+        "units/s by the clock": steady / (end.clock - warm.clock),
+        "processor seconds a unit": (end.processor - warm.processor) / steady,
+        "of these, the coordinator": (end.coordinator - warm.coordinator) / steady,
+        "warm-up, seconds": warm.clock - begin.clock,
+        "warm-up, processor seconds": warm.processor - begin.processor,
     }
 
 
-def compare(name: str, cluster: LocalCluster, runs: int) -> dict[str, Any]:
-    *_, (_, small, large) = CAMPAIGNS[name]
-    task = task_of(name)
+def compare(runs: int) -> dict[str, Any]:
+    task = load_task(generate("two-way-line", cells=20, packages=3, vmax=3))
     rows: dict[str, list[dict[str, float]]] = {"jobs": [], "cluster": []}
-    campaign(name, task, small, None)  # everything is imported now
     for _ in range(runs):
-        for who, place in (("jobs", None), ("cluster", cluster)):
-            less = campaign(name, task, small, place)
-            more = campaign(name, task, large, place)
-            rows[who].append({key: more[key] - less[key] for key in more})
+        rows["jobs"].append(campaign(task, jobs=JOBS))
+        rows["cluster"].append(campaign(task, cluster=f"local:{WORKERS}"))
     middle = {
         who: {key: round(statistics.median(row[key] for row in own), 4) for key in own[0]}
         for who, own in rows.items()
     }
-    there = middle["cluster"]
+    each = "processor seconds a unit"
+    pairs = zip(rows["cluster"], rows["jobs"], strict=True)
+    more = sorted(there[each] / here[each] - 1 for there, here in pairs)
     return {
         **middle,
-        "slower": there["processor"] / middle["jobs"]["processor"] - 1,
-        "store share at 1000 records/s": 1000 * there["storing"] / there["records"],
-        "unit ms": 1000 * middle["jobs"]["processor"] / there["units"],
+        "more processor time": round(statistics.median(more), 3),
+        "least and most": [round(more[0], 3), round(more[-1], 3)],
     }
 
 
@@ -184,17 +182,15 @@ def nothing(*_: object) -> bytes:
 
 def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
-    began = perf_counter()
-    cluster = LocalCluster(WORKERS)
-    started = perf_counter() - began
-    results: dict[str, Any] = {"workers": WORKERS, "jobs": JOBS, "cluster started": started}
+    results: dict[str, Any] = {"workers": WORKERS, "jobs": JOBS, "load before": os.getloadavg()[0]}
+    results["campaign"] = compare(runs)
+    cluster = LocalCluster(1)
     try:
-        for name in CAMPAIGNS:
-            results[name] = compare(name, cluster, runs)
         with tempfile.TemporaryDirectory() as folder:
             results["start of a worker"] = starts(cluster.address, folder, runs)
     finally:
         cluster.close()
+    results["load after"] = os.getloadavg()[0]
     report("cluster", results)
 
 

@@ -1,13 +1,15 @@
 """The scheduler of campaigns on more machines than we have: a simulation with measured costs.
 
-python -m benchmarks.scaling [--quick]
+python -m benchmarks.scaling [--quick] [--tables]    (--tables: as docs/scaling.md shows them, in place of JSON)
 
 First a campaign of each world is run on a small cluster here, which tells what units cost, and what processor time the
 coordinator pays for each: to pack it, hand it out and take its result (`send`), and to store it (`store`). Then the
 engine's rules are played with 10, 100 and 1,000 workers: tasks have stages of rounds, a round ends when all its units
 are stored, tasks begin when a worker would be idle, long tasks first. The coordinator does one thing at a time. Workers
 are lost at random and come back; what they worked on begins again elsewhere. Some workers are stragglers, which take
-several times as long for everything.
+several times as long for everything. Where second copies are played, a unit that has taken three times what its task
+makes one expect is given to a second worker, the first answer counts, and the other process is ended. All is played
+with several seeds: which workers the hardest task meets is luck.
 
 Nothing of dask is simulated but the delay between a worker and the coordinator, so what comes out is a bound on what a
 cluster can do, and shows what limits it first.
@@ -20,8 +22,8 @@ import random
 import statistics
 import sys
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from time import process_time, thread_time
 from typing import Any
 
@@ -34,6 +36,7 @@ from misstep.tasks.load import load_task
 
 DELAY = 0.01  # seconds from the coordinator to a worker and back, by way of the scheduler
 AHEAD = 2  # units that are under way for each worker
+OVERDUE = 3.0  # times what is expected of a unit, before a second worker gets it
 CHUNKS = 4  # units of a round
 SECONDS = 2.0  # of a unit on average, as hard tasks have them: measured costs are scaled to that
 MEASURED: dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any]]] = {
@@ -67,6 +70,7 @@ class Cluster:
     back: float = 60.0  # seconds until a lost worker is replaced
     stragglers: float = 0.0  # share of the workers
     slower: float = 5.0
+    copies: bool = False  # whether a unit that is overdue is given to a second worker
 
 
 @dataclass(frozen=True)
@@ -89,13 +93,23 @@ class _Task:
     settling: bool = False
 
 
+@dataclass(eq=False)
+class _Unit:
+    task: _Task
+    cost: float
+    done: bool = False
+    copies: int = 0  # beyond the first
+    holders: list[int] = field(default_factory=list)  # workers
+
+
 @dataclass
 class Outcome:
     seconds: float = 0.0
     busy: float = 0.0  # of all workers
     coordinator: float = 0.0
     units: int = 0
-    again: int = 0  # units that were begun more than once
+    again: int = 0  # units that were begun more than once because a worker was lost
+    copies: int = 0  # second copies of units that were overdue
 
 
 class Play:
@@ -118,12 +132,14 @@ class Play:
             cluster.slower if self.chance.random() < cluster.stragglers else 1.0
             for _ in range(cluster.workers)
         ]
-        self.free = list(range(cluster.workers))
-        self.held: dict[int, tuple[_Task, float]] = {}  # what a worker works on
+        self.expected = statistics.mean(costs.units)
+        # Whoever waits longest is next, as dask deals work out to idle workers in turn.
+        self.free = deque(range(cluster.workers))
+        self.held: dict[int, _Unit] = {}  # what a worker works on
         self.life = [
             0
         ] * cluster.workers  # counts losses, so that what was under way is known to be lost
-        self.queue: deque[tuple[_Task, float]] = deque()  # handed out, and nobody works on it yet
+        self.queue: deque[_Unit] = deque()  # handed out, and nobody works on it yet
         self.under_way = 0
         self.events: list[tuple[float, int, str, Any]] = []
         self.number = 0
@@ -196,25 +212,44 @@ class Play:
     # -- workers ----------------------------------------------------------------------------------
 
     def _arrive(self, task: _Task, cost: float) -> None:
-        self.queue.append((task, cost))
+        self.queue.append(_Unit(task, cost))
         self._work()
 
     def _work(self) -> None:
         while self.queue and self.free:
-            worker = self.free.pop()
-            task, cost = self.queue.popleft()
-            seconds = cost * self.speed[worker]
-            self.at(self.now + seconds, "done", (worker, self.life[worker], task, cost, seconds))
-            self.held[worker] = task, cost
+            unit = self.queue.popleft()
+            if unit.done:
+                continue  # a copy that nobody needs any more
+            worker = self.free.popleft()
+            seconds = unit.cost * self.speed[worker]
+            unit.holders.append(worker)
+            self.held[worker] = unit
+            self.at(self.now + seconds, "done", (worker, self.life[worker], unit, self.now))
+            if self.cluster.copies and not unit.copies:
+                patience = OVERDUE * self.expected * unit.task.scale
+                if seconds > patience:  # else it will have ended by then
+                    self.at(self.now + patience, "overdue", (unit,))
 
-    def _done(self, worker: int, life: int, task: _Task, _: float, seconds: float) -> None:
+    def _overdue(self, unit: _Unit) -> None:
+        if unit.done or unit.copies or not unit.holders:
+            return
+        unit.copies = 1
+        self.outcome.copies += 1
+        self.coordinate(self.costs.send)
+        self.queue.append(unit)
+        self._work()
+
+    def _done(self, worker: int, life: int, unit: _Unit, began: float) -> None:
         if life != self.life[worker]:
-            return  # it was lost before
-        self.held.pop(worker)
-        self.outcome.busy += seconds
-        self.free.append(worker)
+            return  # it was lost before, or another worker was faster
+        unit.done = True
+        self.outcome.busy += self.now - began
+        for holder in unit.holders:
+            self.life[holder] += holder != worker  # what it does comes to nothing
+            self.held.pop(holder)
+            self.free.append(holder)
         self.under_way -= 1
-        self.at(self.coordinate(self.costs.store) + DELAY / 2, "stored", (task,))
+        self.at(self.coordinate(self.costs.store) + DELAY / 2, "stored", (unit.task,))
         self._work()
 
     def _next_loss(self, worker: int) -> None:
@@ -226,8 +261,10 @@ class Play:
         self.life[worker] += 1
         unit = self.held.pop(worker, None)
         if unit is not None:
-            self.outcome.again += 1
-            self.queue.appendleft(unit)
+            unit.holders.remove(worker)
+            if not unit.holders:
+                self.outcome.again += 1
+                self.queue.appendleft(unit)
         elif worker in self.free:
             self.free.remove(worker)
         self.at(self.now + self.cluster.back, "back", (worker,))
@@ -277,11 +314,14 @@ SUITES = {
     "even": Suite(2, 10, spread=0.25),
     "uneven": Suite(2, 10, spread=1.0),
 }  # tasks are for each worker
-CLUSTERS = {
+SLOW = {"stragglers": 0.05}
+CLUSTERS: dict[str, dict[str, Any]] = {
     "as it should be": {},
     "each worker lost twice an hour": {"lost_each_hour": 2.0},
-    "5 % of the workers 5 times slower": {"stragglers": 0.05},
+    "5 % of the workers 5 times slower": SLOW,
+    "the same, with second copies": {**SLOW, "copies": True},
 }
+SEEDS = {10: 8, 100: 5, 1000: 2}
 
 
 def table(costs: Costs, quick: bool) -> list[dict[str, Any]]:
@@ -291,30 +331,62 @@ def table(costs: Costs, quick: bool) -> list[dict[str, Any]]:
         for workers in (10, 100) if quick else (10, 100, 1000):
             suite = replace(each, tasks=each.tasks * workers, unit_scale=scale)
             for label, trouble in CLUSTERS.items():
-                for order in (True, False) if kind == "uneven" else (True,):
-                    about = {"suite": kind, "cluster": label, "long tasks first": order}
-                    rows.append({**about, **_row(Cluster(workers, **trouble), suite, costs, order)})
+                about = {"suite": kind, "workers": workers, "cluster": label}
+                rows.append({**about, **_row(Cluster(workers, **trouble), suite, costs)})
     return rows
 
 
-def _row(cluster: Cluster, suite: Suite, costs: Costs, order: bool) -> dict[str, Any]:
-    play = Play(costs, cluster, suite, order, 1)
-    hardest = max(task.scale for task in play.left)
-    # Rounds follow each other: the longest of four units, then one that settles the round.
-    chance = random.Random(2)
-    draws = [[chance.choice(costs.units) for _ in range(CHUNKS + 1)] for _ in range(200)]
-    path = suite.rounds * hardest * statistics.mean(max(own[1:]) + own[0] for own in draws)
-    found = play.run()
-    return {
-        "workers": cluster.workers,
-        "seconds": round(found.seconds, 1),
-        "hardest task alone": round(path, 1),
-        "workers busy": round(found.busy / (cluster.workers * found.seconds), 3),
-        "coordinator busy": round(found.coordinator / found.seconds, 3),
-        "units": found.units,
-        "units again": found.again,
-        "units/s": round(found.units / found.seconds, 1),
+def _row(cluster: Cluster, suite: Suite, costs: Costs) -> dict[str, Any]:
+    """Medians of several seeds, of both orders; the pairs of one seed have the same tasks and the same workers."""
+    seeds = range(1, SEEDS[cluster.workers] + 1)
+    alone = [_path(Play(costs, cluster, suite, True, seed), suite) for seed in seeds]
+    found = {
+        order: [Play(costs, cluster, suite, order, n).run() for n in seeds]
+        for order in (True, False)
     }
+    long, given = found[True], found[False]
+    return {
+        "long first": _spread([own.seconds for own in long]),
+        "as given": _spread([own.seconds for own in given]),
+        "long first is faster": sum(
+            a.seconds < b.seconds for a, b in zip(long, given, strict=True)
+        ),
+        "seeds": len(seeds),
+        "hardest task alone": round(statistics.median(alone)),
+        "workers busy": _middle([own.busy / (cluster.workers * own.seconds) for own in long]),
+        "coordinator busy": _middle([own.coordinator / own.seconds for own in long]),
+        "units": long[0].units,
+        "units again": _middle([own.again / own.units for own in long], 4),
+        "second copies": _middle([own.copies / own.units for own in long], 4),
+    }
+
+
+def _path(play: Play, suite: Suite) -> float:
+    """Rounds follow each other: the longest of four units, then one that settles the round."""
+    chance, units = random.Random(2), play.costs.units
+    draws = [[chance.choice(units) for _ in range(CHUNKS + 1)] for _ in range(200)]
+    rounds = statistics.mean(max(own[1:]) + own[0] for own in draws)
+    return suite.rounds * max(task.scale for task in play.left) * rounds
+
+
+def _spread(values: list[float]) -> list[int]:
+    return [round(own) for own in (statistics.median(values), min(values), max(values))]
+
+
+def _middle(values: list[float], digits: int = 3) -> float:
+    return round(statistics.median(values), digits)
+
+
+def as_table(rows: list[dict[str, Any]]) -> Iterator[str]:
+    """For the page."""
+    yield "| suite | workers | cluster | long first, s | as given, s | long first wins | hardest task alone, s | busy |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for row in rows:
+        spans = ["{:,} ({:,} to {:,})".format(*row[order]) for order in ("long first", "as given")]
+        wins = f"{row['long first is faster']} of {row['seeds']}"
+        busy = f"{row['workers busy']:.0%}, {row['coordinator busy']:.0%}".replace("%", " %")
+        cells = [row["suite"], f"{row['workers']:,}", row["cluster"], *spans, wins]
+        yield f"| {' | '.join(cells)} | {row['hardest task alone']:,} | {busy} |"
 
 
 def limits(costs: Costs) -> dict[str, float]:
@@ -341,7 +413,12 @@ def main(arguments: Sequence[str]) -> None:
         cluster.close()
     for name, costs in measured.items():
         results[name] = {"coordinator": limits(costs), "play": table(costs, quick)}
-    report("scaling", results)
+    if "--tables" not in arguments:
+        report("scaling", results)
+        return
+    for name, found in results.items():
+        print(f"\n{name}: {found['coordinator']}\n")
+        print("\n".join(as_table(found["play"])))
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from misstep.comparison.families.family import Family
     from misstep.comparison.retest import Retest
     from misstep.comparison.shrink import Shrunk
+    from misstep.comparison.shrink.elsewhere import OnCluster
     from misstep.policies.labels.policy import LabelPolicy
     from misstep.policies.policy import Policy
     from misstep.policies.trust import Trust
@@ -381,11 +382,13 @@ class Campaign:
         time_limit: float | None = None,
         again: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
+        cluster: str | OnCluster | None = None,
     ) -> Shrunk:
         """The smallest task that still shows the fault of a bug, as a campaign of its own in `DIR/shrunk/`.
 
         `legal` is what its start may be: reachable, mutex or any (docs/shrinking.md). `candidates` and `time_limit`
-        end the search early; called again, it goes on. `again` begins anew.
+        end the search early; called again, it goes on. `again` begins anew. `cluster` is the address of one whose
+        workers examine smaller tasks.
         """
         from misstep.comparison.shrink import DEFAULT_CANDIDATES, shrink_bug
 
@@ -400,6 +403,7 @@ class Campaign:
                 time_limit=time_limit,
                 again=again,
                 progress=progress,
+                cluster=cluster,
             )
 
     def retest(

@@ -27,6 +27,7 @@ from misstep.campaigns.view import read_records
 from misstep.campaigns.workers import Lost, Outcome, Processes, ThisProcess, Worker, Workers
 from misstep.errors import MisstepError
 
+COUNTED = 1000  # verdicts that may be read for each unit, to tell how many bugs there are
 JUDGE = "judge "  # how the names of stages that judge begin, in both worlds
 ANY = Unit("", "", "", "")  # a unit that whoever is free may do
 
@@ -82,6 +83,9 @@ class Engine:
         self.elsewhere = elsewhere  # who works instead of processes of this machine
         self.ended = False  # by such a record
         self.bugs = 0
+        self._verdicts = self._uncounted = (
+            0  # verdicts when bugs were counted, and units since then
+        )
         self.stopped: list[str] = []  # tasks that a limit ended
         self.limit: str | None = None  # time, memory or crash, where one did
         self.costs = Costs({})
@@ -254,8 +258,7 @@ class Engine:
                 for text in texts:
                     self.content.add_event(kind, text, findings.name)
         self.costs.see(findings.name, stage.name, result.seconds)
-        if self.report is not None:
-            self.bugs = self._count_bugs()
+        self._count_bugs()
         self._tell(findings, stage)
 
     def _tell(self, findings: Findings, stage: Stage) -> None:
@@ -267,9 +270,15 @@ class Engine:
         if isinstance(self.report, TaskProgress):
             self.report.tasks(done, total)
 
-    def _count_bugs(self) -> int:
-        query = "SELECT count(DISTINCT task || ':' || number) FROM verdicts WHERE verdict = 'BUG'"
-        return int(self.content.store.rows(query)[0][0])
+    def _count_bugs(self) -> None:
+        """For the progress. Counting reads all verdicts, so of many it is done more rarely than after each unit."""
+        self._uncounted += 1
+        if self.report is None or self._uncounted <= self._verdicts // COUNTED:
+            return
+        bugs = "SELECT DISTINCT task, number FROM verdicts WHERE verdict = 'BUG'"
+        query = f"SELECT (SELECT count(*) FROM ({bugs})), (SELECT count(*) FROM verdicts)"
+        self.bugs, self._verdicts = self.content.store.rows(query)[0]
+        self._uncounted = 0
 
     def _why(self, lost: Lost, unit: Unit) -> str:
         named = f"the unit '{unit.key}' of '{unit.stage}'"

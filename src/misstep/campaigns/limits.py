@@ -26,7 +26,7 @@ class NoteProgress(Protocol):
     def note(self, text: str) -> None: ...
 
 
-def note_of(progress: Progress | None) -> Callable[[str], None]:
+def note_of(progress: Callable[..., None] | None) -> Callable[[str], None]:
     """Who is told a line; nobody, if the progress does not take any."""
     if isinstance(progress, NoteProgress):
         return progress.note

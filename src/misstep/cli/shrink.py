@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from misstep.campaigns.arguments import check_cluster
+from misstep.campaigns.limits import Limits
 from misstep.cli.arguments import AsJson, GivenPolicy, TrustPolicy, check_limits
 from misstep.cli.campaigns import Folder, keeping, open_folder, say_unfinished
 from misstep.cli.groups import Group, takes
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
     from misstep.campaigns.records import Record
     from misstep.comparison.shrink import Shrunk
+    from misstep.comparison.shrink.elsewhere import OnCluster
     from misstep.comparison.shrink.planning import Progress
 
 
@@ -70,6 +73,14 @@ class Spending(Group, heading="Limits"):
             metavar="N", help="Number of worker processes. The result does not depend on it."
         ),
     ] = 1
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Let the workers of a dask cluster examine smaller tasks: tcp://HOST:PORT, tls://HOST:PORT, local:N "
+            "or slurm:FILE.toml (docs/cluster.md). Models are shrunk by this process.",
+        ),
+    ] = None
     time: Annotated[
         float | None,
         typer.Option(
@@ -107,12 +118,14 @@ def shrink_command(
     """
     check_limits(jobs=spending.jobs, time=spending.time, candidates=spending.candidates)
     _check_words(request)
+    if spending.cluster is not None:
+        check_cluster(spending.cluster, spending.jobs, Limits())
     again = _same_command(request)
     subject = open_folder(request.folder, request.policy, request.trust_policy)
-    with subject as campaign, keeping(request.folder, again):
+    with subject as campaign, keeping(request.folder, again), _workers(spending) as workers:
         bugs = _chosen(campaign, request)
         failed: list[MisstepError] = []
-        results = list(_results(campaign, bugs, request, spending, failed))
+        results = list(_results(campaign, bugs, request, spending, failed, workers))
         if output.as_json:
             done = {own.id for own in results}
             open_ones = [bug.id for bug in bugs if bug.id not in done]
@@ -126,6 +139,21 @@ def shrink_command(
             remark(f"the time limit ended the work{untouched}; {again} goes on")
             return TimeLimitError.exit_code
     return UndecidedError.exit_code if failed else 0
+
+
+@contextmanager
+def _workers(spending: Spending) -> Iterator[OnCluster | None]:
+    """Of a cluster, the same ones for all bugs."""
+    if spending.cluster is None:
+        yield None
+        return
+    from misstep.comparison.shrink.elsewhere import OnCluster
+
+    workers = OnCluster(spending.cluster, remark)
+    try:
+        yield workers
+    finally:
+        workers.close()
 
 
 def _check_words(request: Request) -> None:
@@ -170,6 +198,7 @@ def _results(
     request: Request,
     spending: Spending,
     failed: list[MisstepError],
+    workers: OnCluster | None,
 ) -> Iterator[Shrunk]:
     """What became of each bug; those that do not show alone are said, and the others go on."""
     ends = None if spending.time is None else monotonic() + spending.time
@@ -188,6 +217,7 @@ def _results(
                     time_limit=left,
                     again=request.again,
                     progress=progress,
+                    cluster=workers,
                 )
             except UndecidedError as error:
                 failed.append(error)

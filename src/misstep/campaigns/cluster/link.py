@@ -256,6 +256,13 @@ class Link:
                 del self._jobs[name]
                 return name, answer
 
+    def forget(self, number: int) -> None:
+        """Nobody waits for this job any more. If it is under way, it is done for nothing."""
+        job = self._jobs.pop(number, None)
+        if job is not None:
+            with contextlib.suppress(Exception):
+                job.future.cancel()
+
     def _patience(self) -> float:
         ends = [job.end for job in self._jobs.values() if job.end is not None]
         return max(0.0, min([LOOK, *(end - monotonic() for end in ends)]))

@@ -35,6 +35,12 @@ CONFIG = {
     "distributed.scheduler.worker-saturation": 2.0,
     "distributed.comm.retry.count": 2,
     "distributed.worker.profile.enabled": False,  # it would look at every thread a hundred times a second
+    # What idle servers do several times a second, each of them, to measure themselves: a sixth of a core for four
+    # workers that have nothing to do.
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    # It would throw away what workers have been sent once.
+    "distributed.scheduler.active-memory-manager.start": False,
 }
 
 

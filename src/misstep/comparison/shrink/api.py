@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from time import monotonic
 
 from misstep.campaigns.arguments import check_number, check_seconds
 from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.limits import note_of
 from misstep.campaigns.records import Record
 from misstep.campaigns.session import source_of
+from misstep.comparison.shrink.elsewhere import OnCluster
+from misstep.comparison.shrink.examine import OpenExamining, examining_here
 from misstep.comparison.shrink.folder import folder_of, read, restore, writing
 from misstep.comparison.shrink.judging import Judge, Sought, judging_settings
 from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL
@@ -31,12 +35,32 @@ def shrink_bug(
     time_limit: float | None = None,
     again: bool = False,
     progress: Progress | None = None,
+    cluster: str | OnCluster | None = None,
 ) -> Shrunk:
     """The smallest task that shows the fault of a bug; kept beside the campaign, and gone on with if it was stopped.
 
-    `again` begins anew. A result that is there and finished is handed back as it is.
+    `again` begins anew. A result that is there and finished is handed back as it is. `cluster` is where candidates are
+    examined, if not here: an address, or workers that serve several bugs.
     """
+    if isinstance(cluster, str):
+        workers = OnCluster(cluster, note_of(progress))
+        try:
+            return shrink_bug(
+                campaign,
+                bug,
+                legal=legal,
+                jobs=jobs,
+                candidates=candidates,
+                time_limit=time_limit,
+                again=again,
+                progress=progress,
+                cluster=workers,
+            )
+        finally:
+            workers.close()
     check_number("jobs", jobs)
+    if cluster is not None and jobs != 1:
+        raise UsageError("both jobs and cluster", expected="one of them")
     check_seconds("time_limit", time_limit)
     if candidates is not None:
         check_number("candidates", candidates)
@@ -47,7 +71,10 @@ def shrink_bug(
     ends = None if time_limit is None else monotonic() + time_limit
     with writing(campaign):
         budget = Budget(candidates, ends)
-        found = _shrunk(campaign, record, legal, jobs, budget, progress, again=again)
+        examining: OpenExamining = partial(examining_here, jobs=jobs)
+        if cluster is not None:
+            examining = partial(cluster.examining, files=campaign._content.policy_files)
+        found = _shrunk(campaign, record, legal, examining, budget, progress, again=again)
         if campaign.folder is None or found.campaign.folder is not None:
             return found
         found.campaign.close()
@@ -60,7 +87,7 @@ def _shrunk(
     campaign: Campaign,
     record: Record,
     legal: str,
-    jobs: int,
+    examining: OpenExamining,
     budget: Budget,
     progress: Progress | None,
     *,
@@ -88,7 +115,14 @@ def _shrunk(
         return known
     campaign._ask_again(task).close()  # an error if it has changed
     work = PlanningShrink(
-        task, record, judge, place, legal=legal, jobs=jobs, budget=budget, progress=progress
+        task,
+        record,
+        judge,
+        place,
+        legal=legal,
+        examining=examining,
+        budget=budget,
+        progress=progress,
     )
     return work.run(known if is_same else None)
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -122,6 +122,10 @@ class Examining(Protocol):
     ) -> Iterator[tuple[Candidate, Examined]]: ...
 
 
+OpenExamining = Callable[[Examiner], AbstractContextManager[Examining]]
+"""Begins to examine candidates: here, or elsewhere."""
+
+
 class Alone:
     """All in this process."""
 
@@ -181,7 +185,7 @@ class Together:
 
 
 @contextmanager
-def examining(examiner: Examiner, jobs: int) -> Iterator[Examining]:
+def examining_here(examiner: Examiner, jobs: int) -> Iterator[Examining]:
     if jobs == 1:
         yield Alone(examiner)
         return
@@ -195,4 +199,12 @@ def examining(examiner: Examiner, jobs: int) -> Iterator[Examining]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-__all__ = ["Base", "Candidate", "Examined", "Examiner", "Examining", "examining"]
+__all__ = [
+    "Base",
+    "Candidate",
+    "Examined",
+    "Examiner",
+    "Examining",
+    "OpenExamining",
+    "examining_here",
+]

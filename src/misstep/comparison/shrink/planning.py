@@ -26,7 +26,7 @@ from misstep.comparison.shrink.examine import (
     Examined,
     Examiner,
     Examining,
-    examining,
+    OpenExamining,
 )
 from misstep.comparison.shrink.folder import keep, small_name
 from misstep.comparison.shrink.judging import Judge, patient, refusal
@@ -112,7 +112,7 @@ class PlanningShrink:
         place: Path | None,
         *,
         legal: str,
-        jobs: int,
+        examining: OpenExamining,
         budget: Budget,
         progress: Progress | None,
     ) -> None:
@@ -122,7 +122,7 @@ class PlanningShrink:
         self.digest = digest_of(task, judge)
         self.place = place
         self.legal = legal
-        self.jobs = jobs
+        self.examining = examining
         self.budget = budget
         self.tell = progress or (lambda *_: None)
         self.effort = Effort()
@@ -244,7 +244,7 @@ class PlanningShrink:
         known: set[Candidate] = set()  # that do not work
         limit = self._limit()
         self._keep(reached, limit)
-        with examining(examiner, self.jobs) as workers:
+        with self.examining(examiner) as workers:
             while limit is None and not reached.position.done:
                 is_smaller, limit = self._advance(reached, space, examiner, workers, known)
                 if is_smaller:
