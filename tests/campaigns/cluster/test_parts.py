@@ -23,11 +23,11 @@ from misstep.campaigns.cluster.jobs import (
     Ticket,
     packed,
 )
-from misstep.campaigns.cluster.versions import identity
 from misstep.campaigns.costs import Costs
 from misstep.campaigns.limits import Limits
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.versions import identity
 
 # -- addresses ------------------------------------------------------------------------------------
 

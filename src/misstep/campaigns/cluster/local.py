@@ -24,12 +24,13 @@ from typing import IO
 import misstep
 from misstep.errors import ToolError
 from misstep.files import reason
-from misstep.kept import end_with_parent
+from misstep.kept import NOT_FROM_HERE, end_with_parent
 
 HOST = "127.0.0.1"
 GRACE = 5.0  # seconds to end by itself
 AGAIN = 1.0  # seconds between two starts of the same worker, at least
 WORKER = "--worker"
+_MAIN = f"{NOT_FROM_HERE}from misstep.campaigns.cluster.local import main; main()"
 CONFIG = {
     # The coordinator hands out few units at a time; each worker may have its next one at hand.
     "distributed.scheduler.worker-saturation": 2.0,
@@ -48,7 +49,7 @@ class LocalCluster:
         try:
             self._errors: IO[bytes] = Path(self._folder, "errors").open("w+b")  # noqa: SIM115
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(workers), self._folder],
+                [sys.executable, "-c", _MAIN, str(workers), self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -120,7 +121,7 @@ async def _always(address: str, folder: str) -> None:
     while True:
         began = monotonic()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __spec__.name, WORKER, address, folder
+            sys.executable, "-c", _MAIN, WORKER, address, folder
         )
         await process.wait()
         await asyncio.sleep(max(0.0, AGAIN - (monotonic() - began)))
@@ -154,10 +155,6 @@ def main() -> None:
             asyncio.run(work(*sys.argv[2:]))
         else:
             asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))
-
-
-if __name__ == "__main__":
-    main()
 
 
 __all__ = ["LocalCluster", "main", "serve", "work"]
