@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -278,3 +279,21 @@ def test_a_worker_with_other_code_refuses(ticket: Ticket) -> None:
     found = host.do_job(replace(ticket, code="of another version"), b"")
     assert isinstance(found, Refused)
     assert "Misstep" in found.version
+
+
+def test_a_folder_in_which_a_worker_still_writes_goes_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from misstep.campaigns.cluster import local
+
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    true, left = shutil.rmtree, [1, 2]
+
+    def remove(path: str, ignore_errors: bool) -> None:
+        if left.pop() == 1:
+            true(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(local.shutil, "rmtree", remove)
+    local._remove(str(folder))
+    assert not folder.exists()

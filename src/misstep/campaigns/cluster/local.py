@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO
 
 import misstep
@@ -90,7 +90,15 @@ class LocalCluster:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
         self._errors.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
+
+
+def _remove(folder: str) -> None:
+    """Workers that are just being ended may still write there."""
+    end = monotonic() + GRACE
+    while Path(folder).exists() and monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        sleep(0.01)
 
 
 async def serve(workers: int, folder: str) -> None:
