@@ -294,6 +294,6 @@ def test_a_folder_in_which_a_worker_still_writes_goes_as_well(
         if left.pop() == 1:
             true(path, ignore_errors=ignore_errors)
 
-    monkeypatch.setattr(local.shutil, "rmtree", remove)
+    monkeypatch.setattr(shutil, "rmtree", remove)
     local._remove(str(folder))
     assert not folder.exists()

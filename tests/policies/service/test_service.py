@@ -24,6 +24,7 @@ from misstep.policies.service import address
 from misstep.policies.service.address import folder
 from misstep.policies.service.client import Client, client_of
 from misstep.tasks.task import Task
+from misstep.versions import identity
 from support.served import StandinPolicy, opened, standin
 from support.tasks import small_task
 
@@ -288,7 +289,7 @@ def test_a_model_that_was_opened_before_a_fork_answers_both() -> None:
 
 def test_another_code_has_another_service(monkeypatch: pytest.MonkeyPatch) -> None:
     before = address.place("cpu")
-    other = address.identity()._replace(code="edited")
+    other = identity()._replace(code="edited")
     monkeypatch.setattr(address, "identity", lambda: other)
     assert address.place("cpu") != before
 
