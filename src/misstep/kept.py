@@ -28,6 +28,9 @@ _PROGRAM = os.path.abspath(__file__)
 _PATIENCE = 2.0  # seconds for the keeper to end everything; then its group is killed
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
+# How a program of ours for `python -c` begins: Python would look for modules in the current folder first, and a file
+# json.py of a stranger would run there.
+NOT_FROM_HERE = "import sys; sys.path[:] = [own for own in sys.path if own]; "
 
 
 class Kept:
@@ -241,4 +244,4 @@ if __name__ == "__main__":
     _keep(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4:])
 
 
-__all__ = ["Kept", "adopt_orphans", "end_children", "end_with_parent", "start"]
+__all__ = ["NOT_FROM_HERE", "Kept", "adopt_orphans", "end_children", "end_with_parent", "start"]

@@ -66,7 +66,11 @@ def processes_below(pid: int) -> dict[int, str]:
 
 def dask_workers(pid: int) -> list[int]:
     """The processes of workers below that of a local cluster."""
-    return [own for own, line in processes_below(pid).items() if "cluster.local --worker" in line]
+    return [
+        own
+        for own, line in processes_below(pid).items()
+        if "cluster.local" in line and "--worker" in line
+    ]
 
 
 __all__ = ["Notes", "dask_workers", "local_scheduler", "needs_dask", "processes_below"]

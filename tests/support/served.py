@@ -109,6 +109,7 @@ class StandinPolicy(GNNPolicy):
 
 class _Values:
     kind = "cpu"
+    steady = False
 
     def __init__(self, task: Task, served: bool, told: dict[str, object]) -> None:
         content = json.dumps({"width": task.variable_count, **told}).encode()

@@ -16,7 +16,7 @@ from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
 from misstep.training.bugs import MOST, read_faults, weight_of
-from misstep.training.feedback import SOURCES, Feedback, FeedbackTask, collect
+from misstep.training.feedback import SOURCES, Candidate, Feedback, FeedbackTask, collect
 from misstep.training.samples import Samples
 from misstep.training.settings import LearnerSettings, TrainingSettings
 from misstep.training.teachers import make_teacher
@@ -200,6 +200,24 @@ def test_who_labels() -> None:
     alone = FeedbackTask(task, None, TEST)
     samples = Samples([task])
     assert collect([alone], [policy], samples, 0, Feedback(states=3), 7) == 3
+
+
+def test_a_state_without_a_label_is_asked_again_as_after_a_pause() -> None:
+    """That a fault had no better operator yet is not stored, so a training that never stopped must not know it."""
+    task = small_task("gripper-4")
+    operators = task.applicable(task.initial_state)
+
+    class Scripted(FeedbackTask):
+        better: int | None = None
+
+        def candidates(self, *_: object) -> list[Candidate]:
+            return [Candidate(task.initial_state, 1.0, self.better)]
+
+    own, samples = Scripted(task, None, TEST), Samples([task])
+    policy = load_policy(POLICY, task)
+    assert collect([own], [policy], samples, 0, Feedback(states=3), 7) == 0
+    own.better = operators[0]
+    assert collect([own], [policy], samples, 0, Feedback(states=3), 8) == 1
 
 
 def test_a_recipe_without_places_cannot_be_mixed() -> None:

@@ -56,31 +56,8 @@ def work(
     at a record of which a function says that it is enough. `cluster` is where the work is done, if not here.
     """
     address = None if cluster is None else read_address(cluster)
-    names = content.task_names()
-    if not names:
-        raise InputFormatError(
-            "the campaign ended before it knew its tasks",
-            where=content.store.where,
-            hint="start it again without --resume",
-        )
-    if settings.retest is not None and loan_of(content.store) is None:
-        raise InputFormatError(
-            "the retest ended before it had its states",
-            where=content.store.where,
-            hint="'misstep retest DIR --policy SPEC --out DIR2 --resume' goes on",
-        )
-    oracles: dict[str, None] = {settings.oracle: None}
-    for name in names:
-        oracles.update(dict.fromkeys(content.findings(name).oracles()))
-    for spec in oracles:
-        require_oracle_trust(spec, trust, content.store.where)
-        try:
-            check_oracle(settings.world, spec)
-        except UsageError as error:  # of the files, not of the command
-            raise InputFormatError(
-                f"the campaign names an oracle that does not exist: {error.what}",
-                where=content.store.path,
-            ) from error
+    names = _whole_campaign(content, settings)
+    oracles = _oracles(content, settings, names, trust)
     if oracle is not None:
         oracles[oracle] = None
     source = source_of(content, settings, policy, trust)
@@ -113,6 +90,43 @@ def work(
             content.store.set_meta("finished", engine.limit or ("bug" if engine.ended else "1"))
         finally:  # whatever else went wrong may have been because of that
             content.store.check_there()
+
+
+def _whole_campaign(content: Content, settings: Settings) -> list[str]:
+    """The names of its tasks; an error if it ended before it had all that work needs."""
+    names = content.task_names()
+    if not names:
+        raise InputFormatError(
+            "the campaign ended before it knew its tasks",
+            where=content.store.where,
+            hint="start it again without --resume",
+        )
+    if settings.retest is not None and loan_of(content.store) is None:
+        raise InputFormatError(
+            "the retest ended before it had its states",
+            where=content.store.where,
+            hint="'misstep retest DIR --policy SPEC --out DIR2 --resume' goes on",
+        )
+    return names
+
+
+def _oracles(
+    content: Content, settings: Settings, names: Sequence[str], trust: Trust
+) -> dict[str, None]:
+    """Those that have judged here before, and that of the settings."""
+    oracles: dict[str, None] = {settings.oracle: None}
+    for name in names:
+        oracles.update(dict.fromkeys(content.findings(name).oracles()))
+    for spec in oracles:
+        require_oracle_trust(spec, trust, content.store.where)
+        try:
+            check_oracle(settings.world, spec)
+        except UsageError as error:  # of the files, not of the command
+            raise InputFormatError(
+                f"the campaign names an oracle that does not exist: {error.what}",
+                where=content.store.path,
+            ) from error
+    return oracles
 
 
 def _until(stop_at_first: StopAt) -> Callable[[Record], bool] | None:

@@ -39,6 +39,7 @@ from misstep.campaigns.settings import Settings
 from misstep.campaigns.units import Result, Unit, Work
 from misstep.errors import Interrupted, MisstepError, ToolError
 from misstep.files import reason
+from misstep.kept import NOT_FROM_HERE
 from misstep.policies.service import share
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
@@ -354,7 +355,7 @@ def _wait(child: _Child, seconds: float) -> bool:
 
 
 _MAIN = (
-    "import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:] = path; "
+    f"{NOT_FROM_HERE}import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:] = path; "
     "from misstep.campaigns.workers import main; main(fd)"
 )
 

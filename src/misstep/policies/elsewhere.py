@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import MisstepError, PolicyCrashError
-from misstep.kept import start
+from misstep.kept import NOT_FROM_HERE, start
 from misstep.policies.policy import Operators, States
 from misstep.tasks.task import Task
 
 _MAIN = (
-    "import json, sys; folder, path, function = json.loads(sys.argv[1]); sys.path[:] = path; "
+    f"{NOT_FROM_HERE}import json, sys; folder, path, function = json.loads(sys.argv[1]); sys.path[:] = path; "
     "from misstep.policies.elsewhere import main; main(folder, function)"
 )
 

@@ -278,15 +278,16 @@ def load(argument: str, task: Task) -> Policy:
         from misstep.policies.process.python import PythonProcess
 
         return PythonProcess(task, rest, timeout=options["timeout"])
-    from misstep.policies.service.code import ServedPolicy, device_of
+    from misstep.policies.service.code import device_of, served_policy
 
     own = named_object(rest)
     code: Any = unwrapped(own.value)
     if not is_policy_code(code):
         raise own.is_none("callable", "a function, or an object or class with act")
     device = device_of(code)
-    if device is not None:
-        return ServedPolicy(task, f"python:{argument}", device)
+    served = None if device is None else served_policy(task, f"python:{argument}", device)
+    if served is not None:
+        return served
     where = f"policy python:{rest}"
     made = unwrapped(made_by(code, task, own.arguments, own.home, where))
     named = roles_of(made, where).files if not isinstance(made, Policy) else ()

@@ -136,8 +136,11 @@ class FeedbackTask:
                     group += [Candidate(own) for own in reversed(before)]
                 yield group
 
+    def is_goal(self, state: State) -> bool:
+        return self.task.is_goal(state)
+
     def label(self, candidate: Candidate, taught: bool) -> Sample | None:
-        if self.task.is_goal(candidate.state):
+        if self.is_goal(candidate.state):
             return None
         if not taught or self.teacher is None:
             better = candidate.better
@@ -163,9 +166,11 @@ def collect(
 ) -> int:
     """Add up to `settings.states` samples of new states; those of `tasks[k]` go to `samples[first + k]`.
 
-    A state that the teacher gives up on is passed over. Returns how many samples are new.
+    A state that the teacher gives up on is passed over for ever, which is stored; one without a label for another
+    reason only this time: a training that goes on knows nothing of it. Returns how many samples are new.
     """
     added = 0
+    seen: list[set[State]] = [set() for _ in tasks]
     for attempt in range(ATTEMPTS):
         lists = [
             own.candidates(policy, settings, (seed + 7919 * attempt + 104_729 * k) % 2**62)
@@ -175,8 +180,12 @@ def collect(
             for k, candidate in enumerate(turn):
                 if candidate is None or candidate.state in samples[first + k]:
                     continue
-                samples[first + k].asked.add(candidate.state)
+                if candidate.state in seen[k]:
+                    continue
+                seen[k].add(candidate.state)
                 sample = tasks[k].label(candidate, settings.taught)
+                if sample is None and settings.taught and not tasks[k].is_goal(candidate.state):
+                    samples[first + k].give_up(candidate.state)
                 added += sample is not None and samples.add(first + k, sample)
                 if added >= settings.states:
                     return added

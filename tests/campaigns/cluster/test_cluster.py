@@ -20,13 +20,13 @@ import pytest
 
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.cluster import link, opening
-from misstep.campaigns.cluster.versions import Identity
 from misstep.campaigns.testing import test as run_campaign
 from misstep.comparison.retest import retest
 from misstep.errors import InputFileError, ToolError, UsageError
 from misstep.experiments.driver import run_experiment
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
+from misstep.versions import Identity
 from support.campaigns import BATCHES, NOISY, ORACLE, SHARING, small_model, told
 from support.cluster import Notes, dask_workers, local_scheduler, needs_dask
 from support.disk import files_up_to

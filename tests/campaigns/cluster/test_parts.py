@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -23,11 +24,11 @@ from misstep.campaigns.cluster.jobs import (
     Ticket,
     packed,
 )
-from misstep.campaigns.cluster.versions import identity
 from misstep.campaigns.costs import Costs
 from misstep.campaigns.limits import Limits
 from misstep.campaigns.units import Result, Stage, Unit
 from misstep.errors import InputFileError, InputFormatError, UsageError
+from misstep.versions import identity
 
 # -- addresses ------------------------------------------------------------------------------------
 
@@ -278,3 +279,21 @@ def test_a_worker_with_other_code_refuses(ticket: Ticket) -> None:
     found = host.do_job(replace(ticket, code="of another version"), b"")
     assert isinstance(found, Refused)
     assert "Misstep" in found.version
+
+
+def test_a_folder_in_which_a_worker_still_writes_goes_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from misstep.campaigns.cluster import local
+
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    true, left = shutil.rmtree, [1, 2]
+
+    def remove(path: str, ignore_errors: bool) -> None:
+        if left.pop() == 1:
+            true(path, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(shutil, "rmtree", remove)
+    local._remove(str(folder))
+    assert not folder.exists()

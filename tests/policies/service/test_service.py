@@ -18,10 +18,13 @@ from numpy.typing import NDArray
 from misstep.campaigns.workers import OutOfTime, alarm
 from misstep.errors import PolicyAwayError, ToolError, UnsupportedError, UsageError
 from misstep.policies import service
+from misstep.policies.gnn.policy import NOISE
 from misstep.policies.policy import States
+from misstep.policies.service import address
 from misstep.policies.service.address import folder
 from misstep.policies.service.client import Client, client_of
 from misstep.tasks.task import Task
+from misstep.versions import identity
 from support.served import StandinPolicy, opened, standin
 from support.tasks import small_task
 
@@ -262,6 +265,33 @@ def test_a_fork_asks_by_itself() -> None:
     assert os.waitpid(pid, 0)[1] == 0
     states, offsets = rows(3)
     assert np.array_equal(served.ask(states, offsets).columns[0], standin(states))
+
+
+def test_a_model_that_was_opened_before_a_fork_answers_both() -> None:
+    """Each gets its own answers, also where both ask at the same time."""
+    served = opened(client_of("cpu"), seconds=0.002)
+    served.ask(*rows(1))
+    pid = os.fork()
+    wrong = 0
+    try:
+        for count in range(40):
+            # Sizes that both layouts share, and states that differ.
+            states, offsets = rows(count % 5 + 1)
+            states = states + (pid == 0)
+            found = served.ask(states, offsets).columns[0]
+            wrong += not np.allclose(found, standin(states), atol=NOISE)
+    finally:
+        if pid == 0:
+            os._exit(1 if wrong else 0)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert wrong == 0
+
+
+def test_another_code_has_another_service(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = address.place("cpu")
+    other = identity()._replace(code="edited")
+    monkeypatch.setattr(address, "identity", lambda: other)
+    assert address.place("cpu") != before
 
 
 # -- errors -----------------------------------------------------------------------------------------

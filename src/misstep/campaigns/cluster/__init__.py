@@ -10,7 +10,6 @@
     child.py        such a process
     units.py        what it does with a unit of a campaign
     files.py        files that a policy is read from, and how they get to a worker
-    versions.py     which Misstep a worker has
 
 A worker of dask does no work of its own. It has a process for each thread, which does one job after the other, as the
 local processes of `misstep.campaigns.workers` do. So limits of time and memory, the seed of hashes and the end of a

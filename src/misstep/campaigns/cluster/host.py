@@ -28,14 +28,15 @@ from typing import IO
 import misstep
 from misstep.campaigns.cluster.child import DONE, NEED, NO_MEMORY
 from misstep.campaigns.cluster.jobs import Answer, Died, Done, Late, NoMemory, Refused, Ticket
-from misstep.campaigns.cluster.versions import identity
 from misstep.campaigns.process import OVERDUE, hash_seed
+from misstep.kept import NOT_FROM_HERE
+from misstep.versions import identity
 
 IDLE = 300.0  # seconds after which a process that nobody asks is ended
 WORDS = 2000  # letters of the last words
 GRACE = 2.0  # seconds to end by itself
 _MAIN = (
-    "import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:0] = path; "
+    f"{NOT_FROM_HERE}import json, sys; fd, path = json.loads(sys.argv[1]); sys.path[:0] = path; "
     "from misstep.campaigns.cluster.child import main; main(fd)"
 )
 Key = tuple[str, int, int | None]  # session, role, memory limit

@@ -20,8 +20,8 @@ from typing import Any
 
 from misstep.campaigns.cluster import host
 from misstep.campaigns.cluster.jobs import Answer, Blob, Died, Late, Refused, Ticket
-from misstep.campaigns.cluster.versions import Identity, identity
 from misstep.errors import MisstepError, ToolError
+from misstep.versions import Identity, identity
 
 STRIKES = 3  # ends of a process before a job is given up
 LOSSES = 20  # workers that were lost with a job, under way or next in turn, before it is given up

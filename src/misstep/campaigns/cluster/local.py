@@ -18,18 +18,19 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import IO
 
 import misstep
 from misstep.errors import ToolError
 from misstep.files import reason
-from misstep.kept import end_with_parent
+from misstep.kept import NOT_FROM_HERE, end_with_parent
 
 HOST = "127.0.0.1"
 GRACE = 5.0  # seconds to end by itself
 AGAIN = 1.0  # seconds between two starts of the same worker, at least
 WORKER = "--worker"
+_MAIN = f"{NOT_FROM_HERE}from misstep.campaigns.cluster.local import main; main()"
 CONFIG = {
     # The coordinator hands out few units at a time; each worker may have its next one at hand.
     "distributed.scheduler.worker-saturation": 2.0,
@@ -54,7 +55,7 @@ class LocalCluster:
         try:
             self._errors: IO[bytes] = Path(self._folder, "errors").open("w+b")  # noqa: SIM115
             self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__, str(workers), self._folder],
+                [sys.executable, "-c", _MAIN, str(workers), self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -95,7 +96,15 @@ class LocalCluster:
                 with contextlib.suppress(BrokenPipeError):
                     stream.close()
         self._errors.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        _remove(self._folder)
+
+
+def _remove(folder: str) -> None:
+    """Workers that are just being ended may still write there."""
+    end = monotonic() + GRACE
+    while Path(folder).exists() and monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        sleep(0.01)
 
 
 async def serve(workers: int, folder: str) -> None:
@@ -126,7 +135,7 @@ async def _always(address: str, folder: str) -> None:
     while True:
         began = monotonic()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", __spec__.name, WORKER, address, folder
+            sys.executable, "-c", _MAIN, WORKER, address, folder
         )
         await process.wait()
         await asyncio.sleep(max(0.0, AGAIN - (monotonic() - began)))
@@ -160,10 +169,6 @@ def main() -> None:
             asyncio.run(work(*sys.argv[2:]))
         else:
             asyncio.run(serve(int(sys.argv[1]), sys.argv[2]))
-
-
-if __name__ == "__main__":
-    main()
 
 
 __all__ = ["LocalCluster", "main", "serve", "work"]

@@ -11,8 +11,8 @@ from typing import Any
 from misstep.campaigns.cluster.address import Address, Local, Remote, Slurm
 from misstep.campaigns.cluster.link import Link, Note, lacks_misstep
 from misstep.campaigns.cluster.local import LocalCluster
-from misstep.campaigns.cluster.versions import identity
 from misstep.errors import MissingDependencyError, ToolError
+from misstep.versions import identity
 
 CONNECT = 10.0  # seconds
 WORKERS = 30.0  # seconds for the first worker of a cluster that runs already

@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from misstep.kept import NOT_FROM_HERE
+
 MAIN = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    f"{NOT_FROM_HERE}import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from misstep.policies.networks.onnx_host import main; main()"
 )
 Reply = dict[str, Any]

@@ -18,13 +18,14 @@ from typing import Any
 import numpy as np
 
 from misstep.errors import MisstepError
+from misstep.kept import NOT_FROM_HERE
 from misstep.policies.policy import Candidates, Policy
 from misstep.policies.process.protocol import VERSION
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import State, Task
 
 MAIN = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
+    f"{NOT_FROM_HERE}import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from misstep.policies.process.host import main; main()"
 )
 Reply = dict[str, Any]

@@ -1,8 +1,10 @@
 """Where the service of a device is, and how it is started.
 
 The socket lies in a folder that only the user can enter. Its name says the device, and which Misstep of which Python it
-is, so that two versions never talk to each other. Whoever finds nobody there takes the lock beside it, looks again, and
-starts the service with a socket that listens already: nobody has to wait and try until it is ready.
+is, down to its code, so that two versions never talk to each other. Where the service runs a user's code, the name says
+the surroundings of that code as well: what a file imports, reads and finds depends on them. Whoever finds nobody there
+takes the lock beside it, looks again, and starts the service with a socket that listens already: nobody has to wait and
+try until it is ready.
 
 The service is no child of the process that started it. Other campaigns may use it after that one has ended, and it ends
 by itself when the last of them has gone.
@@ -26,12 +28,17 @@ from pathlib import Path
 
 from misstep.errors import ToolError
 from misstep.files import reason
+from misstep.kept import NOT_FROM_HERE
 from misstep.policies.service import VARIABLE
+from misstep.versions import identity
 
 LONGEST_PATH = 100  # bytes that the system allows for the path of a socket, less a few
 BACKLOG = 1024
+HASH_SEED = "PYTHONHASHSEED"
+_OURS = (VARIABLE, HASH_SEED)  # differ between processes of one campaign
 _MAIN = (
-    "import json, os, sys; fd, path = json.loads(sys.argv[1]); os.fork() and os._exit(0); sys.path[:] = path; "
+    f"{NOT_FROM_HERE}import json, os, sys; fd, path = json.loads(sys.argv[1]); "
+    "os.fork() and os._exit(0); sys.path[:] = path; "
     "from misstep.policies.service.process import main; main(fd)"
 )
 
@@ -60,21 +67,28 @@ def folder() -> Path:
     )
 
 
-def place(device: str) -> Path:
-    """The socket of the service of a device."""
+def place(device: str, surroundings: str = "") -> Path:
+    """The socket of the service of a device, for code in these surroundings."""
     import misstep
 
     name = "cuda:0" if device == "cuda" else device
     # What the devices are called differs between processes that see different ones.
     seen = os.environ.get("CUDA_VISIBLE_DEVICES", "all")
-    folder_of_ours, version = str(Path(misstep.__file__).parent), misstep.__version__
-    identity = "\0".join((name, seen, sys.executable, folder_of_ours, version))
-    return folder() / f"service-{hashlib.sha256(identity.encode()).hexdigest()[:16]}"
+    folder_of_ours, code = str(Path(misstep.__file__).parent), identity().code
+    parts = (name, seen, sys.executable, folder_of_ours, code, surroundings)
+    return folder() / f"service-{hashlib.sha256(chr(0).join(parts).encode()).hexdigest()[:16]}"
 
 
-def connect(device: str) -> socket.socket:
+def surroundings_here() -> str:
+    """What a user's code depends on beside its files, as a digest: the folder, the modules and the environment."""
+    variables = {name: own for name, own in os.environ.items() if name not in _OURS}
+    told = json.dumps([os.getcwd(), sys.path, variables], sort_keys=True)  # noqa: PTH109
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def connect(device: str, surroundings: str = "") -> socket.socket:
     """A connection to the service of a device, which is started if it is not there."""
-    path = place(device)
+    path = place(device, surroundings)
     found = _reach(path)
     if found is not None:
         return found
@@ -136,7 +150,8 @@ def _start(path: Path) -> None:
                 stdout=log,
                 stderr=log,
                 pass_fds=[listening.fileno()],
-                env={**os.environ, VARIABLE: "off"},  # or it would ask itself
+                # Off, or it would ask itself. All processes that test have this seed of hashes.
+                env={**os.environ, VARIABLE: "off", HASH_SEED: "0"},
                 start_new_session=True,  # Ctrl-C is for the campaign; others may go on
             )
             started.wait()
@@ -151,13 +166,18 @@ def log_of(path: Path) -> str:
     return f"{path}.log"
 
 
-def last_words(device: str) -> str:
+def last_words(device: str, surroundings: str = "") -> str:
     """The last line that the service of a device has written, for error messages."""
     try:
-        lines = Path(log_of(place(device))).read_text(errors="replace").strip().splitlines()
+        lines = (
+            Path(log_of(place(device, surroundings)))
+            .read_text(errors="replace")
+            .strip()
+            .splitlines()
+        )
     except OSError:
         return ""
     return lines[-1][:300] if lines else ""
 
 
-__all__ = ["connect", "folder", "last_words", "peer", "place"]
+__all__ = ["connect", "folder", "last_words", "peer", "place", "surroundings_here"]

@@ -1,9 +1,9 @@
 """The connection of this process to the service of a device.
 
-There is one for each device, and it stays until the process ends or leaves. A question that was interrupted (by a limit
-or the user) leaves an answer on its way, so its connection is given up and the next question makes a new one. Where the
-service died, another one is started, gets all that it needs to know, and is asked the same again: evaluating changes
-nothing. A question that ends three services in a row is to blame itself.
+There is one for each device, and it stays until the process ends or leaves. A fork makes one of its own. A question
+that was interrupted (by a limit or the user) leaves an answer on its way, so its connection is given up and the next
+question makes a new one. Where the service died, another one is started, gets all that it needs to know, and is asked
+the same again: evaluating changes nothing. A question that ends three services in a row is to blame itself.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import contextlib
 import os
 import socket
 import threading
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -20,7 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.errors import PolicyAwayError
+from misstep.errors import InputFormatError, PolicyAwayError
 from misstep.policies.service.address import connect, last_words
 from misstep.policies.service.memory import Block, Layout
 from misstep.policies.service.messages import Message, error_of, receive, send
@@ -63,13 +64,14 @@ class Served:
 class Client:
     """Asks the service of one device. Threads take turns."""
 
-    def __init__(self, device: str) -> None:
+    def __init__(self, device: str, surroundings: str = "") -> None:
         self.device = device
-        self.pid = os.getpid()
+        self.surroundings = surroundings  # of code that the service shall run
         self._sock: socket.socket | None = None
         self._block: Block | None = None
         self._known: dict[Served, int] = {}  # models that the service at the other end has
         self._lock = threading.Lock()
+        _all.add(self)
 
     def open(self, loader: str, content: bytes) -> Served:
         """A model at the service. `loader` is MODULE:FUNCTION, which makes it of the content there."""
@@ -95,6 +97,11 @@ class Client:
         with self._lock:
             self._drop()
 
+    def leave_parent(self) -> None:
+        """In a fork. The connection is its parent's: whoever of the two asked would read the other's answers."""
+        self._lock = threading.Lock()
+        self._drop()
+
     def _until_answered(self, question: Callable[[], T]) -> T:
         for _ in range(ATTEMPTS):
             try:
@@ -104,7 +111,7 @@ class Client:
             except BaseException:
                 self._drop()  # an answer may be on its way, which nobody waits for
                 raise
-        words = last_words(self.device)
+        words = last_words(self.device, self.surroundings)
         raise PolicyAwayError(
             f"the inference service ended {ATTEMPTS} times while it was asked"
             + (f": {words}" if words else ""),
@@ -140,14 +147,20 @@ class Client:
         if served not in self._known:
             self._room(len(served.content)).write(served.content)
             question = {"open": served.loader, "size": len(served.content)}
-            served.about = self._exchange(question)
-            self._known[served] = int(served.about["model"])
+            about = self._exchange(question)
+            if served.about and served.about["key"] != about["key"]:  # after the service has died
+                raise InputFormatError(
+                    "the files of the policy have changed while it was asked",
+                    hint="decisions of two policies must not be mixed: begin again",
+                )
+            served.about = about
+            self._known[served] = int(about["model"])
         return self._known[served]
 
     def _room(self, size: int) -> Block:
         """A block of that size that both sides see."""
         if self._sock is None:
-            self._sock = connect(self.device)
+            self._sock = connect(self.device, self.surroundings)
         if self._block is None or self._block.size < size:
             if self._block is not None:
                 self._block.close()
@@ -164,23 +177,31 @@ class Client:
         return answer
 
 
-_clients: dict[str, Client] = {}
+_clients: dict[tuple[str, str], Client] = {}
+_all: weakref.WeakSet[Client] = weakref.WeakSet()
 
 
-def client_of(device: str) -> Client:
-    """The connection of this process for a device; a fork makes one of its own."""
-    known = _clients.get(device)
-    if known is None or known.pid != os.getpid():
-        known = _clients[device] = Client(device)
-    return known
+def client_of(device: str, surroundings: str = "") -> Client:
+    """The connection of this process for a device, and for code in certain surroundings."""
+    key = device, surroundings
+    if key not in _clients:
+        _clients[key] = Client(device, surroundings)
+    return _clients[key]
+
+
+def _leave_parent() -> None:
+    for client in list(_all):
+        client.leave_parent()
+
+
+os.register_at_fork(after_in_child=_leave_parent)
 
 
 @atexit.register
 def leave() -> None:
     """Close all connections. A policy that is asked afterwards makes a new one."""
     for client in _clients.values():
-        if client.pid == os.getpid():
-            client.close()
+        client.close()
 
 
 __all__ = ["Client", "Reply", "Served", "client_of", "leave"]

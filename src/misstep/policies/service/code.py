@@ -17,6 +17,7 @@ import numpy as np
 from misstep.errors import UnsupportedError
 from misstep.policies.policy import Answers, Candidates, Policy, States, checked_states
 from misstep.policies.service import asked_for
+from misstep.policies.service.address import surroundings_here
 from misstep.policies.service.client import client_of
 from misstep.policies.service.models import Model, Output, Part
 from misstep.tasks.load import rebuild_task
@@ -39,7 +40,8 @@ class ServedPolicy(Policy):
 
     def __init__(self, task: Task, spec: str, device: str) -> None:
         super().__init__(task)
-        self._served = client_of(device).open(f"{HERE}:load", _packed(task, spec))
+        client = client_of(device, surroundings_here())
+        self._served = client.open(f"{HERE}:load", _packed(task, spec))
         about = self._served.about
         self.name = spec
         self.digest = about["digest"]
@@ -47,6 +49,7 @@ class ServedPolicy(Policy):
         self.batch_size = about["batch_size"]
         self.files = tuple(about["files"])
         self.environment = about["environment"]
+        self.only_decides: bool = about["only_decides"]
 
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
         if candidates is not None:
@@ -60,6 +63,15 @@ class ServedPolicy(Policy):
 
     def close(self) -> None:
         self._served.close()
+
+
+def served_policy(task: Task, spec: str, device: str) -> ServedPolicy | None:
+    """The policy at the service; None if what the code makes does more than decide."""
+    policy = ServedPolicy(task, spec, device)
+    if policy.only_decides:
+        return policy
+    policy.close()
+    return None
 
 
 def _packed(task: Task, spec: str) -> bytes:
@@ -79,8 +91,10 @@ def load(content: bytes) -> PythonModel:
     files = {name: base64.b64decode(own) for name, own in source["files"].items()}
     task = rebuild_task({**source, "files": files})
     assert isinstance(task, Task)
-    key = hashlib.sha256(content).hexdigest()
-    return PythonModel(key, load_policy(message["spec"], task))
+    policy = load_policy(message["spec"], task)
+    # The digest as well: the same spec means another policy when its files have changed.
+    key = hashlib.sha256(content + policy.digest.encode()).hexdigest()
+    return PythonModel(key, policy)
 
 
 class PythonModel(Model):
@@ -98,6 +112,9 @@ class PythonModel(Model):
             "batch_size": policy.batch_size,
             "files": list(policy.files),
             "environment": dict(policy.environment),
+            "only_decides": not (
+                policy.chooses or policy.valued or policy.set_valued or policy.plans
+            ),
         }
 
     def evaluate(self, part: Part) -> Output:
@@ -113,4 +130,4 @@ class PythonModel(Model):
         return Output(columns, messages)
 
 
-__all__ = ["PythonModel", "ServedPolicy", "device_of", "load"]
+__all__ = ["PythonModel", "ServedPolicy", "device_of", "load", "served_policy"]

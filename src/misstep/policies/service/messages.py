@@ -1,6 +1,8 @@
-"""Short messages over a socket that keeps them apart: JSON, and at most one block of memory with each.
+"""Messages over a socket that keeps packets apart: JSON, and at most one block of memory with each.
 
-Whatever is large lies in a block. Errors of Misstep travel with their class, so that the user reads the same words.
+What a client says is short, whatever is large lies in a block. Answers may take several packets: a policy that fails
+says why for each state, as it would without the service. Errors of Misstep travel with their class, so that the user
+reads the same words.
 """
 
 from __future__ import annotations
@@ -13,28 +15,38 @@ from typing import Any
 from misstep import errors
 from misstep.errors import MisstepError, ToolError
 
-LONGEST = 1 << 16  # bytes of a message
+LONGEST = 1 << 16  # bytes of a packet
+LAST, MORE = b".", b"+"  # how packets begin: is the message complete?
 Message = dict[str, Any]
 
 
 def send(sock: socket.socket, message: Message, fd: int | None = None) -> None:
     data = json.dumps(message).encode()
-    if len(data) > LONGEST:
-        raise ToolError(f"a message to the inference service has {len(data):,} bytes")
+    while len(data) > LONGEST:
+        sock.sendall(MORE + data[:LONGEST])
+        data = data[LONGEST:]
     if fd is None:
-        sock.sendall(data)
+        sock.sendall(LAST + data)
     else:
-        socket.send_fds(sock, [data], [fd])
+        socket.send_fds(sock, [LAST + data], [fd])
 
 
-def receive(sock: socket.socket) -> tuple[Message, int | None]:
-    """The next message, and the file that came with it; EOFError if the other side is gone."""
-    data, fds, _, _ = socket.recv_fds(sock, LONGEST, 1)
+def receive(sock: socket.socket, *, short: bool = False) -> tuple[Message, int | None]:
+    """The next message, and the file that came with it; EOFError if the other side is gone.
+
+    Whoever takes `short` ones only never waits for the rest of a message.
+    """
+    data, fds, _, _ = socket.recv_fds(sock, LONGEST + 1, 1)
     fd = fds[0] if fds else None
-    if not data:
+    parts = [data]
+    while parts[-1][:1] == MORE and not short:
+        parts.append(sock.recv(LONGEST + 1))
+    if not parts[-1]:
         raise EOFError
     try:
-        message = json.loads(data)
+        if parts[-1][:1] != LAST:
+            raise ValueError
+        message = json.loads(b"".join(part[1:] for part in parts))
         if not isinstance(message, dict):
             raise TypeError
     except (ValueError, TypeError):

@@ -16,7 +16,7 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from weakref import WeakValueDictionary
@@ -26,7 +26,7 @@ import numpy as np
 from misstep.errors import MisstepError, ToolError
 from misstep.policies.service.address import peer
 from misstep.policies.service.memory import Block, Layout
-from misstep.policies.service.messages import LONGEST, Message, receive, send, told
+from misstep.policies.service.messages import Message, receive, send, told
 from misstep.policies.service.models import (
     Model,
     Output,
@@ -112,7 +112,7 @@ class Service:
     def _hear(self, guest: Guest) -> bool:
         """Take the next message; False if there will be no more."""
         try:
-            message, fd = receive(guest.sock)
+            message, fd = receive(guest.sock, short=True)
             if fd is not None:
                 if guest.block is not None:
                     guest.block.close()
@@ -185,7 +185,8 @@ class Service:
             return
         guest.opened += 1
         guest.models[guest.opened] = model
-        guest.tell({"model": guest.opened, "columns": model.columns, **model.about})
+        known = {"model": guest.opened, "key": model.key, "columns": model.columns}
+        guest.tell({**known, **model.about})
 
     def _evaluate(self, batch: Sequence[Question]) -> None:
         by_model: dict[tuple[Model, bool], list[Question]] = {}
@@ -249,17 +250,12 @@ class Service:
                 block.answers(layout)[:] = own.columns
             except ValueError:
                 continue  # the block has just been closed
-            guest.tell({"messages": _short(own.messages)} if own.messages else {})
+            messages = {int(row): str(text) for row, text in own.messages.items()}
+            guest.tell({"messages": messages} if messages else {})
 
 
 def _parts(questions: Sequence[Question]) -> list[Part]:
     return [question.part for question in questions if question.part is not None]
-
-
-def _short(messages: Mapping[int, str]) -> dict[int, str]:
-    """So that they fit in a message of ours."""
-    length = max(8, min(300, LONGEST // 2 // max(1, len(messages)) - 24))
-    return {int(row): str(text)[:length] for row, text in list(messages.items())[: LONGEST // 64]}
 
 
 def _end_if_broken(error: Exception) -> None:
