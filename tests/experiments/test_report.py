@@ -119,6 +119,13 @@ def test_where_a_claim_fails_is_told_in_figures(tmp_path: Path) -> None:
     (guided, _) = write_report(tmp_path).claims
     assert guided.verdict == DISAGREES
     assert "Not so in ball (by chance 8)." in guided.why
+    # A claim that asks for few domains is told against by those for which it is so.
+    few = text.replace('agrees = "== 1"', 'agrees = "<= 0.2"', 1)
+    assert few != text
+    fill(tmp_path / "few", {**GUIDED, ("ball", "greedy-inf", ""): 4}, few)
+    (guided, _) = write_report(tmp_path / "few").claims
+    assert guided.verdict == DISAGREES
+    assert " So in line (by chance 4)." in guided.why
 
 
 def test_a_missing_model_is_named_in_its_row(tmp_path: Path) -> None:

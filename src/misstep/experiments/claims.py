@@ -48,9 +48,8 @@ class _Measured:
     value: float | None
     count: int  # of observations or groups behind it
     share: tuple[int, int] | None = None  # of how many it is a share
-    against: tuple[
-        str, ...
-    ] = ()  # groups for which it does not hold, or the numbers behind a value
+    # The groups that speak against it, or the numbers behind a value.
+    against: tuple[str, ...] = ()
 
 
 def judge_claim(own: Json, gathered: Gathered) -> Judged:
@@ -58,7 +57,7 @@ def judge_claim(own: Json, gathered: Gathered) -> Judged:
     verdict, why = _verdict(own, measured)
     if measured.against:
         more = len(measured.against) - _MOST
-        why += " Not so in " if own["holds"] is not None else " In numbers: "
+        why += _begin(own)
         why += "; ".join(measured.against[:_MOST])
         why += f"; and {more} more." if more > 0 else "."
     lacking = sorted({row for step, row, _ in gathered.missing() if step == own["step"]})
@@ -97,7 +96,7 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
         against = tuple(
             ", ".join(map(shown_number, key)) + _shown(own, group)
             for key, group in groups.items()
-            if told and key not in true
+            if told and (key in true) == _asks_for_few(own)
         )
         return _Measured(share, len(groups), (len(true), len(groups)), against)
     summary = Summary(own["value"])
@@ -107,6 +106,17 @@ def _measure(own: Json, gathered: Gathered) -> _Measured:
     count = len(found) if share_of is None else share_of[1]
     against = (_shown(own, found).strip(" ()"),) if own["shown"] and found else ()
     return _Measured(number, count, share_of, against)
+
+
+def _asks_for_few(own: Json) -> bool:
+    """Whether the groups that speak against the claim are those for which its condition holds."""
+    return own["holds"] is not None and str(own["agrees"]).startswith("<")
+
+
+def _begin(own: Json) -> str:
+    if own["holds"] is None:
+        return " In numbers: "
+    return " So in " if _asks_for_few(own) else " Not so in "
 
 
 def _shown(own: Json, group: list[dict[str, Value]]) -> str:
