@@ -72,6 +72,8 @@ def on_terminal(words: list[str], columns: int) -> tuple[bytes, int]:
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {**os.environ, "TERM": "xterm"}
+    for name in ("COLUMNS", "LINES"):  # would be taken for the size of the terminal
+        environment.pop(name, None)
     process = subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     said = b""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import subprocess
 import sys
 from pathlib import Path
@@ -45,6 +46,17 @@ def test_helpers_of_the_same_name_are_not_mixed_up(task: Task, tmp_path: Path) -
         assert [int(own.decide(states).operators[0]) for own in policies] == [1, 2, 3]
     assert "helper_of_two" not in sys.modules
     assert not any(str(tmp_path) in path for path in sys.path)
+
+
+def test_an_edit_within_the_same_second_counts(task: Task, tmp_path: Path) -> None:
+    file, found = tmp_path / "mine.py", []
+    for number in (1, 2):
+        file.write_text(f"def f(state): return {number}\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        if number == 1:
+            py_compile.compile(str(file))  # Python itself would take this for the second one, too
+        found.append(decision(f"python:{file}:f", task))
+    assert found == [1, 2]
 
 
 def test_modules_of_others_are_hidden_and_come_back(

@@ -12,8 +12,9 @@ import importlib.util
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -121,11 +122,24 @@ def _arguments(query: str, where: str) -> dict[str, str]:
     return dict(pairs)
 
 
+class _AsItIs(SourceFileLoader):
+    """Reads the file and nothing else.
+
+    Python takes the compiled file in `__pycache__` if the source has the same size and the same second of change as
+    then, so a policy that was edited within a second could be tested in its old form.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
+
+
 def _module_of_file(path: Path, home: Home) -> ModuleType:
     name = f"misstep_user_policy_{hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:12]}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputFileError("this is not a Python file", where=str(path), expected="FILE.py")
+    spec.loader = _AsItIs(name, str(path))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
     try:
