@@ -1,4 +1,4 @@
-"""Runs the kernels of `kernels.py`: packed weights, room on the device, records as CUDA graphs.
+"""Runs the kernels of `indexing.py` and `kernels.py`: packed weights, room on the device, records as CUDA graphs.
 
 A batch is made of parts, each some states of one task; all tasks are of the domain that the network was trained on.
 What the kernels need to know travels in one array of integers: the number of nodes and states in all, and then of each
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from misstep.policies.gnn import kernels
+from misstep.policies.gnn import indexing, kernels
 from misstep.policies.gnn.encoding import Encoding
 from misstep.policies.gnn.network import RelationalNetwork
 from misstep.policies.torch_extra import torch
@@ -166,7 +166,7 @@ class _Need:
 
 
 def _integers(tables: Tables, count: int) -> int:
-    used = kernels.HEADER + count * (tables.variables + 1)
+    used = indexing.HEADER + count * (tables.variables + 1)
     return -(-used // LINE) * LINE
 
 
@@ -288,8 +288,8 @@ class FusedNetwork:
         place, state, node, row = LINE, 0, 0, 0
         for tables, states in parts:
             count = len(states)
-            sent[place : place + kernels.HEADER] = count, state, node, row
-            start = place + kernels.HEADER
+            sent[place : place + indexing.HEADER] = count, state, node, row
+            start = place + indexing.HEADER
             lines = sent[start : start + count * (tables.variables + 1)]
             lines = lines.reshape(count, tables.variables + 1)
             lines[:, 0] = groups[state : state + count]
@@ -365,7 +365,7 @@ class FusedNetwork:
         return weights, self._weights.pieces(weights) if split else weights, len(weights)
 
     def _build(self, room: _Room, tables: Tables, count: int, inputs: Any) -> None:
-        kernels.build[(count,)](
+        indexing.build[(count,)](
             inputs,
             tables.base,
             tables.relation,

@@ -1,5 +1,5 @@
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, no-untyped-call"
-"""The graph network as five Triton kernels: index building, messages, their smooth maxima, update, readout.
+"""The graph network as Triton kernels: messages, their smooth maxima, update, readout. `indexing.py` is the fifth.
 
 An evaluation through PyTorch moves every message through memory about eight times and waits for the host to learn how
 many rows each relation has. Here a round of the network is one launch per arity and two for the nodes: embeddings are
@@ -18,116 +18,6 @@ import triton
 import triton.language as tl
 
 FLOOR = tl.constexpr(1e-16)
-# What a part of a batch says of itself, at the start of its inputs: see `fused.py`.
-HEADER = 4
-
-
-@triton.jit
-def build(
-    inputs,
-    fact_base,
-    fact_relation,
-    fact_arity,
-    fact_object,
-    initial,
-    counters,
-    list_begin,
-    atom_node,
-    atom_row,
-    atom_group,
-    node_row,
-    node_degree,
-    node_group,
-    state_node,
-    state_size,
-    embedding,
-    variables,
-    facts,
-    nodes,
-    rows,
-    ARITY: tl.constexpr,
-    WIDTH: tl.constexpr,
-    FACTS: tl.constexpr,
-    NODES: tl.constexpr,
-    RELATIONS: tl.constexpr,
-    CHUNK: tl.constexpr,
-):
-    """One state: its atoms join the lists of their relations, its nodes get their places and first embeddings."""
-    local = tl.program_id(0)
-    if local >= tl.load(inputs):
-        return
-    state = tl.load(inputs + 1) + local
-    first_node = tl.load(inputs + 2) + local * nodes
-    first_row = tl.load(inputs + 3) + local * rows
-    own = inputs + 4 + local * (variables + 1)
-    group = tl.load(own)
-
-    f = tl.arange(0, FACTS)
-    value = tl.load(own + 1 + f, mask=f < variables, other=0)
-    fact = tl.load(fact_base + f, mask=f < facts, other=0) + value
-    relation = tl.load(fact_relation + fact, mask=f < facts, other=RELATIONS)
-    arity = tl.load(fact_arity + fact, mask=f < facts, other=0)
-
-    # The lists: a place for all atoms of a relation at once, then one for each.
-    r = tl.arange(0, RELATIONS)
-    is_of = (relation[:, None] == r[None, :]).to(tl.int32)
-    count = tl.sum(is_of, axis=0)
-    begin = tl.load(list_begin + r) + tl.atomic_add(
-        counters + r, count, mask=count > 0, sem="relaxed"
-    )
-    before = tl.cumsum(is_of, axis=0) - is_of
-    place = tl.sum(is_of * (before + begin[None, :]), axis=1)
-    exists = relation < RELATIONS
-    tl.store(atom_group + place, tl.zeros_like(place) + group, mask=exists)
-
-    # The rows of a state are ordered by object, then by fact and argument position.
-    o = tl.arange(0, NODES)
-    smaller = tl.zeros((NODES,), tl.int32)
-    equal = tl.zeros((NODES,), tl.int32)
-    last = -1
-    for start in range(0, facts, CHUNK):
-        f2 = start + tl.arange(0, CHUNK)
-        value2 = tl.load(own + 1 + f2, mask=f2 < variables, other=0)
-        fact2 = tl.load(fact_base + f2, mask=f2 < facts, other=0) + value2
-        arity2 = tl.load(fact_arity + fact2, mask=f2 < facts, other=0)
-        for k in tl.static_range(ARITY):
-            object2 = tl.load(fact_object + fact2 * ARITY + k, mask=k < arity2, other=nodes)
-            smaller += tl.sum((object2[None, :] < o[:, None]).to(tl.int32), axis=1)
-            equal += tl.sum((object2[None, :] == o[:, None]).to(tl.int32), axis=1)
-            last = tl.maximum(last, tl.max(tl.where(object2 < nodes, object2, -1), axis=0))
-    tl.store(node_row + first_node + o, first_row + smaller, mask=o < nodes)
-    tl.store(node_degree + first_node + o, equal, mask=o < nodes)
-    tl.store(node_group + first_node + o, tl.zeros_like(o) + group, mask=o < nodes)
-    tl.store(state_node + state, first_node)
-    tl.store(state_size + state, last + 1)
-
-    for j in tl.static_range(ARITY):
-        has = j < arity
-        object1 = tl.load(fact_object + fact * ARITY + j, mask=has, other=0)
-        row = tl.zeros((FACTS,), tl.int32)
-        for start in range(0, facts, CHUNK):
-            f2 = start + tl.arange(0, CHUNK)
-            value2 = tl.load(own + 1 + f2, mask=f2 < variables, other=0)
-            fact2 = tl.load(fact_base + f2, mask=f2 < facts, other=0) + value2
-            arity2 = tl.load(fact_arity + fact2, mask=f2 < facts, other=0)
-            for k in tl.static_range(ARITY):
-                object2 = tl.load(fact_object + fact2 * ARITY + k, mask=k < arity2, other=nodes)
-                earlier = f2 * ARITY + k
-                here = f * ARITY + j
-                comes_first = (object2[None, :] < object1[:, None]) | (
-                    (object2[None, :] == object1[:, None]) & (earlier[None, :] < here[:, None])
-                )
-                row += tl.sum(comes_first.to(tl.int32), axis=1)
-        tl.store(atom_node + place * ARITY + j, first_node + object1, mask=has)
-        tl.store(atom_row + place * ARITY + j, first_row + row, mask=has)
-
-    c = tl.arange(0, WIDTH)
-    start_values = tl.load(initial + o[:, None] * WIDTH + c[None, :], mask=o[:, None] < nodes)
-    tl.store(
-        embedding + (first_node + o[:, None]) * WIDTH + c[None, :],
-        start_values,
-        mask=o[:, None] < nodes,
-    )
 
 
 @triton.jit
@@ -212,6 +102,125 @@ def _store(
 
 
 @triton.jit
+def _tile_of(counters, members, count, MEMBERS: tl.constexpr, TILE: tl.constexpr):
+    """Which relation, which of its tiles, and how many atoms it has: nobody but the device knows how many there are."""
+    m = tl.arange(0, MEMBERS)
+    relation = tl.load(members + m, mask=m < count, other=0)
+    atoms = tl.load(counters + relation, mask=m < count, other=0)
+    tiles = (atoms + TILE - 1) // TILE
+    ends = tl.cumsum(tiles, axis=0)
+    tile = tl.program_id(0)
+    mine = tl.sum((ends <= tile).to(tl.int32), axis=0)
+    before = tl.sum(tl.where(m < mine, tiles, 0), axis=0)
+    return mine, tile - before, tl.sum(tl.where(m == mine, atoms, 0), axis=0)
+
+
+@triton.jit
+def _send_pairs(
+    embedding,
+    messages,
+    atom_node,
+    atom_row,
+    atom,
+    mask,
+    weights,
+    pieces,
+    plane,
+    first,
+    SLOTS: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """The messages of atoms with two arguments, whose halves of the middle are computed once for both outputs."""
+    SIDE: tl.constexpr = 2 * WIDTH
+    second = first + SIDE * SIDE
+    first_bias = weights + second + SIDE * SIDE
+    second_bias = first_bias + SIDE
+    c = tl.arange(0, WIDTH)
+    zero = tl.zeros((TILE, WIDTH), tl.float32)
+    x0 = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
+    x1 = _argument(embedding, atom_node, atom, mask, 1, SLOTS, WIDTH)
+    out0 = zero + tl.load(second_bias + c)[None, :]
+    out1 = zero + tl.load(second_bias + WIDTH + c)[None, :]
+    for i in range(2):
+        h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
+        h = _block(x0, weights, pieces, plane, first + i * WIDTH, h, SIDE, WIDTH, HOW)
+        h = _block(
+            x1, weights, pieces, plane, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW
+        )
+        h = _relu(h)
+        out0 = _block(h, weights, pieces, plane, second + i * WIDTH * SIDE, out0, SIDE, WIDTH, HOW)
+        out1 = _block(
+            h, weights, pieces, plane, second + i * WIDTH * SIDE + WIDTH, out1, SIDE, WIDTH, HOW
+        )
+    _store(messages, atom_row, atom, mask, out0, 0, SLOTS, WIDTH)
+    _store(messages, atom_row, atom, mask, out1, 1, SLOTS, WIDTH)
+    return tl.maximum(tl.max(out0, axis=1), tl.max(out1, axis=1))
+
+
+@triton.jit
+def _send_any(
+    embedding,
+    messages,
+    atom_node,
+    atom_row,
+    atom,
+    mask,
+    weights,
+    pieces,
+    plane,
+    first,
+    SLOTS: tl.constexpr,
+    ARITY: tl.constexpr,
+    WIDTH: tl.constexpr,
+    TILE: tl.constexpr,
+    HOW: tl.constexpr,
+):
+    """The messages of atoms with any number of arguments."""
+    SIDE: tl.constexpr = ARITY * WIDTH
+    second = first + SIDE * SIDE
+    first_bias = weights + second + SIDE * SIDE
+    second_bias = first_bias + SIDE
+    c = tl.arange(0, WIDTH)
+    zero = tl.zeros((TILE, WIDTH), tl.float32)
+    # The middle is computed again for each output: rare, and no tile holds all of it.
+    top = tl.full((TILE,), float("-inf"), tl.float32)
+    for k in range(ARITY):
+        out = zero + tl.load(second_bias + k * WIDTH + c)[None, :]
+        for i in range(ARITY):
+            h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
+            for j in range(ARITY):
+                x = _argument(embedding, atom_node, atom, mask, j, SLOTS, WIDTH)
+                h = _block(
+                    x,
+                    weights,
+                    pieces,
+                    plane,
+                    first + j * WIDTH * SIDE + i * WIDTH,
+                    h,
+                    SIDE,
+                    WIDTH,
+                    HOW,
+                )
+            h = _relu(h)
+            out = _block(
+                h,
+                weights,
+                pieces,
+                plane,
+                second + i * WIDTH * SIDE + k * WIDTH,
+                out,
+                SIDE,
+                WIDTH,
+                HOW,
+            )
+        _store(messages, atom_row, atom, mask, out, k, SLOTS, WIDTH)
+        top = tl.maximum(top, tl.max(out, axis=1))
+    return top
+
+
+@triton.jit
 def send(
     embedding,
     messages,
@@ -238,102 +247,49 @@ def send(
     `members` are the relations of this arity. The weights of a relation are both matrices, (inputs, outputs), and
     both biases. `SLOTS` is the arity that the lists have room for, the greatest of the task.
     """
-    # Which relation, and which of its tiles: nobody but the device knows how many atoms there are.
-    m = tl.arange(0, MEMBERS)
-    relation = tl.load(members + m, mask=m < count, other=0)
-    atoms = tl.load(counters + relation, mask=m < count, other=0)
-    tiles = (atoms + TILE - 1) // TILE
-    ends = tl.cumsum(tiles, axis=0)
-    tile = tl.program_id(0)
-    mine = tl.sum((ends <= tile).to(tl.int32), axis=0)
+    mine, tile, limit = _tile_of(counters, members, count, MEMBERS, TILE)
     if mine >= count:
         return
-    tile -= tl.sum(tl.where(m < mine, tiles, 0), axis=0)
-    limit = tl.sum(tl.where(m == mine, atoms, 0), axis=0)
     begin = tl.load(list_begin + tl.load(members + mine))
-    SIDE: tl.constexpr = ARITY * WIDTH
-    first = mine * (2 * SIDE * SIDE + 2 * SIDE)
-    second = first + SIDE * SIDE
-    first_bias = weights + second + SIDE * SIDE
-    second_bias = first_bias + SIDE
-
+    first = mine * (2 * ARITY * ARITY * WIDTH * WIDTH + 2 * ARITY * WIDTH)
     index = tile * TILE + tl.arange(0, TILE)
     mask = index < limit
     atom = begin + index
-    c = tl.arange(0, WIDTH)
-    zero = tl.zeros((TILE, WIDTH), tl.float32)
-    if ARITY == 1:
-        x = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
-        h = _block(
-            x,
+    if ARITY == 2:
+        top = _send_pairs(
+            embedding,
+            messages,
+            atom_node,
+            atom_row,
+            atom,
+            mask,
             weights,
             pieces,
             plane,
             first,
-            zero + tl.load(first_bias + c)[None, :],
-            SIDE,
+            SLOTS,
             WIDTH,
+            TILE,
             HOW,
         )
-        out = zero + tl.load(second_bias + c)[None, :]
-        out = _block(_relu(h), weights, pieces, plane, second, out, SIDE, WIDTH, HOW)
-        _store(messages, atom_row, atom, mask, out, 0, SLOTS, WIDTH)
-        top = tl.max(out, axis=1)
-    elif ARITY == 2:
-        x0 = _argument(embedding, atom_node, atom, mask, 0, SLOTS, WIDTH)
-        x1 = _argument(embedding, atom_node, atom, mask, 1, SLOTS, WIDTH)
-        out0 = zero + tl.load(second_bias + c)[None, :]
-        out1 = zero + tl.load(second_bias + WIDTH + c)[None, :]
-        for i in range(2):
-            h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
-            h = _block(x0, weights, pieces, plane, first + i * WIDTH, h, SIDE, WIDTH, HOW)
-            h = _block(
-                x1, weights, pieces, plane, first + WIDTH * SIDE + i * WIDTH, h, SIDE, WIDTH, HOW
-            )
-            h = _relu(h)
-            out0 = _block(
-                h, weights, pieces, plane, second + i * WIDTH * SIDE, out0, SIDE, WIDTH, HOW
-            )
-            out1 = _block(
-                h, weights, pieces, plane, second + i * WIDTH * SIDE + WIDTH, out1, SIDE, WIDTH, HOW
-            )
-        _store(messages, atom_row, atom, mask, out0, 0, SLOTS, WIDTH)
-        _store(messages, atom_row, atom, mask, out1, 1, SLOTS, WIDTH)
-        top = tl.maximum(tl.max(out0, axis=1), tl.max(out1, axis=1))
     else:
-        # The middle is computed again for each output: rare, and no tile holds all of it.
-        top = tl.full((TILE,), float("-inf"), tl.float32)
-        for k in range(ARITY):
-            out = zero + tl.load(second_bias + k * WIDTH + c)[None, :]
-            for i in range(ARITY):
-                h = zero + tl.load(first_bias + i * WIDTH + c)[None, :]
-                for j in range(ARITY):
-                    x = _argument(embedding, atom_node, atom, mask, j, SLOTS, WIDTH)
-                    h = _block(
-                        x,
-                        weights,
-                        pieces,
-                        plane,
-                        first + j * WIDTH * SIDE + i * WIDTH,
-                        h,
-                        SIDE,
-                        WIDTH,
-                        HOW,
-                    )
-                h = _relu(h)
-                out = _block(
-                    h,
-                    weights,
-                    pieces,
-                    plane,
-                    second + i * WIDTH * SIDE + k * WIDTH,
-                    out,
-                    SIDE,
-                    WIDTH,
-                    HOW,
-                )
-            _store(messages, atom_row, atom, mask, out, k, SLOTS, WIDTH)
-            top = tl.maximum(top, tl.max(out, axis=1))
+        top = _send_any(
+            embedding,
+            messages,
+            atom_node,
+            atom_row,
+            atom,
+            mask,
+            weights,
+            pieces,
+            plane,
+            first,
+            SLOTS,
+            ARITY,
+            WIDTH,
+            TILE,
+            HOW,
+        )
     group = tl.load(atom_group + atom, mask=mask, other=0)
     tl.atomic_max(greatest + group, top, mask=mask, sem="relaxed")
 
@@ -451,4 +407,4 @@ def readout(
     tl.store(result + state, value, mask=mask)
 
 
-__all__ = ["HEADER", "aggregate", "build", "readout", "send", "update"]
+__all__ = ["aggregate", "readout", "send", "update"]
