@@ -19,7 +19,7 @@ from misstep.oracles.prove import ReachSettings
 from misstep.policies.load import load_policy
 from misstep.safety import jani_transitions
 from misstep.safety.prove import ProveSettings
-from misstep.safety.prove.models import CHECKED_STATES
+from misstep.safety.prove.certificate import CHECKED_STATES
 from misstep.safety.system import System
 from misstep.tasks.census import state_space
 from misstep.tasks.jani.load import load_jani

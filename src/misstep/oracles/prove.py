@@ -35,7 +35,7 @@ from misstep.policies.policy import Policy, States
 from misstep.runs.outcomes import OUTCOMES
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.safety.prove.again import SAMPLE, sampled
-from misstep.safety.prove.certificate import CHUNK, ColumnKind, packed
+from misstep.safety.prove.certificate import CHECKED_STATES, CHUNK, ColumnKind, packed
 from misstep.safety.prove.result import (
     BUG,
     FLAKY,
@@ -50,7 +50,6 @@ from misstep.tasks.census import DEFAULT_MAX_STATES, state_space
 from misstep.tasks.task import State, Task
 
 SCOPES = ("all", "runs")
-CHECKED_STATES = 100_000
 STARTS = 10_000  # runs between two looks at the clock
 GOAL, ERROR, TIMEOUT = (OUTCOMES.index(name) for name in ("goal", "error", "timeout"))
 

@@ -28,6 +28,9 @@ from misstep.tasks.jani.load import GIVEN
 from misstep.tasks.jani.task import JaniTask
 
 CHUNK = 1 << 16  # rows
+CHECKED_STATES = (
+    100_000  # up to this size a certificate is checked at once, unless the caller says otherwise
+)
 KINDS = {"bool": "bool", "int": "int", "real": "real"}
 Rows = Callable[[], Iterator[NDArray[np.int64]]]
 
@@ -155,4 +158,4 @@ def _of_task(task: JaniTask) -> dict[str, Any]:
     }
 
 
-__all__ = ["ColumnKind", "model_certificate", "packed", "property_digest"]
+__all__ = ["CHECKED_STATES", "ColumnKind", "model_certificate", "packed", "property_digest"]

@@ -42,7 +42,7 @@ from misstep.safety.decider import Budget, Decider
 from misstep.safety.fuzz import UnsafeRun, envelope
 from misstep.safety.jani import system_of
 from misstep.safety.prove.again import SAMPLE, ask_again, sampled
-from misstep.safety.prove.certificate import model_certificate
+from misstep.safety.prove.certificate import CHECKED_STATES, model_certificate
 from misstep.safety.prove.result import (
     BUG,
     FLAKY,
@@ -62,9 +62,6 @@ NEEDED_STATES = 1_000_000  # of the model, up to which `auto` asks only where it
 MAX_STATES = 50_000_000  # about 6 GB
 START_STEPS = (2**20, 2**22, 2**24, 2**26)
 DECIDER_SECONDS = 60.0  # for one start
-CHECKED_STATES = (
-    100_000  # certificates up to this size are checked at once, unless the caller says otherwise
-)
 
 ENDINGS: dict[type[MisstepError], str] = {PolicyTimeoutError: "timeout", PolicyCrashError: "crash"}
 
@@ -389,4 +386,4 @@ def _finding(run: UnsafeRun[State, str], verdict: SafetyVerdict[State, str]) -> 
     )
 
 
-__all__ = ["ASK", "CHECKED_STATES", "NEEDED_STATES", "ProveSettings", "prove_safe"]
+__all__ = ["ASK", "NEEDED_STATES", "ProveSettings", "prove_safe"]
