@@ -26,7 +26,8 @@ _INDENT_OF_CODE = 4
 def pages() -> list[Path]:
     """The pages whose prose is wrapped."""
     names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "benchmarks/README.md")
-    return [*sorted((ROOT / "docs").rglob("*.md")), *(ROOT / name for name in names)]
+    cards = sorted((ROOT / "src").rglob("*.md"))
+    return [*sorted((ROOT / "docs").rglob("*.md")), *cards, *(ROOT / name for name in names)]
 
 
 def paragraphs(lines: Sequence[str]) -> Iterator[tuple[list[str], bool]]:

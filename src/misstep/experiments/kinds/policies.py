@@ -11,6 +11,7 @@ import base64
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from textwrap import wrap
 
 from misstep.errors import UnsupportedError
 from misstep.experiments.expressions import Value
@@ -214,19 +215,27 @@ def _text(card: Json) -> str:
             "",
         ]
     lines += [
-        f"- Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them.",
+        *_item(
+            f"Trained on: {'; '.join(training['tasks'])}. It solves {training['success']:.0%} of them."
+        ),
         f"- {training['epochs']} epochs of {training['steps']} minibatches, recipe {training['recipe']}.",
         f"- Chosen among {among['trainings']} trainings and {among['models']} models of this one by {CHOICE}, with",
         f"  {card['validation']['coverage']} of {card['validation']['tasks']} validation tasks solved.",
         f"- Held out: {held['coverage']} of {held['tasks']} tasks; of {held['processed']} states {held['solved']}",
         f"  solved, {held['bugs']} counted as bugs. A task that is not solved from its initial state",
         f"  counts as all bugs. Pools of {card['test']['pool']} states a task, oracle `{card['test']['oracle']}`.",
-        f"- Known weaknesses: fails on {'; '.join(card['known_weaknesses']['unsolved']) or 'none of them'}.",
+        *_item(
+            f"Known weaknesses: fails on {'; '.join(card['known_weaknesses']['unsolved']) or 'none of them'}."
+        ),
     ]
     lines += [
         f"  {task}: {text} are bugs." for task, text in card["known_weaknesses"]["bugs"].items()
     ]
     return "\n".join([*lines, "", f"Made by `{card['command']}`.", ""])
+
+
+def _item(text: str) -> list[str]:
+    return wrap(text, 119, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False)
 
 
 def longest(payload: Json) -> float | None:  # noqa: ARG001
