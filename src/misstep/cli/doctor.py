@@ -27,8 +27,16 @@ OPTIONAL = {
     ),
     "dev": (
         (
-            *("clang-format", "grpcio", "hypothesis", "junitparser", "mypy", "pypdf", "pytest"),
-            *("pytest-xdist", "ruff", "sarif-pydantic"),
+            *(
+                "clang-format",
+                "distributed",
+                "grpcio",
+                "hypothesis",
+                "junitparser",
+                "mypy",
+                "pypdf",
+            ),
+            *("pytest", "pytest-xdist", "ruff", "sarif-pydantic"),
         ),
         "running the tests of Misstep itself",
     ),
