@@ -1,26 +1,22 @@
-"""Decisions per second of ASNets: the native network on a core, PyTorch on a core or on a GPU.
+"""Decisions per second of ASNets on a core: the native network and PyTorch.
 
-    python -m benchmarks.asnet [--device cuda] [--out FILE]
+    python -m benchmarks.asnet
 
-Writes JSON. Applicability is part of what is measured, on both sides. Times are of the processor on
-the CPU, so that other work on the machine counts little, and of the wall clock on a GPU. Each
-figure is the best of several rounds.
+Applicability is part of what is measured, on both sides. Times are of the processor, so that other work on the machine
+counts little. Each figure is the best of several rounds. `asnet_gpu` measures a GPU.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import platform
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import numpy as np
 
+from benchmarks.common import remark, report
 from misstep._core import available_kernels
 from misstep.errors import MissingDependencyError
 from misstep.policies.asnet.policy import core_network
@@ -41,6 +37,7 @@ TASKS: dict[str, tuple[str, dict[str, int]]] = {
 }
 SECONDS = 1.0
 ROUNDS = 5
+BATCHES = (1, 256)
 
 
 def make_task(name: str, folder: Path) -> Task:
@@ -64,14 +61,14 @@ def random_states(task: Task, count: int) -> States:
     return np.resize(np.array(found, np.int32), (count, task.variable_count))
 
 
-def rate(work: Callable[[], Any], states: int, clock: Callable[[], float]) -> float:
+def rate(work: Callable[[], Any], states: int) -> float:
     """States per second of the best round."""
     work()
     best = 0.0
     for _ in range(ROUNDS):
         calls = 0
-        start = clock()
-        while (passed := clock() - start) < SECONDS / ROUNDS:
+        start = process_time()
+        while (passed := process_time() - start) < SECONDS / ROUNDS:
             work()
             calls += 1
         best = max(best, calls * states / passed)
@@ -97,85 +94,41 @@ def native(task: Task, batch_sizes: Sequence[int]) -> dict[str, Any]:
                     network.decide_batch(batch)
 
             count = sum(map(len, batches))
-            result[f"{kernels} batch {size}"] = rate(work, count, time.process_time)
+            result[f"{kernels} batch {size}"] = rate(work, count)
     return result
 
 
-def benchmark(
-    task: Task, model: Any, batch_sizes: Sequence[int], device: str = "cpu"
-) -> dict[str, float]:
-    """States per second of the PyTorch twin (an `ASNet`) at each batch size.
+def twin(task: Task, batch_sizes: Sequence[int]) -> dict[str, float]:
+    """The same of the PyTorch twin, on one thread."""
+    from misstep.policies.asnet.on_device import sure_decisions
+    from misstep.policies.asnet.torch_network import ASNet
+    from misstep.policies.torch_extra import exact_arithmetic, torch
 
-    `plain` launches each operation, `runner` is what `compile_for` gives, and `fused` is the same
-    with PyTorch's compiler; the last two are measured on a GPU only. States and decisions lie on
-    the device.
-    """
-    import torch
-
-    on_gpu = device != "cpu"
-    torch.set_num_threads(1)
-    model = model.to(device).eval()
-    ground = model.ground(task, device)
+    model = ASNet(random_weights(structure_of(task).shape)).eval()
+    ground = model.ground(task)
     result: dict[str, float] = {}
-
-    def timed(name: str, decide: Callable[[Any], Any], states: Any) -> None:
-        # Many calls between two waits: the launches of one overlap with the work of another.
-        repeats = 20 if on_gpu else 1
-
-        def work() -> None:
-            for _ in range(repeats):
-                decide(states)
-            if on_gpu:
-                torch.cuda.synchronize()
-
-        clock = time.perf_counter if on_gpu else time.process_time
-        result[name] = rate(work, repeats * len(states), clock)
-
     for size in batch_sizes:
-        states = torch.as_tensor(random_states(task, size)).to(device)
-        timed(f"plain batch {size}", lambda s: model.decide(ground, s), states)
-        if on_gpu:
-            timed(f"runner batch {size}", model.compile_for(ground, size).run, states)
-            try:
-                fused = model.compile_for(ground, size, fuse=True)
-            except Exception as error:  # the compiler needs a C compiler and a driver that suits it
-                print(f"batch {size} cannot be fused: {error!r:.200}", file=sys.stderr)
-                continue
-            timed(f"fused batch {size}", fused.run, states)
+        states = torch.as_tensor(random_states(task, size))
+
+        def work(states: Any = states) -> None:
+            with exact_arithmetic():
+                sure_decisions(model, ground, states)
+
+        result[f"batch {size}"] = rate(work, size)
     return result
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Decisions per second of ASNets")
-    parser.add_argument("--device", default="cpu", help="cpu or cuda")
-    parser.add_argument("--batch", type=int, nargs="*", help="batch sizes")
-    parser.add_argument(
-        "--out", type=Path, help="where to write the JSON (default: standard output)"
-    )
-    arguments = parser.parse_args()
-    sizes = arguments.batch or ([1, 256] if arguments.device == "cpu" else [1, 64, 1024, 32768])
-    report: dict[str, Any] = {"machine": platform.processor() or platform.machine(), "tasks": {}}
+    results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         for i, name in enumerate(TASKS):
             task = make_task(name, Path(folder) / str(i))
-            entry = {"native": native(task, [1, 256])}
+            results[name] = {"native": native(task, BATCHES)}
             try:
-                from misstep.policies.asnet.torch_network import ASNet
+                results[name]["torch"] = twin(task, BATCHES)
             except MissingDependencyError:
-                print(
-                    "PyTorch is not installed: only the native network is measured", file=sys.stderr
-                )
-            else:
-                model = ASNet.random(structure_of(task).shape)
-                entry[f"torch on {arguments.device}"] = benchmark(
-                    task, model, sizes, arguments.device
-                )
-            report["tasks"][name] = entry
-    text = json.dumps(report, indent=2)
-    if arguments.out:
-        arguments.out.write_text(text + "\n")
-    else:
-        print(text)
+                remark("PyTorch is not installed: only the native network is measured")
+    report("asnet", results)
 
 
 if __name__ == "__main__":

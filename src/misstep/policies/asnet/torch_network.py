@@ -1,6 +1,6 @@
-"""The PyTorch twin of the native ASNet. The tests compare with it, and benchmarks measure it on a GPU.
+"""The PyTorch twin of the native ASNet, which `on_device` runs on a GPU and the tests compare with the native one.
 
-Importing this module needs PyTorch, so tests import it only where they use it.
+Importing this module needs PyTorch, so it is imported only where it is used.
 
 Features are laid out as (operators or facts, states, hidden): a related item of all states is then
 one contiguous block, and the modules of a schema or predicate are one matrix product. Matrices are
@@ -17,7 +17,7 @@ import numpy as np
 
 from misstep.policies.asnet.shape import Shape
 from misstep.policies.asnet.structure import ALWAYS, MISSING, Structure, structure_of
-from misstep.policies.asnet.weights import Weights, random_weights, tensor_shapes
+from misstep.policies.asnet.weights import Weights, tensor_shapes
 from misstep.policies.torch_extra import torch
 from misstep.tasks.task import Task
 
@@ -58,7 +58,6 @@ class GroundTask:
         order = np.empty(self.operator_count, np.int64)
         order[structure.operators] = np.arange(self.operator_count)
         self.order = self._to_device(order)  # from ids of the task to places
-        self.ids = self._to_device(np.arange(self.operator_count))
 
     def _to_device(self, array: Any, dtype: Any = None) -> Tensor:
         tensor = torch.as_tensor(np.ascontiguousarray(array))
@@ -116,34 +115,19 @@ class GroundTask:
 class ASNet(torch.nn.Module):  # type: ignore[misc]
     """The network: weights that fit every task of a domain. Call it with a task and states."""
 
-    def __init__(self, weights: Weights, *, dropout: float = 0.0) -> None:
+    def __init__(self, weights: Weights) -> None:
         super().__init__()
         self.shape: Shape = weights.shape
         self.hidden = weights.hidden
         self.layers = weights.layers
-        self.training_info = dict(weights.training)
-        self.dropout = dropout
         self.names = list(tensor_shapes(weights.shape, weights.hidden, weights.layers))
         self.tensors = torch.nn.ParameterList(
             torch.nn.Parameter(torch.tensor(weights.tensors[name])) for name in self.names
         )
         self._place = {name: i for i, name in enumerate(self.names)}
 
-    @classmethod
-    def random(cls, shape: Shape, *, seed: int = 0, dropout: float = 0.0, **sizes: Any) -> ASNet:
-        return cls(random_weights(shape, seed=seed, **sizes), dropout=dropout)
-
-    def to_weights(self, training: dict[str, Any] | None = None) -> Weights:
-        """A copy of the weights, to be written to a file or handed to the native network."""
-        tensors = {
-            name: tensor.detach().cpu().numpy().copy()
-            for name, tensor in zip(self.names, self.tensors, strict=True)
-        }
-        info = self.training_info if training is None else training
-        return Weights(self.shape, self.hidden, self.layers, tensors, info)
-
-    def ground(self, task: Task, device: str = "cpu") -> GroundTask:
-        return GroundTask(task, structure_of(task, self.shape), device)
+    def ground(self, task: Task) -> GroundTask:
+        return GroundTask(task, structure_of(task, self.shape))
 
     def forward(self, ground: GroundTask, states: Tensor) -> tuple[Tensor, Tensor]:
         """Logits (states x operators, in the order of the task), and which are applicable."""
@@ -157,30 +141,11 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
             facts = self._propositions(ground, layer, operators, facts, batch)
             if layer + 1 < self.layers:
                 hidden = self._actions(ground, layer + 1, operators, facts, batch)
-                operators = self._drop(F.elu(hidden))
+                operators = F.elu(hidden)
             else:
                 logits = self._actions(ground, layer + 1, operators, facts, batch)
         logits = logits.squeeze(2).index_select(0, ground.order).t()
         return logits, applicable.index_select(0, ground.order).t()
-
-    def decide(self, ground: GroundTask, states: Tensor) -> Tensor:
-        """The applicable operator with the highest logit, the first of equals; or -1."""
-        with torch.no_grad():
-            logits, applicable = self(ground, states)
-            logits = logits.masked_fill(~applicable, float("-inf"))
-            best = logits.amax(1, keepdim=True)
-            # Not argmax, which may return any of equals.
-            first = torch.where(logits == best, ground.ids, ground.operator_count).amin(1)
-            return torch.where(applicable.any(1), first, -1)
-
-    def compile_for(self, ground: GroundTask, batch_size: int, *, fuse: bool = False) -> Runner:
-        """Decisions for batches of a fixed size, with little overhead a call."""
-        return Runner(self, ground, batch_size, fuse=fuse)
-
-    def _drop(self, features: Tensor) -> Tensor:
-        if self.dropout > 0 and self.training:
-            return F.dropout(features, self.dropout)
-        return features
 
     def _module(self, name: str) -> tuple[Tensor, Tensor]:
         i = self._place[f"{name}.weight"]
@@ -221,7 +186,7 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
                 x.append(members)
             if layer > 0:
                 x.append(previous[p])
-            result.append(self._drop(F.elu(F.linear(torch.cat(x, 2), weight, bias))))
+            result.append(F.elu(F.linear(torch.cat(x, 2), weight, bias)))
         return result
 
     def _actions(
@@ -254,57 +219,4 @@ class ASNet(torch.nn.Module):  # type: ignore[misc]
         return torch.cat(parts)
 
 
-class Runner:
-    """Decisions for a fixed batch size.
-
-    On a GPU the whole network is recorded once as a CUDA graph and replayed, which takes one launch
-    instead of hundreds: at small batches the launches are what costs. `fuse` also lets the compiler
-    of PyTorch merge the gathers with the arithmetic around them, which takes a minute first.
-    """
-
-    def __init__(
-        self, model: ASNet, ground: GroundTask, batch_size: int, *, fuse: bool = False
-    ) -> None:
-        self.batch_size = batch_size
-        self.device = ground.device
-        self._decide = torch.compile(model.decide, dynamic=False) if fuse else model.decide
-        self._model = model
-        self._ground = ground
-        self._states = torch.zeros(
-            (batch_size, ground.variable_count), dtype=torch.int32, device=ground.device
-        )
-        self._graph: Any = None
-        self._result: Tensor = None
-        model.eval()
-        if ground.device.type == "cuda":
-            self._capture()
-
-    def _capture(self) -> None:
-        # A few runs on a side stream first: what PyTorch sets up lazily must not be recorded.
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(3):
-                self._decide(self._ground, self._states)
-        torch.cuda.current_stream().wait_stream(stream)
-        self._graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._graph):
-            self._result = self._decide(self._ground, self._states)
-
-    def run(self, states: Tensor) -> Tensor:
-        """Decisions of at most `batch_size` states, on the device, until the next call."""
-        count = len(states)
-        self._states[:count].copy_(states, non_blocking=True)
-        if self._graph is None:
-            self._result = self._decide(self._ground, self._states)
-        else:
-            self._graph.replay()
-        return self._result[:count]
-
-    def __call__(self, states: Tensor) -> Tensor:
-        """Decisions of any number of states, on the CPU."""
-        parts = [self.run(part).to("cpu", copy=True) for part in states.split(self.batch_size)]
-        return torch.cat(parts) if parts else torch.zeros(0, dtype=torch.int64)
-
-
-__all__ = ["ASNet", "GroundTask", "Runner"]
+__all__ = ["ASNet", "GroundTask"]
