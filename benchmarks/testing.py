@@ -12,20 +12,24 @@ two campaigns include the independent check of every witness as well. So compare
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import misstep
 from benchmarks.common import TASKS, benchmark_task, remark, report
-from benchmarks.ipc import competition_task
 from misstep.oracles.dominance import try_dominance
 from misstep.oracles.grammar import needs_dominance, read_oracle
 from misstep.oracles.oracle import Walk
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.workbench import Workbench
 from misstep.runs.runner import PolicyRunner
+from misstep.tasks.load import load_task
 from misstep.tasks.task import State, Task
 
+# Beside the repository, where they are installed.
+COMPETITION = Path(__file__).resolve().parents[2] / "shared" / "benchmarks" / "ipc"
 STATES = 200
 CHUNK = 25
 ORACLES = ("bmo(0)", "bmo(100)", "undo", "aras/ehc")
@@ -56,6 +60,16 @@ MODELS = {
 }
 # What the shipped network was trained on.
 SIZES: dict[str, dict[str, Any]] = {"one-way-line": {"cells": 8, "packages": 3, "drop": True}}
+
+
+def competition_task(domain: str, name: str) -> Task:
+    folder = COMPETITION / domain
+    if not folder.is_dir():
+        sys.exit(f"this experiment needs the competition tasks in {COMPETITION.name}/{domain}")
+    own = folder / f"domain_{name}.pddl"
+    task = load_task(own if own.exists() else folder / "domain.pddl", folder / f"{name}.pddl")
+    task.name = f"{domain}/{name}"
+    return task
 
 
 def campaign(task: Any, subject: Subject, **options: Any) -> dict[str, Any]:
