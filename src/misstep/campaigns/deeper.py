@@ -12,7 +12,7 @@ from misstep.campaigns.records import Decision, Fault, Record
 from misstep.campaigns.workers import OutOfTime, alarm
 from misstep.errors import MisstepError
 from misstep.faults.blame import FoundFault, find_faults
-from misstep.faults.distances import DEFAULT_EVALUATIONS, Distances, distances
+from misstep.faults.distances import Distances, distances
 from misstep.faults.repair import smallest_repair
 from misstep.policies.labels.policy import LabelPolicy
 from misstep.policies.policy import Policy
@@ -23,7 +23,6 @@ from misstep.safety.decider import Budget, Decider
 from misstep.safety.faults import analyse
 from misstep.safety.fuzz import UnsafeRun
 from misstep.safety.jani import system_of
-from misstep.tasks.census import SMALL
 from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.load import AnyTask
 from misstep.tasks.task import State, Task
@@ -36,9 +35,6 @@ def look_deeper(
     explanation: Explanation,
     policy_of: PolicyOf,
     time_limit: float | None = None,
-    *,
-    max_states: int = SMALL,
-    evaluations: int = DEFAULT_EVALUATIONS,
 ) -> Explanation:
     """The explanation with all that can be found out about it within the time; what was reached by then is kept."""
     ends = perf_counter() + (DEFAULT_SECONDS if time_limit is None else time_limit)
@@ -47,7 +43,7 @@ def look_deeper(
         return explanation  # asking again and again tells no more
     if isinstance(task, JaniTask):
         return _of_model(explanation, task, policy_of, ends)
-    return _of_task(explanation, task, policy_of, ends, max_states, evaluations)
+    return _of_task(explanation, task, policy_of, ends)
 
 
 def _of_task(
@@ -55,15 +51,13 @@ def _of_task(
     task: Task,
     policy_of: PolicyOf,
     ends: float,
-    max_states: int,
-    evaluations: int,
 ) -> Explanation:
     record = explanation.record
     trace = _trace(task, record)
     known: Distances | None = None
     try:
         with alarm(ends - perf_counter()):
-            known = distances(task, max_states=max_states, evaluations=evaluations)
+            known = distances(task)
             found = tuple(find_faults(trace, record.witness.operators, known))
             faults = tuple(_fault(task, own) for own in found)
             explanation = replace(

@@ -65,11 +65,11 @@ class CampaignReport:
     def valid(self) -> bool:
         return not self.problems
 
-    def unproven(self, what: str, count: int = 1) -> None:
+    def unproven(self, what: str) -> None:
         """Something has no proof in the files: it was computed again but too large, or never tried."""
-        self.not_checked[what] += count
+        self.not_checked[what] += 1
         if self.full:
-            self.left_open[what] += count
+            self.left_open[what] += 1
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -42,15 +42,15 @@ def choice(*names: str, default: Any = _REQUIRED, by_scale: bool = False) -> Key
     return Key(form, lambda own: isinstance(own, str) and own in names, default, by_scale)
 
 
-def whole(default: Any = _REQUIRED, least: int = 1, by_scale: bool = True) -> Key:
-    return Key(f"a whole number from {least}", lambda own: _is_whole(own, least), default, by_scale)
+def whole(default: Any = _REQUIRED, least: int = 1) -> Key:
+    return Key(f"a whole number from {least}", lambda own: _is_whole(own, least), default, True)
 
 
-def wholes(default: Any = _REQUIRED) -> Key:
+def wholes() -> Key:
     def fits(own: Any) -> bool:
         return isinstance(own, list) and bool(own) and all(_is_whole(x, 1) for x in own)
 
-    return Key("a list of whole numbers from 1", fits, default, True)
+    return Key("a list of whole numbers from 1", fits, _REQUIRED, True)
 
 
 def number(default: Any = _REQUIRED, by_scale: bool = True) -> Key:

@@ -9,7 +9,7 @@ Campaigns, selection, training and benchmarks all test with this loop.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -43,15 +43,11 @@ class TestLoop:
 
     __test__ = False
 
-    def __init__(
-        self, bench: Workbench, oracle: Oracle, clock: Callable[[], float] = perf_counter
-    ) -> None:
-        """`clock` is the one that tells when a verdict was known."""
+    def __init__(self, bench: Workbench, oracle: Oracle) -> None:
         self.bench = bench
-        self._clock = clock
         self.tester: Tester = oracle.on(bench)
         self.tested: list[Tested] = []
-        self._began = clock()
+        self._began = perf_counter()
 
     def run(self, states: Sequence[TestState]) -> Iterator[Tested]:
         """One after the other; whoever has enough stops asking for more."""
@@ -85,7 +81,7 @@ class TestLoop:
             tested.verdict = improved(before, now)
 
     def _now(self) -> float:
-        return self._clock() - self._began
+        return perf_counter() - self._began
 
 
 def improved(before: Verdict, now: Verdict) -> Verdict:

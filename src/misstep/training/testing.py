@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from misstep.errors import UsageError
 from misstep.fuzzing.fuzz import fuzz
-from misstep.fuzzing.pool import Pool, whole_walk
+from misstep.fuzzing.pool import whole_walk
 from misstep.fuzzing.settings import Settings
 from misstep.oracles import Walk, Workbench
 from misstep.oracles.dominance import try_dominance
@@ -109,10 +109,10 @@ class TestedTask:
 
     __test__ = False
 
-    def __init__(self, task: Task, settings: TestSettings, pool: Pool | None = None) -> None:
+    def __init__(self, task: Task, settings: TestSettings) -> None:
         self.task = task
         self.settings = settings
-        self.pool = fuzz(task, None, settings.fuzzing, settings.seed) if pool is None else pool
+        self.pool = fuzz(task, None, settings.fuzzing, settings.seed)
         self._to_test = [
             TestState(entry.state, Walk(*whole_walk(self.pool.entries, entry)))
             for entry in self.pool

@@ -18,7 +18,7 @@ from misstep._core import CounterRandom
 from misstep.policies.policy import Policy
 from misstep.runs.outcomes import STOPPING
 from misstep.runs.runner import PolicyRunner
-from misstep.tasks.census import SMALL, small_task
+from misstep.tasks.census import small_task
 from misstep.tasks.task import State, Task
 
 BATCH = 256
@@ -41,11 +41,10 @@ def fresh_decisions(
     policy: Policy,
     known: set[tuple[int, ...]],
     seed: int,
-    max_states: int = SMALL,
 ) -> Iterator[list[Fresh]]:
     """Draws, each a list of decisions; `known` are the states that do not count."""
     runner = PolicyRunner(policy)
-    small = small_task(task, max_states)
+    small = small_task(task)
     if small is None:
         yield from _walks(task, runner, set(known), seed)
         return

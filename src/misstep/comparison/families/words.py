@@ -316,9 +316,7 @@ def mistake(chosen: str | None, better: str | None, world: str) -> str:
     return f"{did} instead of {doing(better, quoted(better))}"
 
 
-def sentence(
-    what: str, clauses: Sequence[str], why_not: str | None, numbers: str, link: str = "although"
-) -> str:
+def sentence(what: str, clauses: Sequence[str], why_not: str | None, numbers: str) -> str:
     """All of it in one sentence, cut to two lines; what is left out is said."""
     if why_not is not None:
         return f"{what}, {why_not}: {numbers}"
@@ -326,7 +324,7 @@ def sentence(
     while True:
         left_out = len(clauses) - len(kept)
         told = kept if not left_out else [*kept, f"{left_out} more condition(s)"]
-        joined = f" {link} " + " and ".join(told) if told else ""
+        joined = " although " + " and ".join(told) if told else ""
         text = f"{what}{joined}: {numbers}"
         if len(text) <= LONGEST or not kept:
             return text

@@ -145,13 +145,13 @@ class Judge:
                 policy.close()
 
 
-def judging_settings(settings: Settings, states: int = 1) -> Settings:
+def judging_settings(settings: Settings) -> Settings:
     """Those of the campaign, for one state that is given. Small tasks are decided exactly and first."""
     own = settings.of_planning
     oracle = settings.oracle
     if not oracle.replace(" ", "").startswith((EXACT, "exact")):
         oracle = f"{EXACT}, {oracle}"
-    fuzzing = replace(own.fuzzing, max_states=states)
+    fuzzing = replace(own.fuzzing, max_states=1)
     planning = replace(own, fuzzing=fuzzing, require_solved=False)
     return replace(settings, oracle=oracle, planning=planning)
 

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from misstep.errors import MemoryLimitError, UnsupportedError
-from misstep.oracles.dominance.compute import Progress
 from misstep.oracles.dominance.function import DominanceFunction
-from misstep.oracles.dominance.settings import DominanceSettings
 from misstep.tasks.task import Task
 
 
-def try_dominance(
-    task: Task, settings: DominanceSettings | None = None, progress: Progress | None = None
-) -> DominanceFunction | str:
+def try_dominance(task: Task) -> DominanceFunction | str:
     try:
-        function = DominanceFunction.compute(task, settings, progress)
+        function = DominanceFunction.compute(task)
     except (UnsupportedError, MemoryLimitError) as error:
         return error.what
     return function if function.solvable else "the task has no plan"

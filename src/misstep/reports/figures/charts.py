@@ -20,6 +20,7 @@ _LEFT, _RIGHT, _TOP = 58.0, 20.0, 44.0
 _TINY, _SMALL, _NORMAL, _LARGE = 9.0, 10.0, 11.0, 14.0
 _ROW = 17.0  # of the legend
 _TICKS = 6
+MOST_POINTS = 2000  # of a curve
 
 
 @dataclass(frozen=True)
@@ -224,11 +225,11 @@ def number_text(value: float) -> str:
     return f"{value:.4g}"
 
 
-def thinned(points: Sequence[tuple[float, float]], most: int = 2000) -> list[tuple[float, float]]:
-    """At most so many points, the last one among them: more cannot be seen."""
-    if len(points) <= most:
+def thinned(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """At most `MOST_POINTS` points, the last one among them: more cannot be seen."""
+    if len(points) <= MOST_POINTS:
         return list(points)
-    every = math.ceil(len(points) / most)
+    every = math.ceil(len(points) / MOST_POINTS)
     return [*points[:-1:every], points[-1]]
 
 
