@@ -61,7 +61,7 @@ def test_bad_plans_against_cheapest_ones(name: str, costs: tuple[int, ...]) -> N
         run = bad_plan(here.space, start, seed, seed)
         result = diff(here.task, start, run, plan)
         check(here.task, run, plan, result)
-        extra = sum(s.run_cost - s.plan_cost for s in result.detours)
+        extra = sum(s.run_cost - s.plan_cost for s in result.segments)
         assert extra == sum(map(here.task.cost, run)) - sum(map(here.task.cost, plan))
         assert (result.divergence is None) == (run == plan)
         if result.divergence is not None:
@@ -81,7 +81,7 @@ def test_a_detour_in_the_gripper_domain() -> None:
     )
     result = diff(task, start, [there, back, *plan], plan)
     assert [s.shared for s in result.segments] == [False, True]
-    assert result.detours[0].run_cost == 2
+    assert result.segments[0].run_cost == 2
     divergence = result.divergence
     assert divergence is not None
     assert (divergence.step, divergence.run_operator, divergence.plan_operator) == (

@@ -18,7 +18,14 @@ from misstep.oracles.verdict import Effort, judge
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
-from support.oracles import naive_lookahead, sample, true_cost, variant, workbench
+from support.oracles import (
+    naive_lookahead,
+    sample,
+    true_cost,
+    variant,
+    verdicts_along,
+    workbench,
+)
 from support.tasks import sas
 
 NOISY = "noisy:0.3:5+heuristic:ff"
@@ -314,7 +321,7 @@ def test_verdicts_along_a_run() -> None:
         oracle = parse_oracle("exact", bench)
         for state in sample(space, 10):
             oracle.test(state)
-            verdicts = bench.verdicts_along(state)
+            verdicts = verdicts_along(bench, state)
             gaps = [v.gap.low for v in verdicts]
             assert all(v.gap.is_exact for v in verdicts)
             assert gaps == sorted(gaps, reverse=True)

@@ -105,7 +105,7 @@ def test_pipeline() -> None:
     assert {fault.state for fault in found.faults} == {(0, 1, 0), (1, 1, 0)}
     assert {fault.label for fault in found.faults} == {"acc"}
     assert found.bugs[START] == 2
-    assert found.share_with_fault == 1.0
+    assert all(path.faults for path in found.paths)
     verdict = judge(decider, START)
     assert verdict.is_bug
     assert verdict.run is not None

@@ -16,7 +16,15 @@ from misstep._core import StateSpace
 from misstep.oracles import DEFAULT_ORACLE, Kind, Objective, Status, Verdict, parse_oracle
 from misstep.oracles.oracle import Tester
 from misstep.tasks.task import State
-from support.oracles import POLICIES, sample, true_cost, true_gap, variant, workbench
+from support.oracles import (
+    POLICIES,
+    sample,
+    true_cost,
+    true_gap,
+    variant,
+    verdicts_along,
+    workbench,
+)
 from support.tasks import SMALL
 
 COSTS: list[tuple[int, ...]] = [(), (0, 1, 5), (2, 3, 50)]
@@ -120,7 +128,7 @@ def check_known_states(name: str, costs: tuple[int, ...], policy: str, count: in
     oracle = parse_oracle(DEFAULT_ORACLE, bench)
     for state in sample(space, count):
         oracle.test(state)
-        for verdict in bench.verdicts_along(state):
+        for verdict in verdicts_along(bench, state):
             check_verdict(oracle, verdict, space)
     for row in bench.bounds.graph.states()[::7]:
         if space.find(State(row.tolist())) >= 0:

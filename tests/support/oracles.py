@@ -9,6 +9,7 @@ from misstep._core import StateSpace
 from misstep.oracles import Objective, Workbench
 from misstep.oracles.dominance import DominanceFunction, try_dominance
 from misstep.oracles.values import Cost
+from misstep.oracles.verdict import Verdict
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import State, Task
@@ -54,6 +55,13 @@ def dominance_of(task: Task) -> DominanceFunction | str:
 
 def sample(space: StateSpace, count: int) -> list[State]:
     return [space.state(s) for s in range(0, len(space), max(1, len(space) // count))]
+
+
+def verdicts_along(bench: Workbench, state: State) -> list[Verdict]:
+    """Verdicts on all states of the run from a state. The gap never grows along a run."""
+    trace = bench.trace(state)
+    last = -1 if trace.outcome == "loop" else None  # seen before
+    return bench.verdicts_of(trace.states[:last])
 
 
 def true_cost(bench: Workbench, state: State) -> Cost:

@@ -47,14 +47,6 @@ class PlanDiff:
         tuple[str, int], ...
     ]  # facts that the run makes true more than once, and how often
 
-    @property
-    def detours(self) -> list[Segment]:
-        """Largest loss first."""
-        return sorted(
-            (segment for segment in self.segments if not segment.shared),
-            key=lambda segment: (segment.plan_cost - segment.run_cost, segment.run_first),
-        )
-
 
 def diff(task: Task, start: State, run: Sequence[int], plan: Sequence[int]) -> PlanDiff:
     """Compare the operators of a run with those of a plan, both applied from `start`."""

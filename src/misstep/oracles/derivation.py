@@ -39,9 +39,5 @@ class Derivation:
             for step in self.steps
         )
 
-    @property
-    def jumps(self) -> list[Step]:
-        return [step for step in self.steps if step.operator is None]
-
 
 __all__ = ["Derivation", "Step"]

@@ -176,12 +176,6 @@ class Workbench:
                 costly_some=chooser.dearest,
             )
 
-    def verdicts_along(self, state: State) -> list[Verdict]:
-        """Verdicts on all states of the run from a state. The gap never grows along a run."""
-        trace = self.trace(state)
-        last = -1 if trace.outcome == "loop" else None  # seen before
-        return self.verdicts_of(trace.states[:last])
-
     def verdicts_of(self, states: Iterable[State]) -> list[Verdict]:
         """`verdict_of` for many states, which run together."""
         states = list(states)

@@ -80,18 +80,6 @@ class FaultReport(Generic[StateT, LabelT]):
     bugs: dict[StateT, Radius | None]  # bug states with their smallest radius
     effort: Effort = field(default_factory=Effort, compare=False)
 
-    @property
-    def share_with_fault(self) -> float:
-        return sum(bool(path.faults) for path in self.paths) / max(1, len(self.paths))
-
-    def bugs_by_radius(self) -> dict[Radius, int]:
-        """How many bugs each radius is the smallest for."""
-        counts: dict[Radius, int] = {}
-        for radius in self.bugs.values():
-            if radius is not None:
-                counts[radius] = counts.get(radius, 0) + 1
-        return dict(sorted(counts.items()))
-
 
 def analyse(
     decider: Decider[StateT, LabelT],

@@ -39,11 +39,6 @@ class Invertibility:
     dead: tuple[bool, ...]
 
     @property
-    def strictly_invertible(self) -> bool:
-        """Every operator has an operator that restores the very state before it."""
-        return self.strict_count == len(self.strict)
-
-    @property
     def invertible(self) -> bool:
         """After every operator, at most one other restores a state that is at least as good as before."""
         return self.at_least_count == len(self.at_least)
@@ -55,10 +50,6 @@ class Invertibility:
     @property
     def at_least_count(self) -> int:
         return _passing(self.at_least, self.dead)
-
-    @property
-    def dead_count(self) -> int:
-        return sum(self.dead)
 
 
 def invertibility(task: Task) -> Invertibility:

@@ -40,10 +40,7 @@ Rule = tuple[Literal, ...]
 
 
 class Learned(NamedTuple):
-    """The rules, and for each faulty decision the first rule that covers it, -1 if none does."""
-
     rules: tuple[Rule, ...]
-    covered_by: NDArray[np.int64]
     exceptions: tuple[int, ...]  # good decisions that each rule covers
 
 
@@ -53,11 +50,8 @@ def learn(faulty: Truth, good: Truth, weights: Sequence[int]) -> Learned:
     rules: list[Rule] = []
     while len(rules) < MOST_RULES and (rule := search.next_rule()) is not None:
         rules.append(rule)
-    by = np.full(len(faulty), -1, dtype=np.int64)
-    for number in reversed(range(len(rules))):
-        by[covers(rules[number], faulty)] = number
     exceptions = tuple(int(covers(rule, good).sum()) for rule in rules)
-    return Learned(tuple(rules), by, exceptions)
+    return Learned(tuple(rules), exceptions)
 
 
 def covers(rule: Rule, truth: Truth) -> NDArray[np.bool_]:

@@ -79,10 +79,6 @@ class Proof:
         self.verdict, self.end, self.reason = UNKNOWN, end, reason
 
     @property
-    def is_proven(self) -> bool:
-        return self.verdict == PROVEN
-
-    @property
     def exit_code(self) -> int:
         if self.verdict == UNKNOWN:
             return ENDS.get(self.end or "", 10)
