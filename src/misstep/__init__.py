@@ -97,7 +97,8 @@ def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib import metadata
 
-        return metadata.version("misstep")
+        # Kept, as reading it takes a millisecond.
+        return globals().setdefault(name, metadata.version("misstep"))
     if name not in _HOMES:
         raise AttributeError(f"module 'misstep' has no attribute {name!r}")
     from importlib import import_module

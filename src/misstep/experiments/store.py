@@ -1,10 +1,11 @@
 """The folder of an experiment: its definition, its units and their results, in one SQLite database.
 
-A result is written in one transaction when its unit is done, so a kill at any moment loses the units that are under
-way and nothing else. Results are kept by a digest of all that a unit depends on. When the definition, or a kind of
-step, or the number of seeds has changed, units that are the same as before keep their results, and those that are not
-wanted any more lose theirs: the folder is brought up to date. Results of another version of Misstep are done again. A
-folder of another experiment or scale is refused.
+A result is written in one transaction when its unit is done, so a kill at any moment loses the units that are under way
+and nothing else. As in the store of a campaign (`campaigns/store.py`), no commit waits for the disk. Results are kept
+by a digest of all that a unit depends on. When the definition, or a kind of step, or the number of seeds has changed,
+units that are the same as before keep their results, and those that are not wanted any more lose theirs: the folder is
+brought up to date. Results of another version of Misstep are done again. A folder of another experiment or scale is
+refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -160,6 +161,10 @@ class ResultStore:
         return Changes(kept, len(dropped), len(outdated))
 
     def close(self) -> None:
+        if self._lock is not None:
+            # One file again, which leaves no others beside it when it is read. A reader may be in the way.
+            with suppress(sqlite3.Error):
+                self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
         if self._lock is not None:
             self._lock.release()
@@ -188,6 +193,9 @@ def begin(folder: Path, name: str, scale: str) -> ResultStore:
     lock = _lock(folder)
     try:
         connection = _open(path) if known else _new(path)
+        with translated(path):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
         store = ResultStore(folder, connection, lock)
         if known:
             _check(store, name, scale)
