@@ -21,6 +21,9 @@ def pytest_configure() -> None:
         os.environ["MISSTEP_TEST_FOLDER"] = folder
         os.environ["MISSTEP_CACHE_DIR"] = folder + "/cache"
         os.environ["TMPDIR"] = folder
+        if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+            # Hundreds of tests start a program, and each of these would compile the whole package again.
+            os.environ["PYTHONPYCACHEPREFIX"] = folder + "/bytecode"
     tempfile.tempdir = os.environ["MISSTEP_TEST_FOLDER"]
 
 
