@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from misstep.cli.main import main
 from misstep.safety.decider import KINDS
 from misstep.safety.fuzz import FUZZINGS
 from misstep.tasks.models import MODELS, generate_model
-from support.commands import misstep
+from support.commands import misstep, run
 
 Captured = pytest.CaptureFixture[str]
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    assert isinstance(stop.value.code, int)
-    return stop.value.code
 
 
 def test_the_file_holds_the_model(tmp_path: Path, capsys: Captured) -> None:

@@ -4,39 +4,23 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from misstep.cli.main import main
 from misstep.tasks.models import generate_model, write_model
 from support import jani
+from support.commands import result_of, run
 from support.ground_truth import Census
 from support.models import GOLDEN, Choices, described
 
 Captured = pytest.CaptureFixture[str]
 
 
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    assert isinstance(stop.value.code, int)
-    return stop.value.code
-
-
-def counts(capsys: Captured, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    assert run("census", *words, "--json") == code
-    told: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return told
-
-
 @pytest.mark.parametrize(("name", "choices", "expected"), GOLDEN, ids=described)
-def test_the_golden_numbers(
-    name: str, choices: Choices, expected: Census, tmp_path: Path, capsys: Captured
-) -> None:
+def test_the_golden_numbers(name: str, choices: Choices, expected: Census, tmp_path: Path) -> None:
     write_model(generate_model(name, **choices), path := tmp_path / "golden.jani")
     zero, one, two = expected.safe_within
-    told = counts(capsys, path, "--policy", "first", code=1)
+    told = result_of("census", path, "--policy", "first", code=1)
     assert told == {
         "task": "golden",
         "policy": "first",
@@ -55,7 +39,7 @@ def test_the_golden_numbers(
 
 def test_the_tiny_line(capsys: Captured) -> None:
     path = jani.write(jani.TINY_LINE)
-    told = counts(capsys, path)
+    told = result_of("census", path)
     assert (told["states"], told["outcomes"], told["unsafe"], told["goal"]) == (11, 16, 3, 1)
     assert told["safe"] == {"inf": 5, "0": 1, "1": 3, "2": 5}
     assert told["faults"] == 2
@@ -64,21 +48,21 @@ def test_the_tiny_line(capsys: Captured) -> None:
     assert "safe, radius inf  5" in capsys.readouterr().out
 
 
-def test_a_safe_policy_gives_exit_code_0(tmp_path: Path, capsys: Captured) -> None:
+def test_a_safe_policy_gives_exit_code_0(tmp_path: Path) -> None:
     code = tmp_path / "careful.py"
     code.write_text("def brake(state):\n    return 'dec' if state['vel'] > 0 else 'acc'\n")
     path = jani.write(jani.TINY_LINE)
-    told = counts(capsys, path, "--policy", f"python:{code}:brake", code=0)
+    told = result_of("census", path, "--policy", f"python:{code}:brake", code=0)
     assert told["safe"] == {"inf": 5, "0": 5, "1": 5, "2": 5}
     assert told["faults"] == 0
 
 
-def test_a_policy_that_stops_is_safe_there(tmp_path: Path, capsys: Captured) -> None:
+def test_a_policy_that_stops_is_safe_there(tmp_path: Path) -> None:
     """Nothing unsafe happens where it stops, although every strategy has to deviate from it there."""
     code = tmp_path / "idle.py"
     code.write_text("def never(state):\n    return None\n")
     words = ("--policy", f"python:{code}:never", "--inapplicable", "stop_safe")
-    told = counts(capsys, jani.write(jani.TINY_LINE), *words, code=0)
+    told = result_of("census", jani.write(jani.TINY_LINE), *words, code=0)
     assert (told["bugs"], told["faults"]) == (0, 0)
     assert told["safe"]["0"] < told["safe"]["inf"]
 
@@ -124,8 +108,8 @@ def test_property_and_constants(capsys: Captured) -> None:
     document["constants"] = [{"name": "top", "type": "int"}]
     document["properties"].append({**jani.pa(jani.op("=", "x", 2)), "name": "other"})
     path = jani.write(document)
-    assert counts(capsys, path, "--constant", "top=4")["unsafe"] == 0
-    told = counts(capsys, path, "--constant", "top=4", "--property", "other")
+    assert result_of("census", path, "--constant", "top=4")["unsafe"] == 0
+    told = result_of("census", path, "--constant", "top=4", "--property", "other")
     assert (told["states"], told["unsafe"]) == (3, 1)
     for wrong, message in (
         (("--constant", "top"), "NAME=VALUE"),

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from misstep.cli.main import main
 from misstep.tasks.generate import generate
 from misstep.tasks.models import generate_model, write_model
+from support.commands import result_of, run
 
 Captured = pytest.CaptureFixture[str]
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    assert isinstance(stop.value.code, int)
-    return stop.value.code
-
-
-def told(capsys: Captured, *words: str | Path, code: int = 0) -> dict[str, Any]:
-    assert run("prove", *words, "--json") == code
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
 
 
 @pytest.fixture
@@ -34,20 +19,21 @@ def ball(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_proof_and_its_check(ball: Path, tmp_path: Path, capsys: Captured) -> None:
+def test_a_proof_and_its_check(ball: Path, tmp_path: Path) -> None:
     proof = tmp_path / "safe.proof"
     options = (ball, "--property", "sampled")
-    found = told(capsys, *options, "--policy", "first", "--certificate", proof)
+    found = result_of("prove", *options, "--policy", "first", "--certificate", proof)
     assert (found["verdict"], found["certificate"]) == ("PROVEN", str(proof))
     assert found["checked"]["valid"]
     assert found["certificate_bytes"] == proof.stat().st_size
-    assert told(capsys, *options, "--check", proof)["valid"]
-    assert told(capsys, *options, "--check", proof, "--policy", "first")["asked_again"]
-    other = told(capsys, *options, "--check", proof, "--policy", "random:1", code=35)
+    assert result_of("prove", *options, "--check", proof)["valid"]
+    assert result_of("prove", *options, "--check", proof, "--policy", "first")["asked_again"]
+    other = result_of("prove", *options, "--check", proof, "--policy", "random:1", code=35)
     assert "its digest differs" in other["reason"]
     # Without the property the task is another one.
     assert (
-        "the digest of the task differs" in told(capsys, ball, "--check", proof, code=35)["reason"]
+        "the digest of the task differs"
+        in result_of("prove", ball, "--check", proof, code=35)["reason"]
     )
 
 
@@ -58,8 +44,8 @@ def test_what_is_printed(ball: Path, capsys: Captured) -> None:
     assert "VALID" in text
 
 
-def test_starts_that_cannot_be_listed(ball: Path, capsys: Captured) -> None:
-    found = told(capsys, ball, "--policy", "first", code=10)
+def test_starts_that_cannot_be_listed(ball: Path) -> None:
+    found = result_of("prove", ball, "--policy", "first", code=10)
     assert found["verdict"] == "UNKNOWN"
     assert "a real variable is free" in found["reason"]
 
@@ -67,7 +53,7 @@ def test_starts_that_cannot_be_listed(ball: Path, capsys: Captured) -> None:
 def test_a_bug(tmp_path: Path, capsys: Captured) -> None:
     path = tmp_path / "beluga.jani"
     write_model(generate_model("beluga", racks=1, lines="0/1", swaps=4), path)
-    found = told(capsys, path, "--policy", "random:1", code=1)
+    found = result_of("prove", path, "--policy", "random:1", code=1)
     assert found["verdict"] == "BUG"
     assert found["finding"]["avoidable"]
     steps, states = found["finding"]["run"]["steps"], found["finding"]["run"]["states"]
@@ -76,28 +62,31 @@ def test_a_bug(tmp_path: Path, capsys: Captured) -> None:
     text = capsys.readouterr().out
     assert text.startswith("BUG: the policy gets unsafe from a start that can be kept safe")
     assert "could it be avoided: yes" in text
-    assert told(capsys, path, "--policy", "first", "--max-states", "5", code=22)["end"] == "states"
+    assert (
+        result_of("prove", path, "--policy", "first", "--max-states", "5", code=22)["end"]
+        == "states"
+    )
 
 
 def test_a_planning_task(tmp_path: Path, capsys: Captured) -> None:
     generate("gripper", balls=1).write(tmp_path)
     proof = tmp_path / "reaches.proof"
-    found = told(capsys, tmp_path, "--policy", "optimal", "--certificate", proof)
+    found = result_of("prove", tmp_path, "--policy", "optimal", "--certificate", proof)
     assert found["verdict"] == "PROVEN"
-    assert told(capsys, tmp_path, "--check", proof, "--policy", "optimal")["valid"]
-    assert told(capsys, tmp_path, "--policy", "first", code=1)["finding"]["avoidable"]
+    assert result_of("prove", tmp_path, "--check", proof, "--policy", "optimal")["valid"]
+    assert result_of("prove", tmp_path, "--policy", "first", code=1)["finding"]["avoidable"]
     assert run("prove", tmp_path, "--policy", "first") == 1
     assert "a plan: (" in capsys.readouterr().out
-    assert told(capsys, tmp_path, "--policy", "optimal", "--from", "runs")["method"] == "runs"
+    assert result_of("prove", tmp_path, "--policy", "optimal", "--from", "runs")["method"] == "runs"
 
 
-def test_starts_that_nobody_can_save(tmp_path: Path, capsys: Captured) -> None:
+def test_starts_that_nobody_can_save(tmp_path: Path) -> None:
     path = tmp_path / "line.jani"
     model = generate_model("one-way-line", cells=6, packages=2, vmax=3, drop=True, ice="3")
     write_model(model, path)
-    found = told(capsys, path, "--policy", "first", code=1)
+    found = result_of("prove", path, "--policy", "first", code=1)
     assert (found["verdict"], found["hopeless"]) == ("NOT A BUG", 21)
-    found = told(capsys, path, "--policy", "first", "--leave-out-hopeless", code=1)
+    found = result_of("prove", path, "--policy", "first", "--leave-out-hopeless", code=1)
     assert "nothing to prove" in found["reason"]
 
 

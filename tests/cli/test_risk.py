@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from misstep.campaigns.campaign import open_campaign
-from misstep.cli.main import main
 from misstep.safety.risk import RiskAnalysis
 from misstep.tasks.models import generate_model, write_model
+from support.commands import result_of, run
 from support.risk_games import GOAL, INNER, UNSAFE, SmallGame, as_jani, write
 
 Captured = pytest.CaptureFixture[str]
@@ -31,21 +31,8 @@ def model(tmp_path: Path) -> Path:
     return write(as_jani(GAME), tmp_path / "m.jani")
 
 
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stop:
-        main([str(word) for word in words])
-    assert isinstance(stop.value.code, int)
-    return stop.value.code
-
-
-def told(capsys: Captured, *words: str | Path, code: int) -> dict[str, Any]:
-    assert run("risk", *words, "--json") == code
-    found: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return found
-
-
-def test_json(model: Path, capsys: Captured) -> None:
-    found = told(capsys, model, "--policy", "first", code=1)
+def test_json(model: Path) -> None:
+    found = result_of("risk", model, "--policy", "first", code=1)
     assert found["policy"] == pytest.approx([0.5, 0.5])
     assert found["least"] == pytest.approx([0.1, 0.1])
     assert found["size"] == pytest.approx(0.4)
@@ -60,26 +47,26 @@ def test_table(model: Path, capsys: Captured) -> None:
         assert text in shown
 
 
-def test_exit_codes(model: Path, capsys: Captured) -> None:
-    assert told(capsys, model, "--policy", "first", "--min-size", "0.5", code=0)["avoidable"] == 1
+def test_exit_codes(model: Path) -> None:
+    assert (
+        result_of("risk", model, "--policy", "first", "--min-size", "0.5", code=0)["avoidable"] == 1
+    )
     # From where nothing can be chosen, nothing can be avoided.
-    found = told(capsys, model, "--policy", "first", "--start", "s = 1", code=0)
+    found = result_of("risk", model, "--policy", "first", "--start", "s = 1", code=0)
     assert found["size"] == 0
     words: tuple[str, ...] = ("--max-states", "1", "--runs", "0")
-    assert told(capsys, model, "--policy", "first", *words, code=1)["complete"] is False
+    assert result_of("risk", model, "--policy", "first", *words, code=1)["complete"] is False
     words = ("--start", "s = 0 or s = 1", "--max-states", "1", "--runs", "0", "--min-size", "0.3")
-    assert told(capsys, model, "--policy", "first", *words, code=10)["complete"] is False
+    assert result_of("risk", model, "--policy", "first", *words, code=10)["complete"] is False
 
 
-def test_steps(model: Path, capsys: Captured) -> None:
-    found = told(capsys, model, "--policy", "first", "--steps", "1", code=1)
+def test_steps(model: Path) -> None:
+    found = result_of("risk", model, "--policy", "first", "--steps", "1", code=1)
     assert found["policy"] == pytest.approx([0.25, 0.25])
     assert found["least"] == pytest.approx([0.1, 0.1])
 
 
-def test_ctrl_c_keeps_what_is_known(
-    model: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_keeps_what_is_known(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     explored = RiskAnalysis._explored
 
     def interrupted(self: RiskAnalysis, policy: Any, progress: Any) -> Any:
@@ -88,7 +75,7 @@ def test_ctrl_c_keeps_what_is_known(
         return explored(self, policy, progress)
 
     monkeypatch.setattr(RiskAnalysis, "_explored", interrupted)
-    found = told(capsys, model, "--policy", "first", code=23)
+    found = result_of("risk", model, "--policy", "first", code=23)
     assert found["policy"] == pytest.approx([0.5, 0.5])
     assert found["least"] == pytest.approx([0.0, 0.5])  # the policy is a strategy
     assert found["interrupted"] is True

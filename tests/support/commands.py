@@ -15,22 +15,24 @@ import pytest
 from misstep.cli.main import main
 
 
+def run(*arguments: str | Path) -> int:
+    """The exit code of a command in this process: a new interpreter for each of a hundred would take minutes."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
 def misstep(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The command in this process: a new interpreter for each of a hundred calls would take minutes."""
-    words = [str(argument) for argument in arguments]
+    """The same with what it prints."""
     before = Path.cwd()
     os.chdir(cwd or before)
     try:
-        with (
-            redirect_stdout(StringIO()) as out,
-            redirect_stderr(StringIO()) as err,
-            pytest.raises(SystemExit) as stop,
-        ):
-            main(words)
+        with redirect_stdout(StringIO()) as out, redirect_stderr(StringIO()) as err:
+            code = run(*arguments)
     finally:
         os.chdir(before)
-    code = stop.value.code
-    assert isinstance(code, int)
+    words = [str(argument) for argument in arguments]
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())
 
 
