@@ -11,6 +11,7 @@ import pytest
 
 from misstep.checking.jani import Model, ModelError, OutOfBoundsError, evaluate
 from support.ground_truth import Census, census, explore, faults, is_safe, safe_states
+from support.jani import pa
 from support.plain_task import PlainTask, load
 
 TINY = Path(__file__).parents[1] / "tasks" / "models" / "tiny_line.jani"
@@ -78,17 +79,6 @@ def model(
         "system": {"elements": [{"automaton": "m"}]},
         **more,
     }
-
-
-def property_of(start: Json | None = None, unsafe: Any = False, goal: Any = False) -> list[Json]:
-    expression: Json = {
-        "op": "PA",
-        "reach": {"op": "state-condition", "exp": unsafe},
-        "objective": {"op": "objective", "goal": {"op": "state-condition", "exp": goal}},
-    }
-    if start is not None:
-        expression["start"] = start
-    return [{"name": "p", "expression": expression}]
 
 
 def test_the_tiny_line_is_as_computed_by_hand() -> None:
@@ -236,7 +226,7 @@ def test_arrays() -> None:
     }
     cell = {"op": "aa", "exp": "v", "index": "k"}
     edges = [edge("a", to((cell, 7), ("k", binary("+", "k", 1))))]
-    document = model(edges, [array, bounded("k", 0, 3)], properties=property_of())
+    document = model(edges, [array, bounded("k", 0, 3)], properties=[pa()])
     task = PlainTask(document)
     assert task.starts() == [(0, 1, 2, k) for k in range(4)]
     assert task.outcomes((0, 1, 2, 1)) == {"a": [(0, 7, 2, 2)]}
@@ -284,7 +274,7 @@ def two_automata(**system: Any) -> Json:
         "variables": [bounded("x", 0, 2, initial=1)],
         "automata": [first, second],
         "system": {"elements": [{"automaton": "p"}, {"automaton": "q"}], **system},
-        "properties": property_of(),
+        "properties": [pa()],
     }
 
 
@@ -322,7 +312,7 @@ def test_initial_states_of_the_model_itself() -> None:
             bounded("y", 0, 9, initial=2),
             {"name": "b", "type": "bool"},
         ],
-        properties=property_of(),
+        properties=[pa()],
     )
     document["restrict-initial"] = {"exp": binary("≤", "y", "x")}
     assert PlainTask(document).starts() == [
@@ -346,13 +336,13 @@ def test_start_replaces_the_initial_states() -> None:
             {"variables": [{"var": "y", "value": 1}]},
         ],
     }
-    assert PlainTask(model([], variables, properties=property_of(listed))).starts() == [
+    assert PlainTask(model([], variables, properties=[pa(start=listed)])).starts() == [
         (2, 1.0),
         (7, 0.5),
     ]
     condition = binary("∧", binary("=", "y", binary("/", 1, 4)), binary("<", 7, "x"))
     described = {"op": "state-condition", "exp": condition}
-    assert PlainTask(model([], variables, properties=property_of(described))).starts() == [
+    assert PlainTask(model([], variables, properties=[pa(start=described)])).starts() == [
         (8, 0.25),
         (9, 0.25),
     ]

@@ -8,16 +8,7 @@ import pytest
 
 from misstep.faults.census import policy_census
 from misstep.oracles import Kind, Status, Workbench, parse_oracle
-from support.worlds import COSTS, NAMES, World, world
-
-POLICIES = [
-    "optimal",
-    "noisy:0.3:5+optimal",
-    "noisy:0.1:2+heuristic:ff",
-    "random:3",
-    "first",
-    "mad",
-]
+from support.worlds import COSTS, NAMES, POLICIES, World, world
 
 
 def counted(here: World, spec: str) -> dict[str, int]:

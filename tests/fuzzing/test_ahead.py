@@ -13,15 +13,13 @@ from misstep.fuzzing.settings import Settings, preset
 from misstep.policies.load import load_policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
+from support import fuzzing
 from support.fuzzing import InPython
 from support.tasks import small_task
 
 SPEC = "noisy:0.1:3+heuristic:ff"
 VARIANTS: dict[str, Settings] = {
-    "detour": preset("p24", max_states=60),
-    "mixed": preset("p24", max_states=60, unbiased_share=0.3),
-    "novelty": preset("p24", bias="policy-cost", max_states=60, novelty=2),
-    "p22": preset("p22", max_states=60),
+    **fuzzing.VARIANTS,
     "p22 without filter": preset("p22", max_states=60, novelty=0),
 }
 

@@ -16,16 +16,10 @@ from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
-from support.fuzzing import InPython, naive_walks
+from support.fuzzing import VARIANTS, InPython, naive_walks
 from support.tasks import generated_task, small_task
 
 SPEC = "noisy:0.1:3+heuristic:ff"
-VARIANTS: dict[str, Settings] = {
-    "detour": preset("p24", max_states=60),
-    "mixed": preset("p24", max_states=60, unbiased_share=0.3),
-    "novelty": preset("p24", bias="policy-cost", max_states=60, novelty=2),
-    "p22": preset("p22", max_states=60),
-}
 # Pools of the fuzzer before it knew of several walks, as `digest` has them.
 RECORDED = {
     ("detour", "transport-2"): "f0971c89bfce071b",

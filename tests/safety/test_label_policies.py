@@ -31,26 +31,11 @@ from misstep.safety import (
     fuzz,
     jani_transitions,
 )
-from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask, State
-from misstep.tasks.models import generate_model, write_model
-from support import jani
 from support.label_policies import constant, decisions, save, system_of
 from support.networks import naive_mlp, random_mlp, safetensors_bytes, tensors_of
 
 START = (0, 0, 0)
-
-
-@pytest.fixture
-def task() -> JaniTask:
-    return jani.task(jani.TINY_LINE)
-
-
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> JaniTask:
-    path = tmp_path_factory.mktemp("line") / "line.jani"
-    write_model(generate_model("two-way-line", cells=5, packages=2, drop=True), path)
-    return load_jani(path)
 
 
 # -- native ---------------------------------------------------------------------------------------

@@ -16,22 +16,9 @@ from misstep.policies.networks.nnet import write_nnet
 from misstep.tasks.jani.interface import write_interface
 from misstep.tasks.jani.load import load_jani
 from misstep.tasks.jani.task import JaniTask
-from misstep.tasks.models import generate_model, write_model
 from support import jani
 from support.label_policies import constant, decisions, save
 from support.networks import naive_mlp, random_mlp, safetensors_bytes, tensors_of
-
-
-@pytest.fixture
-def task() -> JaniTask:
-    return jani.task(jani.TINY_LINE)
-
-
-@pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> JaniTask:
-    path = tmp_path_factory.mktemp("line") / "line.jani"
-    write_model(generate_model("two-way-line", cells=5, packages=2, drop=True), path)
-    return load_jani(path)
 
 
 def test_constants_and_variables_by_name(task: JaniTask, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from misstep.checking.errors import CheckError
 from misstep.checking.jani import SafetyTask
 from misstep.checking.shared import SharedStrategy, most_expensive_runs, read_shared
 from misstep.safety import Decider, System, jani_transitions
-from misstep.safety.shared import UnionChecker, packed
+from misstep.safety.shared import Packed, UnionChecker, packed
 from misstep.tasks.jani.task import JaniTask
 from support import jani
 from support.jani import bounded, destination, edge, op, pa, variable
@@ -112,18 +112,21 @@ class Checkers:
         """Labels as the model has them; one that no edge has is beyond them."""
         return np.array([self.name.get(f"a{own}", len(self.name)) for own in choice.values()])
 
-    def stored(self, choice: Choice) -> SharedStrategy:
+    def packed(self, choice: Choice) -> Packed:
         number = {s: place for place, s in enumerate(choice)}
         led = [
             sorted({number[t] for t in self.world.outcomes(s, label) if t in number})
             for s, label in choice.items()
         ]
-        own = packed(
+        return packed(
             columns_of(choice),
             self.numbered(choice),
             np.array([len(targets) for targets in led]),
             np.array([t for targets in led for t in targets], np.int64),
         )
+
+    def stored(self, choice: Choice) -> SharedStrategy:
+        own = self.packed(choice)
         return read_shared(own.content, own.states)
 
 
@@ -276,17 +279,7 @@ def test_damaged_content_is_refused() -> None:
     world = next(own for own in worlds() if len(safe_choice(own)) > 3)
     own = Checkers(world)
     honest = safe_choice(world)
-    number = {s: place for place, s in enumerate(honest)}
-    led = [
-        sorted({number[t] for t in world.outcomes(s, label) if t in number})
-        for s, label in honest.items()
-    ]
-    content = packed(
-        columns_of(honest),
-        own.numbered(honest),
-        np.array([len(targets) for targets in led]),
-        np.array([t for targets in led for t in targets], np.int64),
-    ).content
+    content = own.packed(honest).content
     whole = read_shared(content, len(honest))
     expected = (whole.states, whole.labels, whole.targets)
     random, refused = Random(5), 0

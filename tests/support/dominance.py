@@ -310,6 +310,26 @@ class Truth:
         )
 
 
+def check_values(
+    seed: int,
+) -> list[tuple[str, Variant, DominanceFactoring, DominanceTables]]:
+    """The tables of every variant for a random task; none exceeds the truth."""
+    task = random_task(seed)
+    truth = Truth.of(task)
+    found = []
+    for name, variant in VARIANTS.items():
+        factoring = variant.factoring(task)
+        if not factoring.solvable:
+            start = np.flatnonzero((truth.states == task.initial_state.values).all(axis=1))
+            assert np.isinf(truth.h_star[start[0]]), (seed, name)
+            continue
+        tables = variant.simulate(factoring)
+        values = truth.matrix(DominanceCore(task, [tables]))
+        assert truth.violations(values) == [], (seed, name)
+        found.append((name, variant, factoring, tables))
+    return found
+
+
 def max_plus(left: Matrix, right: Matrix) -> Matrix:
     """max over x of left(s, x) + right(x, t)."""
     result = np.full((len(left), right.shape[1]), MINUS_INFINITY)

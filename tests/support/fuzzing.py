@@ -11,12 +11,19 @@ import numpy as np
 
 from misstep._core import HFF, CounterRandom, StateSpace
 from misstep.fuzzing.fuzzer import Fuzzer
+from misstep.fuzzing.settings import Settings, preset
 from misstep.fuzzing.walking import Walking
 from misstep.policies.policy import Answers, Candidates, Policy, States
 from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
 
 POLICIES = ["optimal", "noisy:0.2:3+optimal", "random:5", "first", "heuristic:ff"]
+VARIANTS: dict[str, Settings] = {
+    "detour": preset("p24", max_states=60),
+    "mixed": preset("p24", max_states=60, unbiased_share=0.3),
+    "novelty": preset("p24", bias="policy-cost", max_states=60, novelty=2),
+    "p22": preset("p22", max_states=60),
+}
 
 Goal = Callable[[State], float]
 Between = Callable[[State, State], float]
