@@ -10,7 +10,7 @@ import pytest
 import misstep
 from misstep.campaigns.records import Record, Run
 from misstep.campaigns.rows import KINDS
-from misstep.campaigns.worst import sentence, severity, worst_bug
+from misstep.campaigns.worst import sentence, severity, severity_of
 from support.records import record
 
 
@@ -29,32 +29,21 @@ ORDER = [
     bug(6, "costly", gap=(5, 9)),
     bug(8, "costly", gap=(5, 5)),
     bug(3, "unclassified", gap=(50, 60)),
-    record(0, verdict="UNKNOWN"),
 ]
 
 
 @pytest.mark.parametrize("first", range(len(ORDER) - 1))
 def test_the_order(first: int) -> None:
     rest = ORDER[first:]
-    assert worst_bug(rest) is rest[0]
-    assert worst_bug(rest[::-1]) is rest[0]
-
-
-def test_of_equals_the_first_is_taken_and_without_bugs_none() -> None:
-    alike = [bug(1, "costly", gap=(2, 2)), bug(2, "costly", gap=(2, 2))]
-    assert worst_bug(alike) is alike[0]
-    assert worst_bug([record(0, verdict="OPTIMAL")]) is None
-    assert worst_bug([]) is None
+    assert min(rest, key=severity_of) is rest[0]
+    assert min(rest[::-1], key=severity_of) is rest[0]
 
 
 def test_of_unsafe_ones_the_easiest_to_avoid() -> None:
     radii = [(1, 1), (1, 3), (2, 2), (2, None)]
     for order in permutations(radii):
-        found = worst_bug(
-            [bug(k, "unsafe", radius=own, world="model") for k, own in enumerate(order)]
-        )
-        assert found is not None
-        assert found.radius == (1, 1)
+        bugs = [bug(k, "unsafe", radius=own, world="model") for k, own in enumerate(order)]
+        assert min(bugs, key=severity_of).radius == (1, 1)
 
 
 def test_every_kind_has_a_place() -> None:
@@ -108,7 +97,7 @@ def test_the_summary_names_the_same_bug() -> None:
         task.name = f"g{number}"
     for policy in ("heuristic:ff", "first", "optimal"):
         found = misstep.test(tasks, policy, pool=15)
-        worst = worst_bug(found.records)
+        worst = min(found.bugs, key=severity_of, default=None)
         if worst is None:
             assert found.summary.worst is None
             assert policy == "optimal"

@@ -10,11 +10,11 @@ import pytest
 
 from misstep._core import HMax
 from misstep.errors import UsageError
-from misstep.faults.regret import Value, bounded_regrets, exact_regrets
+from misstep.faults.regret import Value, bounded_regrets
 from misstep.runs.runner import Trace
 from misstep.tasks.task import State, Task
 from support.tasks import sas
-from support.worlds import COSTS, NAMES, POLICIES, World, world
+from support.worlds import COSTS, NAMES, POLICIES, World, exact_regrets, world
 
 
 @pytest.mark.parametrize("costs", COSTS)

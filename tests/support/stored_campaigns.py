@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from misstep._core import CounterRandom
-from misstep.faults.regret import exact_regrets
 from misstep.oracles import Workbench, parse_oracle
 from misstep.oracles.verdict import Verdict
 from misstep.oracles.witness import named_operator
@@ -28,6 +27,7 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.jani.task import State as JaniState
 from misstep.tasks.task import State, Task
 from support.strategies import model_of, packed_pairs
+from support.worlds import exact_regrets
 
 TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);

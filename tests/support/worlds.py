@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from misstep._core import StateSpace
+from misstep.faults.regret import Regrets, Value, ValueOf, bounded_regrets
 from misstep.policies.load import load_policy
 from misstep.policies.policy import Policy
-from misstep.runs.runner import PolicyRunner
+from misstep.runs.runner import PolicyRunner, Trace
 from misstep.tasks.task import State, Task
 from support.policies import Misbehaving
 from support.tasks import CONDITIONAL, SMALL, random_costs, small_task
@@ -24,6 +25,22 @@ POLICIES = [
     "first",
     "mad",
 ]
+
+
+def exact_regrets(
+    task: Task, trace: Trace, h_star: ValueOf, length: ValueOf | None = None
+) -> Regrets:
+    """The regrets where h* is known; `length` gives d*, the steps of a shortest cheapest plan."""
+
+    def lower(state: State) -> Value:
+        value = h_star(state)
+        return 0 if value is None else value
+
+    def upper(state: State) -> Value:
+        value = h_star(state)
+        return math.inf if value is None else value
+
+    return bounded_regrets(task, trace, lower, upper, length)
 
 
 @dataclass

@@ -436,19 +436,9 @@ def whole_walk(states: Mapping[int, StateRow] | Sequence[StateRow], state: State
     return tuple(chain.from_iterable(reversed(walks)))
 
 
-def interval_of(low: float, high: float) -> Interval:
-    """As it is stored: an infinite number is None."""
-    return _finite(low), _finite(high)
-
-
-def _finite(number: float) -> int | None:
-    return None if math.isinf(number) else int(number)
-
-
 __all__ = [
     "PlanningView",
     "View",
-    "interval_of",
     "make_view",
     "radius_of",
     "rank",

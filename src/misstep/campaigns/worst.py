@@ -9,7 +9,6 @@ equals, the one that was found first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 from misstep.campaigns.records import Record, interval_text
 
@@ -45,11 +44,6 @@ def severity(
 def severity_of(record: Record) -> tuple[float, ...]:
     low, high = record.gap or record.radius or (None, None)
     return severity(record.kind, low, high, (record.bounds or (None, None))[1])
-
-
-def worst_bug(records: Iterable[Record]) -> Record | None:
-    """The worst of the bugs among the records; None if there is none."""
-    return min((own for own in records if own.is_bug), key=severity_of, default=None)
 
 
 def sentence(record: Record) -> str:
@@ -88,4 +82,4 @@ def _counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-__all__ = ["sentence", "severity", "severity_of", "worst_bug"]
+__all__ = ["sentence", "severity", "severity_of"]

@@ -108,22 +108,6 @@ class Regrets:
         return [weight / total for weight in weights]
 
 
-def exact_regrets(
-    task: Task, trace: Trace, h_star: ValueOf, length: ValueOf | None = None
-) -> Regrets:
-    """The regrets where h* is known; `length` gives d*, the steps of a shortest cheapest plan."""
-
-    def lower(state: State) -> Value:
-        value = h_star(state)
-        return 0 if value is None else value
-
-    def upper(state: State) -> Value:
-        value = h_star(state)
-        return math.inf if value is None else value
-
-    return bounded_regrets(task, trace, lower, upper, length)
-
-
 def bounded_regrets(
     task: Task,
     trace: Trace,
@@ -193,4 +177,4 @@ def _whole(value: Value) -> Value:
     return int(value) if math.isfinite(value) and value == int(value) else float(value)
 
 
-__all__ = ["Regret", "Regrets", "Value", "ValueOf", "bounded_regrets", "exact_regrets"]
+__all__ = ["Regret", "Regrets", "Value", "ValueOf", "bounded_regrets"]

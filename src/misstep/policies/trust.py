@@ -46,7 +46,6 @@ PARTS = frozenset(("noisy", "shield", "network"))
 # Networks that our own readers open; ONNX files are opened by onnxruntime.
 OWN_READERS = frozenset((".nnet", ".safetensors", ".pt", ".pth", ".ckpt", ".zip", ".json", ".txt"))
 _INTERFACE = ".jani2nnet"
-_MAX_SHIELD_BYTES = 2**30
 
 Trust = bool | Callable[[str], bool]
 """The user's word on a stored policy: yes, no, or somebody who asks with the spec."""

@@ -1,6 +1,6 @@
 """Shrinking: the smallest task or model that still shows the same fault."""
 
-from misstep.comparison.shrink.api import DEFAULT_CANDIDATES, shrink_all, shrink_bug, shrunk_of
+from misstep.comparison.shrink.api import DEFAULT_CANDIDATES, shrink_bug, shrunk_of
 from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL
 from misstep.comparison.shrink.shrunk import Shrunk
 
@@ -9,7 +9,6 @@ __all__ = [
     "DEFAULT_LEGAL",
     "LEGAL",
     "Shrunk",
-    "shrink_all",
     "shrink_bug",
     "shrunk_of",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from time import monotonic
 
@@ -170,38 +169,9 @@ def in_order(bugs: list[Record]) -> list[Record]:
     return [group[place] for place in range(longest) for group in groups if place < len(group)]
 
 
-def shrink_all(
-    campaign: Campaign,
-    *,
-    legal: str = DEFAULT_LEGAL,
-    jobs: int = 1,
-    candidates: int | None = DEFAULT_CANDIDATES,
-    time_limit: float | None = None,
-    again: bool = False,
-    progress: Progress | None = None,
-) -> Iterator[Shrunk]:
-    """All bugs, one of each family first, as far as the time allows."""
-    check_seconds("time_limit", time_limit)
-    ends = None if time_limit is None else monotonic() + time_limit
-    for bug in in_order(campaign.bugs):
-        left = None if ends is None else ends - monotonic()
-        if left is not None and left <= 0:
-            return
-        yield shrink_bug(
-            campaign,
-            bug,
-            legal=legal,
-            jobs=jobs,
-            candidates=candidates,
-            time_limit=left,
-            again=again,
-            progress=progress,
-        )
-
-
 def shrunk_of(campaign: Campaign, bug: Record | str | int) -> Shrunk | None:
     """What shrinking has reached for a bug, read from the folder; None: nothing. Nothing is run."""
     return read(campaign, campaign.record(bug))
 
 
-__all__ = ["DEFAULT_CANDIDATES", "in_order", "shrink_all", "shrink_bug", "shrunk_of"]
+__all__ = ["DEFAULT_CANDIDATES", "in_order", "shrink_bug", "shrunk_of"]

@@ -38,8 +38,6 @@ from misstep.policies.user_code import named_object
 from misstep.tasks.jani.state_view import Label, ModelStateBatch, ModelStateView
 from misstep.tasks.jani.task import JaniTask
 
-StateDict = dict[str, Any]
-
 
 class FunctionLabels:
     """Between the core, which knows ids, and a user's code, which knows names."""
@@ -251,4 +249,4 @@ def _labels(made: Any, setting: Setting, where: str, home: Home) -> FunctionLabe
     return FunctionLabels(made, setting.task, setting.engine, where, home)
 
 
-__all__ = ["FunctionLabels", "LoadedCode", "StateDict", "from_code", "load", "load_code"]
+__all__ = ["FunctionLabels", "LoadedCode", "from_code", "load", "load_code"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 Point = tuple[float, float]
-SANS = "Helvetica"
 # Advance widths of Helvetica for the characters from the blank to the tilde, in thousandths of its size. They make
 # room for text; another sans-serif font of a browser is about as wide.
 _WIDTHS = (
