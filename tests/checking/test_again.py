@@ -17,7 +17,7 @@ from misstep.checking.safe_states import SafeStates
 from misstep.checking.sas import parse_sas
 from misstep.planning import make_heuristic
 from support.campaigns import ModelTruth, small_model
-from support.forged import raised_to_optimal
+from support.forging import raised_to_optimal
 from support.tasks import generated_task
 from support.worlds import world
 
