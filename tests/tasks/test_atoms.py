@@ -24,8 +24,7 @@ def test_in_the_initial_state_they_are_those_of_the_problem(name: str) -> None:
     assert len(set(atoms)) == len(atoms)
     assert set(atoms) == set(task.lifted.init)
     # visitall: the first cell is visited for ever, though visited is no static predicate.
-    changing = task.lifted.fluent_predicates
-    assert set(table.constant) >= {atom for atom in atoms if atom.predicate not in changing}
+    assert set(table.constant) >= set(task.lifted.static_facts)
 
 
 @pytest.mark.parametrize("name", ["visitall-3x3", "blocksworld-4", "spanner-3"])

@@ -36,7 +36,7 @@ def test_small_task() -> None:
         ("b1", "ball"),
     ]
     assert [str(atom) for atom in task.init] == ["(at r1)", "(in b1 r2)", "(free)"]
-    assert task.fluent_predicates == {"at"}
+    assert [str(atom) for atom in task.static_facts] == ["(in b1 r2)", "(free)"]
     assert task.goal == (literal("(at r2)"),)
     assert task.supertypes("room") == ("room", "object")
 
@@ -112,9 +112,9 @@ def test_formulas(
     assert odd.normalised == (not unsupported)
 
 
-def test_the_condition_of_an_effect_makes_nothing_fluent() -> None:
+def test_condition_of_an_effect_is_not_an_effect_on_statics() -> None:
     task = read_lifted_text(with_action(":effect (when (in b1 r2) (at hall))"), PROBLEM)
-    assert "in" not in task.fluent_predicates
+    assert Atom("in", ("b1", "r2")) in task.static_facts
 
 
 def test_either_types() -> None:
@@ -142,10 +142,10 @@ def test_costs_negations_and_requirements_in_the_problem() -> None:
     assert [str(atom) for atom in task.init] == ["(at r1)", "(in b1 r2)", "(free)"]
 
 
-def test_derived_predicates_are_fluent() -> None:
+def test_derived_predicates_are_not_static() -> None:
     derived = " (:derived (free) (at hall))\n (:action move"
     task = read_lifted_text(changed(DOMAIN, " (:action move", derived), PROBLEM)
-    assert "free" in task.fluent_predicates
+    assert Atom("free", ()) not in task.static_facts
 
 
 def test_upper_case_becomes_lower_case() -> None:

@@ -120,6 +120,11 @@ class LiftedTask:
         """Predicates whose facts can change."""
         return self.derived.union(*(schema.affected for schema in self.schemas))
 
+    @cached_property
+    def static_facts(self) -> tuple[Atom, ...]:
+        """The facts of the initial state that hold in every state."""
+        return tuple(atom for atom in self.init if atom.predicate not in self.fluent_predicates)
+
     def schema(self, name: str) -> Schema:
         return self._schemas_by_name[name]
 
