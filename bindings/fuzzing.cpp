@@ -197,8 +197,8 @@ void define_biases(nb::module_ &module) {
 }
 
 struct NoveltyHandle : Owned, NoveltyStore {
-    NoveltyHandle(TaskHandle &task, int arity, bool counting, std::uint64_t max_bits, std::uint64_t max_tuples)
-        : Owned(task), NoveltyStore(task.task, arity, counting, max_bits, max_tuples) {}
+    NoveltyHandle(TaskHandle &task, int arity, std::uint64_t max_bits, std::uint64_t max_tuples)
+        : Owned(task), NoveltyStore(task.task, arity, max_bits, max_tuples) {}
 };
 
 void define_novelty(nb::module_ &module) {
@@ -207,8 +207,8 @@ void define_novelty(nb::module_ &module) {
         return state.values().data();
     };
     nb::class_<NoveltyHandle>(module, "NoveltyStore", "Facts, pairs or triples of facts that occur in a set of states.")
-        .def(nb::init<TaskHandle &, int, bool, std::uint64_t, std::uint64_t>(), nb::arg("task"), nb::arg("arity"),
-             nb::kw_only(), nb::arg("counting") = false, nb::arg("max_bits") = NoveltyStore::MAX_BITS,
+        .def(nb::init<TaskHandle &, int, std::uint64_t, std::uint64_t>(), nb::arg("task"), nb::arg("arity"),
+             nb::kw_only(), nb::arg("max_bits") = NoveltyStore::MAX_BITS,
              nb::arg("max_tuples") = NoveltyStore::MAX_TUPLES, nb::keep_alive<1, 2>())
         .def(
             "is_novel",
@@ -216,10 +216,6 @@ void define_novelty(nb::module_ &module) {
             nb::arg("state"))
         .def(
             "insert", [values](NoveltyHandle &self, const State &state) { self.insert(values(self, state)); },
-            nb::arg("state"))
-        .def(
-            "rarest",
-            [values](const NoveltyHandle &self, const State &state) { return self.rarest(values(self, state)); },
             nb::arg("state"))
         .def_prop_ro("tuples", &NoveltyHandle::tuples)
         .def_prop_ro("full", &NoveltyHandle::full)

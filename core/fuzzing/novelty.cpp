@@ -1,13 +1,12 @@
 #include "fuzzing/novelty.h"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 namespace misstep {
 
-NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint64_t max_bits, std::uint64_t max_tuples)
-    : task_(task), arity_(std::min(arity, task.variable_count())), counting_(counting), max_tuples_(max_tuples) {
+NoveltyStore::NoveltyStore(const Task &task, int arity, std::uint64_t max_bits, std::uint64_t max_tuples)
+    : task_(task), arity_(std::min(arity, task.variable_count())), max_tuples_(max_tuples) {
     if (arity < 1 || arity > MAX_ARITY) throw std::invalid_argument("the arity is 1, 2 or 3");
     if (arity_ == 3) {
         // Three facts in one number.
@@ -27,7 +26,7 @@ NoveltyStore::NoveltyStore(const Task &task, int arity, bool counting, std::uint
             next += static_cast<std::uint64_t>(domains[v]) * static_cast<std::uint64_t>(domains[w]);
         }
     }
-    if (!counting && next <= max_bits) bits_.assign((next + 63) / 64 + 1, 0);
+    if (next <= max_bits) bits_.assign((next + 63) / 64 + 1, 0);
 }
 
 template <class Visit>
@@ -64,7 +63,7 @@ void NoveltyStore::for_each_tuple(const int *values, Visit &&visit) const {
 
 bool NoveltyStore::contains(std::uint64_t tuple) const {
     if (!bits_.empty()) return bits_[tuple / 64] >> (tuple % 64) & 1;
-    return counting_ ? counts_.contains(tuple) : set_.find(&tuple) != NO_STATE;
+    return set_.find(&tuple) != NO_STATE;
 }
 
 bool NoveltyStore::is_novel(const int *values) const {
@@ -78,10 +77,9 @@ bool NoveltyStore::is_novel(const int *values) const {
 
 void NoveltyStore::insert(const int *values) {
     for_each_tuple(values, [&](std::uint64_t tuple) {
-        if (!bits_.empty() || counting_) {
+        if (!bits_.empty()) {
             tuples_ += !contains(tuple);
-            if (counting_) ++counts_[tuple];
-            else bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
+            bits_[tuple / 64] |= std::uint64_t{1} << (tuple % 64);
         } else if (tuples_ < max_tuples_) {
             tuples_ += set_.insert(&tuple).second;
         } else if (set_.find(&tuple) == NO_STATE) {
@@ -90,16 +88,6 @@ void NoveltyStore::insert(const int *values) {
         }
         return true;
     });
-}
-
-std::uint64_t NoveltyStore::rarest(const int *values) const {
-    std::uint64_t rarest = std::numeric_limits<std::uint64_t>::max();
-    for_each_tuple(values, [&](std::uint64_t tuple) {
-        const auto found = counts_.find(tuple);
-        rarest = std::min(rarest, found == counts_.end() ? 0 : found->second);
-        return true;
-    });
-    return rarest;
 }
 
 }  // namespace misstep

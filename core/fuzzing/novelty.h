@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "base/registry.h"
@@ -17,23 +16,18 @@ namespace misstep {
 //
 // Facts and pairs are bits of one array, indexed by (variable, variable, value, value); triples, and pairs whose array
 // would be too large, live in a hash set of numbers that name them. The set takes in a limited number and is full then:
-// tuples that are not in it count as new ever after, so a full store lets more states pass, never fewer. Counting how often
-// each tuple occurs is for the metric of unique pairs, and takes a hash map.
+// tuples that are not in it count as new ever after, so a full store lets more states pass, never fewer.
 class NoveltyStore {
    public:
     static constexpr int MAX_ARITY = 3;
     static constexpr std::uint64_t MAX_BITS = std::uint64_t{1} << 31;
     static constexpr std::uint64_t MAX_TUPLES = std::uint64_t{1} << 25;  // of the set: less than a gigabyte
 
-    NoveltyStore(const Task &task, int arity, bool counting = false, std::uint64_t max_bits = MAX_BITS,
-                 std::uint64_t max_tuples = MAX_TUPLES);
+    NoveltyStore(const Task &task, int arity, std::uint64_t max_bits = MAX_BITS, std::uint64_t max_tuples = MAX_TUPLES);
 
     bool is_novel(const int *values) const;
     void insert(const int *values);
 
-    // How many of the states inserted have the tuple that is the rarest of those of this state; counting stores only. If that is
-    // one for a state that was inserted, it has a tuple of its own.
-    std::uint64_t rarest(const int *values) const;
     std::uint64_t tuples() const { return tuples_; }  // distinct ones that are kept
     bool full() const { return full_; }               // one was not taken in
 
@@ -46,14 +40,12 @@ class NoveltyStore {
 
     const Task &task_;
     int arity_;
-    bool counting_;
     std::uint64_t max_tuples_;
     bool full_ = false;
     std::vector<std::uint64_t> first_;  // where the tuples of a variable, or of a pair of variables, begin
     std::uint64_t tuples_ = 0;
-    std::vector<std::uint64_t> bits_;  // empty: one of the two below is in use
+    std::vector<std::uint64_t> bits_;  // empty: the set is in use
     StateRegistry set_{1};
-    std::unordered_map<std::uint64_t, std::uint64_t> counts_;
 };
 
 }  // namespace misstep

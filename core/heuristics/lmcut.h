@@ -112,7 +112,6 @@ class LMCut : public Heuristic {
     void find_goal_supporter();
     void find_zone();
     void find_cut();
-    bool has_supporter_before_zone(FactId fact);
     void settle_open_facts();
     void charge(Value cost);
 

@@ -50,7 +50,6 @@ class Engine {
 
     const Task &task() const { return *task_; }
     const Model &model() const { return model_; }
-    std::shared_ptr<const Task> shared_task() const { return task_; }
     StateId size() const { return registry_.size(); }
     int label_count() const { return static_cast<int>(model_.labels().size()); }
     LabelId environment_label() const { return model_.environment_label(); }

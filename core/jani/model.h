@@ -140,7 +140,6 @@ class Model {
 
     // For conditions that are no part of the model, while a task is being put together.
     Programs &programs_for_task() { return programs_; }
-    Expressions &expressions_for_task() { return *expressions_; }
     WhereId place(std::string where);
 
    private:
