@@ -21,7 +21,7 @@ def tuples(state: State, arity: int) -> set[tuple[tuple[int, int], ...]]:
 @pytest.mark.parametrize("name", ["gripper-4", "visitall-3x3", "blocksworld-4"])
 def test_store_against_sets(name: str, arity: int, options: dict[str, int]) -> None:
     task = small_task(name)
-    store = NoveltyStore(task, arity, **options)  # type: ignore[arg-type]
+    store = NoveltyStore(task, arity, **options)
     seen: set[tuple[tuple[int, int], ...]] = set()
     for i, state in enumerate(walk(task, 300, 3)):
         novel = not tuples(state, arity) <= seen

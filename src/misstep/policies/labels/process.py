@@ -53,11 +53,12 @@ class ProcessLabels:
         timeout: float = 60.0,
         start_timeout: float = 60.0,
         memory_limit_mb: int | None = None,
+        where: str = "",
     ) -> None:
         self._task = setting.task
         self._engine = setting.engine
         self._command = split_command(command)
-        self._where = "policy program " + shlex.join(self._command)
+        self._where = where or "policy program " + shlex.join(self._command)
         self._timeout = timeout
         self._start_timeout = start_timeout
         self._memory_limit_mb = memory_limit_mb
