@@ -96,6 +96,20 @@ def test_signatures_are_words_of_the_source() -> None:
     )
 
 
+def test_long_signatures_have_a_parameter_on_each_line() -> None:
+    head = "def f(a: dict[str, int], b: str = ', (', *, c: tuple[int, ...] = ()) -> list[int]: ..."
+    lines = api.folded(head + " " * api.WIDTH).rstrip().split("\n")
+    assert lines == [
+        "def f(",
+        "    a: dict[str, int],",
+        "    b: str = ', (',",
+        "    *,",
+        "    c: tuple[int, ...] = (),",
+        ") -> list[int]: ...",
+    ]
+    assert api.folded("def f(a: int) -> str: ...") == "def f(a: int) -> str: ..."
+
+
 def test_the_drawing_has_every_package() -> None:
     text = pages.texts()[graph.NAME]
     for part, others in graph.edges().items():

@@ -56,7 +56,11 @@ class Scene:
 
 SCENES = {
     "docs/cluster.md": Scene(
-        (SMALL,), files, {"--cluster local:4": "--pool 5 --cluster local:1"}, "distributed", slow=True
+        (SMALL,),
+        files,
+        {"--cluster local:4": "--pool 5 --cluster local:1"},
+        "distributed",
+        slow=True,
     ),
     "docs/compare.md": Scene(
         (

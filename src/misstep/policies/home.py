@@ -149,7 +149,7 @@ def _file_of(module: ModuleType) -> str | None:
     """Where a module was read from. Libraries also make modules by hand, as PyTorch does with `__file__ = "_ops.py"`:
     such a name is of no file, although it looks like one of the current folder."""
     file = getattr(module, "__file__", None)
-    return file if file and os.path.isabs(file) else None
+    return file if file and Path(file).is_absolute() else None
 
 
 def _importable(folder: Path) -> frozenset[str]:
