@@ -70,6 +70,11 @@ def test_every_option_is_described(words: str) -> None:
     assert "## Exit codes" in text
 
 
+def test_options_in_sentences_are_code() -> None:
+    told = commands.escaped("Left out with --pool-from,\n  not a_b or well--known.")
+    assert told == r"Left out with `--pool-from`, not a\_b or well--known."
+
+
 @pytest.mark.parametrize("name", misstep.__all__)
 def test_every_public_name_is_described(name: str) -> None:
     thing = getattr(misstep, name)
