@@ -46,7 +46,9 @@ test: setup lint alone cpp unit  ## all tests
 # What is skipped without PyTorch, and what shares its code.
 NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_networks.py test_torch_archive.py) tests/training \
     $(addprefix tests/cli/,test_training.py test_train_loop.py test_train_qlearning.py) \
-    tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke
+    tests/experiments/test_trainings.py tests/cli/test_experiment.py::test_trainings_at_the_scale_smoke \
+    $(foreach page,how-to/pytorch training tutorials/pytorch-policy,'tests/docs/test_code_blocks.py::test_code_runs_as_it_is_written[docs/$(page).md]') \
+    $(foreach page,how-to/pytorch safety-training tutorials/train-select-retest,'tests/docs/test_commands.py::test_commands_work_as_they_are_typed[docs/$(page).md]')
 
 neural: setup  ## install PyTorch and run the tests that need it
 	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors

@@ -11,6 +11,7 @@ from typing import Any
 import misstep
 
 FOLDER = "reference/api"
+WIDTH = 80  # of a line of code that needs no scrolling
 
 
 def signature(thing: Any) -> str:
@@ -23,6 +24,28 @@ def signature(thing: Any) -> str:
     text = re.sub(r"<([\w. ]+)object at 0x[0-9a-f]+>", r"...", text)
     # Annotations are strings where the module defers them.
     return re.sub(r"'([^']*)'(?=[,)=\s]|$)", _unquoted, text)
+
+
+def folded(head: str) -> str:
+    """A signature that is too long for a line has one parameter on each, as a formatter would write it."""
+    if len(head) <= WIDTH:
+        return head
+    begin = head.index("(") + 1
+    pieces, depth, quoted, last = [], 0, False, begin
+    for at in range(begin, len(head)):
+        sign = head[at]
+        quoted ^= sign == "'"
+        if quoted:
+            continue
+        if sign in ")]}" and depth == 0:
+            pieces.append(head[last:at])
+            inside = "".join(f"    {piece.strip()},\n" for piece in pieces if piece.strip())
+            return f"{head[:begin]}\n{inside}{head[at:]}"
+        depth += (sign in "([{") - (sign in ")]}")
+        if sign == "," and depth == 0:
+            pieces.append(head[last:at])
+            last = at + 1
+    return head
 
 
 def _unquoted(found: re.Match[str]) -> str:
@@ -77,17 +100,17 @@ def page(name: str, thing: Any) -> str:
 
 def _header(name: str, thing: Any) -> str:
     prefix = "class " if inspect.isclass(thing) else "def "
-    return f"{prefix}{name}{signature(thing)}: ..."
+    return folded(f"{prefix}{name}{signature(thing)}: ...")
 
 
 def _member(owner: str, name: str, value: Any) -> list[str]:
     if isinstance(value, property):
         return [f"## {owner}.{name}", "", "A property.", "", docstring(value), ""]
     if isinstance(value, (classmethod, staticmethod)):
-        head = f"@{type(value).__name__}\ndef {name}{signature(value.__func__)}: ..."
+        head = f"@{type(value).__name__}\n" + folded(f"def {name}{signature(value.__func__)}: ...")
         value = value.__func__
     else:
-        head = f"def {name}{signature(value)}: ..."
+        head = folded(f"def {name}{signature(value)}: ...")
     return [f"## {owner}.{name}", "", "```python", head, "```", "", docstring(value), ""]
 
 

@@ -15,14 +15,16 @@ FOLDER = "reference/commands"
 EXIT_CODES = Path(__file__).resolve().parents[1] / "exit-codes.md"
 # Words of a command that name an argument or an option, and would be taken for marks of Markdown.
 _MARKS = re.compile(r"([\\*_<>\[\]|`])")
+# An option in a sentence, which would be broken after its hyphens.
+_OPTION = re.compile(r"(?<![\w`-])--[a-z][a-z-]*[a-z]")
 _EXAMPLE = re.compile(r"(?s)^Examples?: *(.*)$")
 # What every command can end with, whatever it does; the rest is told on the page of all exit codes.
 ALWAYS = (2, 23, 30, 31, 32, 34, 39)
 
 
 def escaped(text: str) -> str:
-    """Text as Markdown shows it, in one line."""
-    return _MARKS.sub(r"\\\1", " ".join(text.split()))
+    """Text as Markdown shows it, in one line; options in it are code."""
+    return _OPTION.sub(r"`\g<0>`", _MARKS.sub(r"\\\1", " ".join(text.split())))
 
 
 def commands() -> dict[str, Any]:

@@ -16,3 +16,5 @@ myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 4
 # Shortened JSON (`...`) and console output are no code of a language.
 suppress_warnings = ["misc.highlighting_failure"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]

@@ -31,6 +31,7 @@ policy = misstep.load_policy("heuristic:ff", task)
 # and what no job installs is shown by the tests that are named.
 NEEDS = {
     "docs/cluster.md": "distributed",
+    "docs/how-to/pytorch.md": "torch",
     "docs/scaling.md": "distributed",
     "docs/service.md": "torch",
     "docs/safety-training.md": "stable_baselines3",  # tests/policies/sb3

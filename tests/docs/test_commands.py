@@ -7,6 +7,8 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -22,8 +24,7 @@ from support.transcripts import ROOT, Command, blocks, commands, data_problem, p
 
 TYPED = {page: list(commands(page)) for page in pages()}
 WITH_COMMANDS = [page for page, typed in TYPED.items() if typed]
-# Pages whose commands have tests of their own: they need several machines, or programs that go on until they are ended.
-ELSEWHERE = {"README.md", "docs/cluster.md", "docs/scaling.md", "docs/service.md"}
+ELSEWHERE = {"README.md"}  # test_readme.py runs its commands
 
 
 @cache
@@ -81,9 +82,31 @@ def test_commands_work_as_they_are_typed(
         assert misstep(*shlex.split(line)[1:], cwd=tmp_path).returncode in (0, 1), line
     scene.prepare(tmp_path)
     _write_files(page, tmp_path)
-    for command in TYPED[page]:
-        if reason_not_run(command) is None:
-            _run(command, scene, tmp_path)
+    with ExitStack() as running:
+        for command in TYPED[page]:
+            if scene.server and command.text.startswith(scene.server):
+                running.enter_context(_server(smaller(command.text, scene, tmp_path), tmp_path))
+            elif reason_not_run(command) is None:
+                _run(command, scene, tmp_path)
+
+
+@contextmanager
+def _server(words: list[str], folder: Path) -> Iterator[None]:
+    """A command that goes on until it is interrupted, as soon as it has said that it is ready."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", *words],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert server.stdout is not None
+        assert "istening" in server.stdout.readline(), "it said something else, or ended"
+        yield
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
 
 
 def _write_files(page: str, folder: Path) -> None:

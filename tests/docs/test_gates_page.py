@@ -17,7 +17,7 @@ PAGE = DOCS / "gates.md"
 
 def commands(page: Path) -> list[list[str]]:
     """What the page tells to type, as words."""
-    lines = [line.strip() for line in page.read_text().splitlines()]
+    lines = [line.strip() for line in page.read_text().replace("\\\n", " ").splitlines()]
     return [line.split() for line in lines if re.match(r"misstep [a-z]+ ", line)]
 
 

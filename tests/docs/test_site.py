@@ -70,6 +70,11 @@ def test_every_option_is_described(words: str) -> None:
     assert "## Exit codes" in text
 
 
+def test_options_in_sentences_are_code() -> None:
+    told = commands.escaped("Left out with --pool-from,\n  not a_b or well--known.")
+    assert told == r"Left out with `--pool-from`, not a\_b or well--known."
+
+
 @pytest.mark.parametrize("name", misstep.__all__)
 def test_every_public_name_is_described(name: str) -> None:
     thing = getattr(misstep, name)
@@ -94,6 +99,20 @@ def test_signatures_are_words_of_the_source() -> None:
     assert (
         api.signature(example) == "(a: str, b: Path | None = None, *, c: str = 'x') -> list[Path]"
     )
+
+
+def test_long_signatures_have_a_parameter_on_each_line() -> None:
+    head = "def f(a: dict[str, int], b: str = ', (', *, c: tuple[int, ...] = ()) -> list[int]: ..."
+    lines = api.folded(head + " " * api.WIDTH).rstrip().split("\n")
+    assert lines == [
+        "def f(",
+        "    a: dict[str, int],",
+        "    b: str = ', (',",
+        "    *,",
+        "    c: tuple[int, ...] = (),",
+        ") -> list[int]: ...",
+    ]
+    assert api.folded("def f(a: int) -> str: ...") == "def f(a: int) -> str: ..."
 
 
 def test_the_drawing_has_every_package() -> None:

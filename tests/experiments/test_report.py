@@ -198,7 +198,7 @@ def test_results_as_a_part_of_a_page(tmp_path: Path) -> None:
     assert "| line | 2 +- 1.41 | 28 +- 0 | 99 |" in text
     assert f"| {AGREES} |" in text
     assert "Where the numbers do not agree, or do not decide:" in text
-    assert "![tiny-bars](images/tiny-bars.svg)" in text
+    assert "![Unsafe runs](images/tiny-bars.svg)" in text
     assert (tmp_path / "images/tiny-bars.svg") in written
     write_page(tmp_path / "out", page)
     assert page.read_text() == text  # written again, it is the same

@@ -48,6 +48,25 @@ def test_helpers_of_the_same_name_are_not_mixed_up(task: Task, tmp_path: Path) -
     assert not any(str(tmp_path) in path for path in sys.path)
 
 
+def test_a_module_that_was_made_by_hand_is_of_no_file(
+    task: Task, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyTorch has such modules: their `__file__` looks like a file of the current folder."""
+    text = """import sys, types
+made = types.ModuleType("made_by_hand")
+made.__file__ = "_made.py"
+sys.modules["made_by_hand"] = made
+def f(state): return 1
+"""
+    monkeypatch.chdir(write(tmp_path, mine=text))
+    policy = load_policy("python:mine.py:f", task)
+    try:
+        assert [Path(file).name for file in policy.files] == ["mine.py"]
+        assert "made_by_hand" in sys.modules
+    finally:
+        sys.modules.pop("made_by_hand", None)
+
+
 def test_an_edit_within_the_same_second_counts(task: Task, tmp_path: Path) -> None:
     file, found = tmp_path / "mine.py", []
     for number in (1, 2):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from support.commands import misstep
-from support.transcripts import Command
+from support.transcripts import ROOT, Command
 
 POLICY = '''def act(state):
     """Drops what it can, else takes the first operator that applies."""
@@ -33,6 +34,12 @@ def files(folder: Path) -> None:
         (folder / name).write_text(POLICY)
 
 
+def program(folder: Path) -> None:
+    """The same task, and the example of a policy that is a program."""
+    files(folder)
+    shutil.copy(ROOT / "examples" / "policies" / "first_applicable.py", folder)
+
+
 @dataclass(frozen=True)
 class Scene:
     """How the commands of a page are run."""
@@ -43,10 +50,18 @@ class Scene:
     smaller: dict[str, str] = field(default_factory=dict)
     needs: str | None = None  # a package that the commands need
     slow: bool = False  # longer than some seconds: `make soundness`
+    server: str | None = None  # how a command begins that goes on while the next ones run
     codes: tuple[int, ...] = (0, 1)
 
 
 SCENES = {
+    "docs/cluster.md": Scene(
+        (SMALL,),
+        files,
+        {"--cluster local:4": "--pool 5 --cluster local:1"},
+        "distributed",
+        slow=True,
+    ),
     "docs/compare.md": Scene(
         (
             SMALL,
@@ -108,9 +123,31 @@ SCENES = {
         },
         slow=True,
     ),
+    "docs/safety-training.md": Scene(
+        smaller={
+            "--steps 80000": "--steps 2000",
+            "--steps 20000": "--steps 500",
+            "--rounds 3": "--rounds 1 --runs 20 --episodes 50",
+        },
+        needs="torch",
+    ),
     "docs/tutorials/first-bug.md": Scene(),
     "docs/tutorials/jani-safety.md": Scene(slow=True),
-    "docs/tutorials/train-select-retest.md": Scene(needs="torch", slow=True),
+    "docs/tutorials/train-select-retest.md": Scene(needs="torch"),
+    "docs/how-to/another-language.md": Scene(
+        (SMALL,), program, {"exec:python": f"exec:{shlex.quote(sys.executable)}"}
+    ),
+    "docs/how-to/pytorch.md": Scene((SMALL,), files, needs="torch"),
+    "docs/how-to/regenerate-a-table.md": Scene(slow=True),
+    "docs/how-to/serve.md": Scene(
+        (SMALL,),
+        smaller={
+            "--port 50051": "--unix policy.sock",
+            "localhost:50051": "unix:policy.sock --pool 5",
+        },
+        needs="grpc",
+        server="misstep serve-policy",
+    ),
     "docs/how-to/oracles-and-biases.md": Scene((SMALL, FOUND), slow=True),
     "docs/how-to/find-the-decision.md": Scene((SMALL, FOUND), slow=True),
     "docs/policies/zoo.md": Scene(smaller={"--policy": "--pool 5 --policy"}),
@@ -133,11 +170,8 @@ NOT_RUN = {
     "misstep train asnet DOMAIN.pddl": "a form, not a command",
     "misstep test DOMAIN.pddl LARGER...": "a form, not a command",
     "misstep select TASKS": "a form, not a command",
-    "misstep train qlearning": "needs PyTorch and minutes; tests/cli/test_train_qlearning.py runs such commands",
-    "misstep serve-policy": "goes on until Ctrl-C; tests/policies/remote runs servers",
-    "misstep test task --policy grpc": "needs the server above",
-    "misstep train loop": "needs PyTorch and minutes; tests/cli/test_train_loop.py runs such commands",
-    "misstep test model.jani --policy training": "needs a trained network",
+    "misstep test --suite tasks --policy asnet:gripper.json": "needs several machines, or Slurm",
+    "misstep test --policy 'gnn:--device=cuda": "needs a GPU and a checkpoint of others",
     "python -m misstep.training.qlearning.sweep": "hours",
     "python -m misstep.policies.rgnn.convert": "needs a checkpoint of others",
     "misstep test domain.pddl problem.pddl --policy rgnn": "needs a checkpoint of others",

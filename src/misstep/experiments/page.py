@@ -14,7 +14,7 @@ from pathlib import Path
 from misstep.errors import InputFileError
 from misstep.experiments.claims import AGREES
 from misstep.experiments.definition import NO_PAPER
-from misstep.experiments.report import Parts, counted, parts_of
+from misstep.experiments.report import Parts, counted, parts_of, title_of
 from misstep.experiments.tables import in_markdown
 from misstep.files import reason, write_bytes
 
@@ -48,7 +48,7 @@ def write_page(folder: Path, page: Path) -> tuple[Path, ...]:
         for own, text in parts.figures.items()
     }
     kept = {path: content for path, content in images.items() if len(content) <= _MOST}
-    body = "\n".join(_body(parts, list(kept), sorted(set(images) - set(kept))))
+    body = "\n".join(_body(parts, kept, sorted(set(images) - set(kept))))
     new = f"{text[: begin + len(first)]}\n{body}\n{text[end:]}"
     try:
         for path, content in kept.items():
@@ -60,7 +60,7 @@ def write_page(folder: Path, page: Path) -> tuple[Path, ...]:
     return (page, *kept)
 
 
-def _body(parts: Parts, images: list[Path], left_out: list[Path]) -> Iterator[str]:
+def _body(parts: Parts, images: dict[Path, bytes], left_out: list[Path]) -> Iterator[str]:
     gathered, claims = parts.gathered, parts.claims
     seeds = f"{gathered.seeds} seed{'' if gathered.seeds == 1 else 's'}"
     yield (
@@ -89,8 +89,8 @@ def _body(parts: Parts, images: list[Path], left_out: list[Path]) -> Iterator[st
             yield f"- **{in_markdown(own.text)}** {own.verdict}; ours: {own.ours}. {in_markdown(own.why)}"
     yield ""
     yield from (table.as_markdown() for table in parts.tables)
-    for path in images:
-        yield f"![{path.stem}]({IMAGES}/{path.name})"
+    for path, content in images.items():
+        yield f"![{title_of(content.decode())}]({IMAGES}/{path.name})"
         yield ""
     missing = list(gathered.missing())
     if missing:

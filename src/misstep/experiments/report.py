@@ -8,7 +8,9 @@ DIR/report/figures/       each figure as SVG
 
 from __future__ import annotations
 
+import html
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -90,7 +92,7 @@ def write_report(folder: Path) -> Report:
     gathered, tables, claims, figures = parts.gathered, parts.tables, parts.claims, parts.figures
     texts = {**_table_files(tables), **figures}
     texts["claims.md"] = "\n".join(_claims_page(gathered, claims)) + "\n"
-    texts["report.md"] = "\n".join(_page(gathered, tables, list(figures), claims)) + "\n"
+    texts["report.md"] = "\n".join(_page(gathered, tables, figures, claims)) + "\n"
     written = _write(folder / FOLDER, texts)
     return Report(
         gathered.definition.name,
@@ -153,7 +155,10 @@ def _table_files(tables: tuple[Made, ...]) -> dict[str, str]:
 
 
 def _page(
-    gathered: Gathered, tables: tuple[Made, ...], figures: list[str], claims: tuple[Judged, ...]
+    gathered: Gathered,
+    tables: tuple[Made, ...],
+    figures: dict[str, str],
+    claims: tuple[Judged, ...],
 ) -> Iterator[str]:
     yield from _head(gathered)
     yield ""
@@ -161,14 +166,20 @@ def _page(
     yield ""
     for own in tables:
         yield own.as_markdown()
-    for name in figures:
-        yield f"![{Path(name).stem}]({name})"
+    for name, drawn in figures.items():
+        yield f"![{title_of(drawn)}]({name})"
         yield ""
     missing = list(gathered.missing())
     if missing:
         yield "### Missing"
         yield ""
         yield from (f"- {in_markdown(f'{step}, {row}: {why}'[:300])}" for step, row, why in missing)
+
+
+def title_of(figure: str) -> str:
+    """What a figure shows, as its own title says: for readers who cannot see it."""
+    found = re.search("<title[^>]*>([^<]*)</title>", figure)
+    return in_markdown(html.unescape(found.group(1))) if found else "figure"
 
 
 def _claims_page(gathered: Gathered, claims: tuple[Judged, ...]) -> Iterator[str]:

@@ -82,13 +82,13 @@ class Home:
         """Modules that were imported from the folder are the policy's own; the newest are the last."""
         for name in list(reversed(sys.modules))[: max(added, 0)]:
             module = sys.modules[name]
-            file = getattr(module, "__file__", None)
+            file = _file_of(module)
             if file and is_users(file) and Path(file).resolve().is_relative_to(str(self.folder)):
                 self.modules[name] = module
 
     def _is_foreign(self, module: ModuleType) -> bool:
         """Whether it is somebody's own module, and not of this folder, of Python or of an installed package."""
-        file = getattr(module, "__file__", None)
+        file = _file_of(module)
         if not file or not is_users(file):
             return False
         return not Path(file).resolve().is_relative_to(str(self.folder))
@@ -96,7 +96,7 @@ class Home:
     @property
     def files(self) -> list[Path]:
         """The source files of its modules."""
-        found = (getattr(module, "__file__", None) for module in self.modules.values())
+        found = map(_file_of, self.modules.values())
         return sorted({Path(file).resolve() for file in found if file})
 
     def told(self, error: BaseException) -> str:
@@ -143,6 +143,13 @@ def is_users(file: str) -> bool:
         return False
     path = str(Path(file).resolve())
     return not path.startswith((*_INSTALLED, _OURS))
+
+
+def _file_of(module: ModuleType) -> str | None:
+    """Where a module was read from. Libraries also make modules by hand, as PyTorch does with `__file__ = "_ops.py"`:
+    such a name is of no file, although it looks like one of the current folder."""
+    file = getattr(module, "__file__", None)
+    return file if file and Path(file).is_absolute() else None
 
 
 def _importable(folder: Path) -> frozenset[str]:
