@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter, process_time
+from time import perf_counter
 from typing import Any
 
 from benchmarks.common import report
@@ -46,20 +46,32 @@ class EnoughError(Exception):
     """All units are measured that shall be."""
 
 
-def spent(pid: int) -> float:
-    """Processor seconds of a process and all below it, also of those that have ended and were waited for."""
-    total, known = 0, {}
+# What a process is, by a part of its command line; the first that fits.
+ROLES = {
+    "processes that do units": ("cluster.child", "campaigns.workers"),
+    "workers of dask": (local.WORKER,),
+    "scheduler": ("cluster.local",),
+    "coordinator": ("",),
+}
+
+
+def spent(pid: int) -> dict[str, float]:
+    """Processor seconds of a process and all below it, also of those that have ended and were waited for, by role."""
+    known = {}
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             fields = status.read_text().rpartition(")")[2].split()
-            known[int(status.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
-    for own in known:
+            line = status.with_name("cmdline").read_text()
+            known[int(status.parent.name)] = int(fields[1]), sum(map(int, fields[11:15])), line
+    ticks = dict.fromkeys(ROLES, 0)
+    for own, (_, used, line) in known.items():
         above: int | None = own
         while above in known and above != pid:
             above = known[above][0]
         if above == pid:
-            total += known[own][1]
-    return total / TICKS
+            role = next(name for name, parts in ROLES.items() if any(p in line for p in parts))
+            ticks[role] += used
+    return {role: used / TICKS for role, used in ticks.items()}
 
 
 @dataclass
@@ -67,12 +79,15 @@ class Mark:
     """Where the work stands."""
 
     clock: float
-    processor: float
-    coordinator: float
+    processor: dict[str, float]  # by role
+
+    @property
+    def total(self) -> float:
+        return sum(self.processor.values())
 
     @staticmethod
     def now() -> Mark:
-        return Mark(perf_counter(), spent(os.getpid()), process_time())
+        return Mark(perf_counter(), spent(os.getpid()))
 
 
 @dataclass
@@ -116,10 +131,13 @@ def campaign(task: AnyTask, **where: Any) -> dict[str, float]:
     return {
         "unit, seconds of its own": statistics.median(watch.seconds[WARM:]),
         "units/s by the clock": steady / (end.clock - warm.clock),
-        "processor seconds a unit": (end.processor - warm.processor) / steady,
-        "of these, the coordinator": (end.coordinator - warm.coordinator) / steady,
+        "processor seconds a unit": (end.total - warm.total) / steady,
+        **{
+            f"of these, {role}": (end.processor[role] - warm.processor[role]) / steady
+            for role in ROLES
+        },
         "warm-up, seconds": warm.clock - begin.clock,
-        "warm-up, processor seconds": warm.processor - begin.processor,
+        "warm-up, processor seconds": warm.total - begin.total,
     }
 
 
@@ -154,16 +172,16 @@ def starts(address: str, folder: str, runs: int) -> dict[str, float]:
             before = len(client.scheduler_info(n_workers=-1)["workers"])
             began = perf_counter()
             process = subprocess.Popen(
-                [sys.executable, "-m", local.__name__, local.WORKER, address, folder],
+                [sys.executable, "-c", local.PROGRAM, local.WORKER, address, folder],
                 stderr=subprocess.DEVNULL,
             )
             try:
                 client.wait_for_workers(before + 1, timeout=120)
-                known = perf_counter() - began, spent(process.pid)
+                known = perf_counter() - began, sum(spent(process.pid).values())
                 child = host.start(("a benchmark", 0, None))
                 child.do(Ticket("a benchmark", 0, "", "benchmarks.cluster:nothing"), b"", {})
                 seconds.append((known[0], perf_counter() - began))
-                processor.append((known[1], known[1] + spent(child.process.pid)))
+                processor.append((known[1], known[1] + sum(spent(child.process.pid).values())))
                 child.end()
             finally:
                 process.kill()

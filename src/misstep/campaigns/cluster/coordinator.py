@@ -39,6 +39,7 @@ class Cluster(Workers):
         spec = check_policy(worker.policy)
         plain = Worker(worker.settings, spec, worker.batch_size)
         self._link = link
+        link.gathers = True
         self._memory_mb = memory_mb
         self._campaign = packed(Campaign(plain, copies(spec, files)))
         self._units: dict[int, Unit] = {}
