@@ -113,6 +113,7 @@ def census_command(context: typer.Context, what: What, sharing: Sharing, models:
     the limits are those of each task.
 
     Example: misstep census domain.pddl problem.pddl --policy heuristic:ff
+
     Example: misstep census --suite tasks --policy heuristic:ff --jobs 2 --memory-limit 2000
     """
     check_limits(**what.values(["time_limit", "memory_limit", "max_states"]), jobs=sharing.jobs)

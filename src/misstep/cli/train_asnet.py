@@ -221,6 +221,7 @@ def asnet_command(
     With --repeats it is trained several times, with several seeds, and the best network is named.
 
     Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --epochs 10 -o training
+
     Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --repeats 4 --jobs 2 -o trainings
     """
     if keeping.keep is not None and not keeping.resume:

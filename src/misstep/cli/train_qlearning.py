@@ -180,6 +180,7 @@ def qlearning_command(
     With --repeats it is trained several times, with several seeds, and the best network is named.
 
     Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found
+
     Example: misstep train qlearning model.jani -o trainings --repeats 4 --cluster local:2
     """
     from misstep.tasks.suites import suite_files
