@@ -13,7 +13,7 @@ from typing import Any
 
 from misstep.campaigns.cluster.jobs import Blob, Died, Ticket
 
-TOGETHER = 0.5  # seconds that the jobs of a parcel may take; a worker that gets the last one lets others wait as long
+TOGETHER = 0.6  # seconds that the jobs of a parcel may take; a worker that gets the last one lets others wait as long
 MOST = 16  # jobs in a parcel
 FORGETS = 0.2  # weight of the last job among those that tell how long jobs take
 
