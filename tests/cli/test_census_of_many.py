@@ -11,6 +11,7 @@ import pytest
 from misstep.cli.main import main
 from misstep.errors import BudgetLimitError, InputFormatError, TimeLimitError, ToolError, UsageError
 from misstep.tasks.domains import generate, write_instance
+from misstep.tasks.pddl.load import load_planning_task
 from support.cluster import local_scheduler, needs_dask
 from support.jani import TINY_LINE, write
 
@@ -99,10 +100,9 @@ def act(state):
 
 
 def test_a_task_whose_process_ends(suite: Path, tmp_path: Path, capsys: Captured) -> None:
-    from misstep.tasks.load import load_task
-
     file = tmp_path / "deadly.py"
-    file.write_text(DEADLY.format(width=load_task(suite / "blocks").variable_count))
+    blocks_of = load_planning_task(suite / "blocks")
+    file.write_text(DEADLY.format(width=blocks_of.variable_count))
     code = misstep("census", "--suite", suite, "--policy", f"python:{file}:act", "--json")
     told = json.loads(capsys.readouterr().out)
     balls, blocks = told["tasks"]

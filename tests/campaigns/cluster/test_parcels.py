@@ -181,6 +181,18 @@ def test_a_parcel_is_cancelled_when_nobody_waits_for_any_of_it(link: Link, clien
     assert parcel.cancelled
 
 
+def test_an_answer_that_nobody_waits_for_is_dropped(link: Link, client: Client) -> None:
+    learn(link, client, TOGETHER / 4)
+    given = give(link, 6)
+    client.futures[0].end()
+    link.next()
+    client.futures[2].end()  # two jobs
+    client.futures[3].end()
+    assert link.next()[0] == given[2]
+    link.forget(given[3])
+    assert link.next()[0] == given[4]
+
+
 def test_without_gathering_every_job_is_a_task(client: Client) -> None:
     link = Link(client, "a test", lambda _: None, lambda: None)
     link.look(now=True)

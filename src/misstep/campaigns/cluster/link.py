@@ -274,7 +274,8 @@ class Link:
     def forget(self, number: int) -> None:
         """Nobody waits for this job any more. If it is under way, it is done for nothing."""
         job = self._jobs.pop(number, None)
-        if job is None:
+        if job is None:  # it has ended, and its answer may lie here
+            self._answers = deque(own for own in self._answers if own[0] != number)
             return
         if job in self._waiting:
             self._waiting.remove(job)

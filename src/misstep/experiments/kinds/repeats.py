@@ -109,10 +109,10 @@ def kept(folder: Path, result: Json) -> Json:
 
 def best_of(summaries: Sequence[Json]) -> int:
     """Which training is the best, by what each of them chose its own best model by; the first among equals."""
-    tests = [own.get("test") for own in summaries]
-    if all(test is not None and "goal_rate" in test for test in tests):
+    tests: list[Json] = [own["test"] for own in summaries if own["test"] is not None]
+    if len(tests) == len(summaries) and all("goal_rate" in test for test in tests):
         return _first_best([_by_episodes(test) for test in tests])
-    if all(test is not None for test in tests):
+    if len(tests) == len(summaries):
         last = len(tests) - 1  # among equals it takes the last
         return last - ranking([_by_test(test) for test in reversed(tests)], [0] * len(tests))[0]
     losses = [own["loss"] for own in summaries]
