@@ -213,7 +213,7 @@ def _many(
 
 
 def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
-    """Print all; 1 if there are bugs, else the exit code of the first task that failed."""
+    """Print all; 1 if there are bugs, else the exit code of the first task that failed. Ctrl-C comes before both."""
     from misstep.experiments.apart import FAILURE
 
     failed = {name: row for name, row in rows if FAILURE in row}
@@ -228,9 +228,10 @@ def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
             remark(f"{escaped(name)}: {escaped(row[FAILURE])}")
         if failed:
             remark(f"{len(failed)} of {len(rows)} tasks have no census")
-    if bugs or not failed:
-        return 1 if bugs else 0
-    return int(next(iter(failed.values()))["exit_code"])
+    codes = [int(row["exit_code"]) for row in failed.values()]
+    if Interrupted.exit_code in codes:
+        return Interrupted.exit_code
+    return 1 if bugs else next(iter(codes), 0)
 
 
 def _print_many(counts: list[dict[str, Any]]) -> None:
