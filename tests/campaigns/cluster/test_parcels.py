@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from misstep.campaigns.cluster import host
+from misstep.campaigns.cluster.coordinator import Cluster
 from misstep.campaigns.cluster.jobs import Answer, Died, Done, Late, Ticket, packed
 from misstep.campaigns.cluster.link import STRIKES, GivenUp, Link
 from misstep.campaigns.cluster.parcels import MOST, TOGETHER, Pace
+from misstep.campaigns.engine import ANY
+from misstep.campaigns.settings import Settings
+from misstep.campaigns.workers import Worker
 from misstep.versions import identity
 
 Found = list[tuple[Answer, float]]
@@ -120,6 +125,17 @@ def test_full_parcels_while_there_is_more_to_come(link: Link, client: Client) ->
     assert [body for own in client.futures for body in own.bodies] == [
         f"{n}".encode() for n in range(14)
     ]
+
+
+def test_short_jobs_make_room_for_units_but_not_for_other_tasks(link: Link, client: Client) -> None:
+    learn(link, client, TOGETHER / 4)
+    worker = Worker(Settings(), "first")
+    workers = Cluster(link, worker, {})
+    give(link, 3)
+    assert workers.takes(ANY)
+    give(link, 1)
+    assert not workers.takes(ANY)
+    assert workers.takes(replace(ANY, task="a task"))
 
 
 def test_the_last_ones_are_spread_over_all_workers(link: Link, client: Client) -> None:

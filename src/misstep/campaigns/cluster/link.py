@@ -97,6 +97,11 @@ class Link:
         return AHEAD * max(1, self.threads) * self._size - len(self._jobs)
 
     @property
+    def idle(self) -> bool:
+        """Whether somebody may soon have nothing to do, however short the jobs are."""
+        return len(self._jobs) < AHEAD * max(1, self.threads)
+
+    @property
     def _size(self) -> int:
         return self._pace.size if self.gathers else 1
 
