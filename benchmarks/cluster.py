@@ -38,7 +38,10 @@ WORKERS = 4
 JOBS = 2
 BATCH = 20_000  # runs in a unit
 WARM = 40
-UNITS = 240  # many: results are stored in order, so that at each mark up to eight are done and not stored
+# Many: results are stored in order, so that at each mark some are done and not stored, more of them on a cluster, where
+# several share a task.
+UNITS = 240
+MORE = 160  # behind them, so that at the last mark as many are under way as at the first
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -125,7 +128,7 @@ def campaign(task: AnyTask, **where: Any) -> dict[str, float]:
     config = {"model": {"batch": BATCH}}
     with watch.watching():
         # More runs than are wanted: the last units measured have others behind them.
-        runs = BATCH * (UNITS + 4 * WORKERS)
+        runs = BATCH * (UNITS + MORE)
         run_campaign(task, "random:3", runs=runs, radius=1, config=config, **where).close()
     begin, warm, end = watch.marks
     steady = UNITS - WARM
