@@ -1,13 +1,15 @@
 """Campaigns with a graph network on one device: separate processes, the inference service, several walks at once.
 
-    python -m benchmarks.service [--policies ../shared/policies/kr22-gnn] [--processes 16] [--seconds 20] [--out FILE]
+    python -m benchmarks.service [--policies ../shared/policies/kr22-gnn] [--processes 16] [--seconds 6] [--out FILE]
 
 Each campaign fuzzes gripper prob11 with the detour bias and a seed of its own. All contestants run in one go, one after
-the other: `separate` is what processes do without the service, `service` the same with it, `service, W walks` with W
-walks under way at once; then the same for one campaign alone. A rate counts the states that the network evaluated for
-the campaigns, from a common start until the time is up. `states_of_pools` says what that was good for. Utilisation is
-that of the device (nvidia-smi) and of all cores (/proc/stat) meanwhile. `host_alone` is one campaign with a network
-that takes no time: what the host could do.
+the other: `before` is what processes did before there were kernels, a service and several walks (the network goes
+through PyTorch's own operations, as `gnn:--plain FILE` asks for), `separate` what they do now without the service,
+`with the service` the same with it, `W walks` with W walks under way at once; then the same for one campaign alone.
+`ratios` compares each with what was before. A rate counts the states that the network evaluated for the campaigns,
+from a common start until the time is up. `states_of_pools` says what that was good for. Utilisation is that of the
+device (nvidia-smi) and of all cores (/proc/stat) meanwhile. `host_alone` is one campaign with a network that takes no
+time: what the host could do. All of it takes about two minutes with 16 processes on 16 cores, most of it to start them.
 
 With the same seed the pools of all contestants with the same W must begin alike; `same_pools` says whether they do.
 """
@@ -25,7 +27,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,7 +116,8 @@ def be_one(arguments: argparse.Namespace) -> None:
     """The program of one campaign: gets ready, waits for the start, tells what it did."""
     task = fuzzing_task(arguments.policies, arguments.problem)
     model = arguments.policies / "gripper" / "model.ckpt"
-    policy = load(f"--device={arguments.device} {model}", task)
+    plain = "--plain " if arguments.plain else ""
+    policy = load(f"--device={arguments.device} {plain}{model}", task)
     initial = np.array([task.initial_state.values], dtype=np.int32)
     policy.decide(initial)
     print("ready", flush=True)
@@ -125,13 +128,21 @@ def be_one(arguments: argparse.Namespace) -> None:
     policy.close()
 
 
-def contest(arguments: argparse.Namespace, count: int, service: str, walks: int) -> dict[str, Any]:
+class Contestant(NamedTuple):
+    campaigns: int
+    service: str  # on, off
+    walks: int = 1
+    plain: bool = False  # as it was before there were kernels
+
+
+def contest(arguments: argparse.Namespace, how: Contestant) -> dict[str, Any]:
     """So many campaigns at once."""
     options = ("policies", "device", "problem", "pool", "seconds")
-    command = [sys.executable, "-m", "benchmarks.service", "--one", "--walks", str(walks)]
+    command = [sys.executable, "-m", "benchmarks.service", "--one", "--walks", str(how.walks)]
+    command += ["--plain"] * how.plain
     for option in options:
         command += [f"--{option}", str(getattr(arguments, option))]
-    environment = {**os.environ, "MISSTEP_SERVICE": service, "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "MISSTEP_SERVICE": how.service, "OMP_NUM_THREADS": "1"}
     began = time.perf_counter()
     children = [
         subprocess.Popen(
@@ -141,7 +152,7 @@ def contest(arguments: argparse.Namespace, count: int, service: str, walks: int)
             text=True,
             env=environment,
         )
-        for seed in range(count)
+        for seed in range(how.campaigns)
     ]
     try:
         for child in children:
@@ -251,10 +262,11 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--problem", default="prob11")
     parser.add_argument("--processes", type=int, default=16)
-    parser.add_argument("--seconds", type=float, default=20.0)
+    parser.add_argument("--seconds", type=float, default=6.0)
     parser.add_argument("--pool", type=int, default=2000)
     parser.add_argument("--walks", type=int, default=MANY)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plain", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
@@ -262,44 +274,53 @@ def main() -> None:
         be_one(arguments)
         return
     many, walks = arguments.processes, arguments.walks
-    plan: dict[str, tuple[int, str, int]] = {
-        f"{many} separate": (many, "off", 1),
-        f"{many} with the service": (many, "on", 1),
-        f"{many} with the service, {walks} walks": (many, "on", walks),
-        "one alone": (1, "off", 1),
-        f"one alone, {walks} walks": (1, "off", walks),
-        f"one with the service, {walks} walks": (1, "on", walks),
-    }
+    plan = contestants_of(many, walks)
     results: dict[str, Any] = {"device": arguments.device, "cores": os.cpu_count()}
     task = fuzzing_task(arguments.policies, arguments.problem)
     for own in (1, walks):
-        results[f"host_alone, W = {own}"] = host_alone(task, own, arguments.seconds)
+        results[f"host_alone, W = {own}"] = host_alone(task, own, min(2.0, arguments.seconds))
     contestants = {}
     for name, how in plan.items():
-        contestants[name] = contest(arguments, *how)
+        contestants[name] = contest(arguments, how)
         shown = {key: value for key, value in contestants[name].items() if key != "rows"}
         remark(f"{name}: {json.dumps(shown)}")
         results[name] = shown
     for own in (1, walks):
-        same = [contestants[name] for name, how in plan.items() if how[2] == own]
+        same = [contestants[name] for name, how in plan.items() if how.walks == own]
         results[f"same_pools, W = {own}"] = same_pools(same)
-    results["ratios"] = ratios(results, many, walks)
+    results["ratios"] = ratios(results, plan)
     text = json.dumps(results, indent=1)
     if arguments.out:
         arguments.out.write_text(text + "\n")
     print(text)
 
 
-def ratios(results: dict[str, Any], many: int, walks: int) -> dict[str, float]:
+def contestants_of(many: int, walks: int) -> dict[str, Contestant]:
+    return {
+        f"{many} before": Contestant(many, "off", plain=True),
+        f"{many} separate": Contestant(many, "off"),
+        f"{many} with the service": Contestant(many, "on"),
+        f"{many} with the service, {walks} walks": Contestant(many, "on", walks),
+        "one before": Contestant(1, "off", plain=True),
+        "one alone": Contestant(1, "off"),
+        f"one alone, {walks} walks": Contestant(1, "off", walks),
+        f"one with the service, {walks} walks": Contestant(1, "on", walks),
+    }
+
+
+def ratios(results: dict[str, Any], plan: dict[str, Contestant]) -> dict[str, float | None]:
+    """The rate of each contestant, over that of as many campaigns before; None where one of them has none."""
+
     def rate(name: str) -> float:
         return float(results[name].get("evaluated_states_per_second", 0))
 
-    separate, alone = rate(f"{many} separate") or 1.0, rate("one alone") or 1.0
-    service, of_many = f"{many} with the service", f"{many} with the service, {walks} walks"
-    single = [f"one alone, {walks} walks", f"one with the service, {walks} walks"]
+    before = {how.campaigns: rate(name) for name, how in plan.items() if how.plain}
     return {
-        **{name: round(rate(name) / separate, 2) for name in (service, of_many)},
-        **{name: round(rate(name) / alone, 2) for name in single},
+        f"{name}, over before": round(rate(name) / before[how.campaigns], 2)
+        if before[how.campaigns] and rate(name)
+        else None
+        for name, how in plan.items()
+        if not how.plain
     }
 
 

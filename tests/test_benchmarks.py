@@ -30,3 +30,14 @@ def test_pools_that_begin_alike() -> None:
     assert service.same_pools([one, longer])
     assert not service.same_pools([longer, other])
     assert service.host_share((10, 100), (60, 200)) == 0.5
+
+
+def test_ratios_are_over_as_many_campaigns_before() -> None:
+    plan = service.contestants_of(16, 4)
+    rates = {name: 100.0 * (1 + place) for place, name in enumerate(plan)}
+    results = {name: {"evaluated_states_per_second": rate} for name, rate in rates.items()}
+    results["one alone"] = {"error": "a campaign ended by itself"}
+    found = service.ratios(results, plan)
+    assert found["16 with the service, over before"] == 3.0
+    assert found["one alone, 4 walks, over before"] == 1.4
+    assert found["one alone, over before"] is None

@@ -18,7 +18,7 @@ from misstep.policies.service import address
 PROGRAMS = {
     "worker": workers._MAIN,
     "process on a cluster": host._MAIN,
-    "local cluster": local._MAIN,
+    "local cluster": local.PROGRAM,
     "asking again": elsewhere._MAIN,
     "policy": policy_host.MAIN,
     "network": onnx_host.MAIN,

@@ -58,6 +58,15 @@ Timeout = Annotated[
         "its own. Default: no limit, 60 for exec:.",
     ),
 ]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Let the workers of a dask cluster do the work: tcp://HOST:PORT, tls://HOST:PORT, local:N or "
+        "slurm:FILE.toml (docs/cluster.md). Default: processes of this machine.",
+        show_default=False,
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from misstep.cli.arguments import (
     AsJson,
+    Cluster,
     KeepUnimportant,
     MemoryLimit,
     TimeLimit,
@@ -22,21 +24,51 @@ from misstep.cli.models import (
     MODEL_OPTIONS,
     Inapplicable,
     Reading,
-    TaskOrModel,
     is_model,
     read_model,
+    reading_options,
     refuse_options,
 )
-from misstep.cli.output import print_json, print_pairs, search_progress
+from misstep.cli.output import (
+    phase_progress,
+    print_json,
+    print_pairs,
+    print_table,
+    remark,
+    search_progress,
+)
+from misstep.errors import Interrupted, UsageError
+from misstep.escaping import escaped
 
 if TYPE_CHECKING:
+    from misstep.experiments.apart import Where
+    from misstep.experiments.kinds import Json
     from misstep.tasks.jani.task import JaniTask
+    from misstep.tasks.suites import TaskFiles
     from misstep.tasks.task import Task
 
 
 @dataclass(frozen=True)
 class What(Group, heading="Options"):
-    task: TaskOrModel
+    task: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="TASK...",
+            help="MODEL.jani, or DOMAIN.pddl PROBLEM.pddl, or PROBLEM.pddl with domain.pddl beside it or up to three "
+            "folders up, or TASK.sas, or a folder with one task or model; or several tasks or folders. With --suite: "
+            "the domain of all its problems, or nothing.",
+            show_default=False,
+        ),
+    ] = None
+    suite: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Count every problem, or every .jani model, in this folder and below; also a pattern "
+            "('tasks/p0*.pddl') or a list of tasks (tasks.txt).",
+            show_default=False,
+        ),
+    ] = None
     policy: Annotated[
         str | None,
         typer.Option(
@@ -55,54 +87,170 @@ class What(Group, heading="Options"):
 
 
 @dataclass(frozen=True)
+class Sharing(Group, heading="Many tasks"):
+    """Who counts; limits of time and memory are those of each task."""
+
+    jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Number of worker processes; each counts one task at a time."
+        ),
+    ] = 1
+    cluster: Cluster = None
+
+
+@dataclass(frozen=True)
 class OfModels(Reading, heading=HEADING):
     inapplicable: Inapplicable = None
 
 
-@takes(What, OfModels)
-def census_command(context: typer.Context, what: What, models: OfModels) -> int:
+@takes(What, Sharing, OfModels)
+def census_command(context: typer.Context, what: What, sharing: Sharing, models: OfModels) -> int:
     """Enumerate the reachable states of a small task and count them, with exact distances to the goal.
 
     Of a MODEL.jani, count those that are unsafe, safe, and safe under the policy (first if none is given).
-    With a policy, exit code 1 says that it has bugs.
+    With a policy, exit code 1 says that it has bugs. Of several tasks, one that fails is named and the others go on;
+    the limits are those of each task.
 
     Example: misstep census domain.pddl problem.pddl --policy heuristic:ff
+
+    Example: misstep census --suite tasks --policy heuristic:ff --jobs 2 --memory-limit 2000
     """
-    check_limits(**what.values(["time_limit", "memory_limit", "max_states"]))
+    check_limits(**what.values(["time_limit", "memory_limit", "max_states"]), jobs=sharing.jobs)
+    from misstep.experiments.apart import Where
+
+    where = Where(sharing.jobs, sharing.cluster, what.memory_limit)
+    where.check()
+    suite = _suite(what)
+    if suite is not None:
+        return _many(context, what, models, suite, where)
+    assert what.task
+    if sharing.cluster is not None:
+        raise UsageError("--cluster with one task", expected="several tasks, or --suite FOLDER")
     if is_model(what.task):
         refuse_options(context, ["keep_unimportant"], "a planning task")
         loaded: Task | JaniTask = read_model(what.task, models)
     else:
         refuse_options(context, MODEL_OPTIONS, "MODEL.jani as the task")
         loaded = read_task(what.task, what.keep_unimportant)
-    from misstep.faults.census import FIRST, PolicyCensus, SafetyCensus, census
+    from misstep.faults.census import census, counted
 
-    policy = what.policy
     with search_progress("enumerating") as progress:
         found = census(
             loaded,
-            policy,
+            what.policy,
             inapplicable=models.inapplicable,
             max_states=what.max_states,
             time_limit=what.time_limit,
             memory_limit_mb=what.memory_limit,
             progress=progress,
         )
-    counts: dict[str, Any] = {"task": loaded.name}
-    bugs = 0
-    if isinstance(found, SafetyCensus):
-        counts |= {"policy": policy or FIRST, **found.as_dict()}
-        bugs = found.bugs if policy is not None else 0
-    elif isinstance(found, PolicyCensus):
-        counts |= {**found.of_task.as_dict(), "policy": {"spec": policy, **found.as_dict()}}
-        bugs = found.bugs
-    else:
-        counts |= found.as_dict()
+    counts, bugs = counted(loaded.name, what.policy, found)
     if what.as_json:
         print_json(counts)
     else:
         _print(counts)
     return 1 if bugs else 0
+
+
+# -- many tasks -----------------------------------------------------------------------------------
+
+
+def _suite(what: What) -> list[TaskFiles] | None:
+    """The tasks, if they are several; None: one task."""
+    from misstep.tasks.files import is_domain
+    from misstep.tasks.suites import is_suite, suite_files
+
+    given = what.task or []
+    if what.suite is not None:
+        if len(given) > 1 or (given and given[0].exists() and not is_domain(given[0])):
+            raise UsageError(
+                "both a task and a suite",
+                expected="one of them, or DOMAIN.pddl --suite FOLDER: one domain for all problems of the folder",
+            )
+        return suite_files([what.suite], given[0] if given else None)
+    if not given:
+        raise UsageError("no task to count", expected="TASK..., or --suite FOLDER")
+    several = len(given) > 1 and any(path.is_dir() for path in given)
+    return suite_files(given) if several or is_suite(given) else None
+
+
+def _many(
+    context: typer.Context, what: What, models: OfModels, suite: list[TaskFiles], where: Where
+) -> int:
+    from misstep.experiments.apart import FAILURE, carried, done_apart
+
+    of_models = is_model(list(suite[0].files))
+    if of_models:
+        refuse_options(context, ["keep_unimportant"], "planning tasks")
+    else:
+        refuse_options(context, MODEL_OPTIONS, "models as the tasks")
+    common = {
+        **what.values(["policy", "max_states", "time_limit", "memory_limit", "keep_unimportant"]),
+        "inapplicable": models.inapplicable,
+        "model": reading_options(models) if of_models else None,
+    }
+    payloads = [
+        {
+            **common,
+            "name": own.name,
+            "files": [str(file.resolve()) for file in own.files],
+            "carried": carried(where, what.policy, own.files),
+        }
+        for own in suite
+    ]
+    found: dict[int, Json] = {}
+    try:
+        with phase_progress() as progress:
+            for number, result in done_apart("census", payloads, where, remark):
+                found[number] = result
+                progress("tasks", len(found), len(suite))
+    except (KeyboardInterrupt, Interrupted):
+        remark(f"stopped by the user after {len(found)} of {len(suite)} tasks")
+    stopped = {FAILURE: "stopped by the user", "exit_code": Interrupted.exit_code}
+    rows = [(own.name, found.get(number, stopped)) for number, own in enumerate(suite)]
+    return _tell_many(rows, what.as_json)
+
+
+def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
+    """Print all; 1 if there are bugs, else the exit code of the first task that failed. Ctrl-C comes before both."""
+    from misstep.experiments.apart import FAILURE
+
+    failed = {name: row for name, row in rows if FAILURE in row}
+    counts = {name: row["counts"] for name, row in rows if FAILURE not in row}
+    bugs = sum(row["bugs"] for _, row in rows if FAILURE not in row)
+    if as_json:
+        told = [counts.get(name, {"task": name, **row}) for name, row in rows]
+        print_json({"tasks": told, "done": len(counts), "failed": len(failed), "bugs": bugs})
+    else:
+        _print_many(list(counts.values()))
+        for name, row in failed.items():
+            remark(f"{escaped(name)}: {escaped(row[FAILURE])}")
+        if failed:
+            remark(f"{len(failed)} of {len(rows)} tasks have no census")
+    codes = [int(row["exit_code"]) for row in failed.values()]
+    if Interrupted.exit_code in codes:
+        return Interrupted.exit_code
+    return 1 if bugs else next(iter(codes), 0)
+
+
+def _print_many(counts: list[dict[str, Any]]) -> None:
+    rows = [_row(own) for own in counts]
+    if rows:
+        print_table(
+            [title.replace("_", " ") for title in rows[0]], [list(own.values()) for own in rows]
+        )
+
+
+def _row(counts: dict[str, Any]) -> dict[str, str]:
+    """A line of the table: all that is a number, those of the policy behind those of the task."""
+    of_policy = counts["policy"] if isinstance(counts.get("policy"), dict) else {}
+    safe = {f"safe_{radius}": number for radius, number in counts.get("safe", {}).items()}
+    task = {name: own for name, own in counts.items() if name not in ("policy", "safe")}
+    more = {name: own for name, own in of_policy.items() if name not in ("spec", "states")}
+    return {
+        name: "-" if own is None else str(own) for name, own in {**task, **safe, **more}.items()
+    }
 
 
 def _print(counts: dict[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -169,20 +169,24 @@ def read_model(paths: list[Path], how: Reading) -> JaniTask:
     from misstep.tasks.files import task_files
     from misstep.tasks.jani.load import load_jani
 
-    if how.silent not in SILENT:
-        raise UsageError(f"--silent {how.silent}", expected=" or ".join(SILENT))
-    task = load_jani(
-        task_files(paths[0])[0],
-        how.property,
-        _parameters(how.constant or ()),
-        silent=_IN_PYTHON[how.silent],
-        unsafe=how.unsafe,
-        goal=how.goal,
-        start=how.start,
-    )
+    task = load_jani(task_files(paths[0])[0], **reading_options(how))
     for text in task.remarks:
         remark(f"note: {escaped(text)}")
     return task
+
+
+def reading_options(how: Reading) -> dict[str, Any]:
+    """The keywords of `load_jani` that these options stand for."""
+    if how.silent not in SILENT:
+        raise UsageError(f"--silent {how.silent}", expected=" or ".join(SILENT))
+    return {
+        "property": how.property,
+        "parameters": _parameters(how.constant or ()),
+        "silent": _IN_PYTHON[how.silent],
+        "unsafe": how.unsafe,
+        "goal": how.goal,
+        "start": how.start,
+    }
 
 
 def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:
@@ -230,5 +234,6 @@ __all__ = [
     "Unsafe",
     "is_model",
     "read_model",
+    "reading_options",
     "refuse_options",
 ]

@@ -31,6 +31,7 @@ from misstep.cli.defaults import (
 )
 from misstep.cli.groups import Group, takes
 from misstep.cli.output import controls, print_json, remark
+from misstep.cli.repeats import Repeats, Training, repeat
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -201,7 +202,7 @@ class Keeping(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Tasks, Algorithm, Learning, Teaching, Bugs, Keeping)
+@takes(Tasks, Algorithm, Learning, Teaching, Bugs, Repeats, Keeping)
 def asnet_command(
     context: typer.Context,
     tasks: Tasks,
@@ -209,6 +210,7 @@ def asnet_command(
     learning: Learning,
     teaching: Teaching,
     bugs: Bugs,
+    repeats: Repeats,
     keeping: Keeping,
 ) -> int:
     """Train an ASNet on small tasks of a domain.
@@ -216,10 +218,17 @@ def asnet_command(
     Every checkpoint is kept in DIR/models, tested on the validation tasks, and entered into the policy tree
     (DIR/tree.json); the chosen one is DIR/best.safetensors. An interrupted training goes on with --resume.
 
+    With --repeats it is trained several times, with several seeds, and the best network is named.
+
     Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --epochs 10 -o training
+
+    Example: misstep train asnet domain.pddl small.pddl --validate larger.pddl --repeats 4 --jobs 2 -o trainings
     """
     if keeping.keep is not None and not keeping.resume:
         raise UsageError("--keep is for --resume")
+    repeats.check(context)
+    if keeping.keep is not None and repeats.repeats is not None:
+        raise UsageError("--keep with --repeats", expected="one of them")
     from misstep.training.api import asnet_settings, check_device, train
 
     if tasks.from_bugs is None and (asked := typed(context, Bugs.names())):
@@ -232,6 +241,10 @@ def asnet_command(
                 del settings[name]
     check_device(keeping.device)
     asnet_settings(settings)  # whatever is wrong is told before the translator works
+    if repeats.repeats is not None:
+        training = _training(tasks, settings, keeping.device)
+        how = {"resume": keeping.resume, "as_json": keeping.as_json}
+        return repeat(training, repeats, keeping.out, **how)
     problems = read_problems(tasks.train, tasks.domain)
     validation = read_problems(tasks.validate or [], tasks.domain)
     faults = None if tasks.from_bugs is None else _read_faults(tasks.from_bugs)
@@ -256,6 +269,14 @@ def asnet_command(
     else:
         _print(asdict(summary), keeping.out)
     return 0
+
+
+def _training(tasks: Tasks, settings: dict[str, Any], device: str) -> Training:
+    from misstep.tasks.suites import suite_files
+
+    validate = suite_files(tasks.validate, tasks.domain) if tasks.validate else []
+    more = {"from_bugs": tasks.from_bugs, "device": device}
+    return Training(settings, more, suite_files(tasks.train, tasks.domain), validate)
 
 
 def _read_faults(folder: Path) -> list[TaskFaults]:

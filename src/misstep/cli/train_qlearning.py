@@ -10,8 +10,9 @@ import typer
 
 from misstep.cli.arguments import AsJson, typed
 from misstep.cli.groups import Group, takes
-from misstep.cli.models import Constants, Property, Reading, read_model
+from misstep.cli.models import Constants, Property, Reading, read_model, reading_options
 from misstep.cli.output import print_json, remark
+from misstep.cli.repeats import Repeats, Training, repeat
 from misstep.errors import UsageError
 from misstep.training.qlearning.settings import QSettings
 
@@ -162,25 +163,31 @@ class Keeping(Group, heading="Output"):
     as_json: AsJson = False
 
 
-@takes(Model, Learning, Beginning, Rewards, Keeping)
+@takes(Model, Learning, Beginning, Rewards, Repeats, Keeping)
 def qlearning_command(
     context: typer.Context,
     model: Model,
     learning: Learning,
     beginning: Beginning,
     rewards: Rewards,
+    repeats: Repeats,
     keeping: Keeping,
 ) -> int:
     """Train a network on a JANI model by deep Q-learning.
 
     Every checkpoint is kept in DIR/checkpoints as a network (.nnet) with its interface (.jani2nnet) and tested;
     DIR/log.jsonl has the figures. The best one is DIR/best.jani2nnet. Ctrl-C keeps the work; --resume goes on.
+    With --repeats it is trained several times, with several seeds, and the best network is named.
 
     Example: misstep train qlearning model.jani -o better --init training/best.jani2nnet --from-bugs found
+
+    Example: misstep train qlearning model.jani -o trainings --repeats 4 --cluster local:2
     """
+    from misstep.tasks.suites import suite_files
     from misstep.training.api import check_device, train
 
     beginning.check(context)
+    repeats.check(context)
     settings: dict[str, Any] = {
         **asdict(learning),
         **asdict(rewards),
@@ -194,8 +201,15 @@ def qlearning_command(
     _check(
         settings
     )  # whatever is wrong is told before the model is read, and PyTorch takes seconds to load
-    task = read_model([model.model], Reading(model.property, model.constant))
+    reading = Reading(model.property, model.constant)
     check_device(keeping.device)
+    if repeats.repeats is not None:
+        more = {"init": beginning.init, "from_bugs": beginning.from_bugs, "device": keeping.device}
+        tasks = suite_files([model.model])
+        training = Training(settings, more, tasks, [], reading_options(reading))
+        how = {"resume": keeping.resume, "as_json": keeping.as_json}
+        return repeat(training, repeats, keeping.out, **how)
+    task = read_model([model.model], reading)
     report = None if keeping.as_json else _line
     summary: Any = train(
         task,

@@ -94,6 +94,20 @@ def census(
             labels.close()
 
 
+def counted(
+    name: str, policy: str | None, found: Census | PolicyCensus | SafetyCensus
+) -> tuple[dict[str, Any], int]:
+    """The numbers of a task with its name, and how many bugs the policy has that was asked for."""
+    counts: dict[str, Any] = {"task": name}
+    if isinstance(found, SafetyCensus):
+        counts |= {"policy": policy or FIRST, **found.as_dict()}
+        return counts, found.bugs if policy is not None else 0
+    if isinstance(found, PolicyCensus):
+        counts |= {**found.of_task.as_dict(), "policy": {"spec": policy, **found.as_dict()}}
+        return counts, found.bugs
+    return counts | found.as_dict(), 0
+
+
 def _checked(name: str, limit: float | None) -> float | None:
     number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
     if limit is not None and not (number and limit > 0):
@@ -147,4 +161,4 @@ def _faults(
     return loses
 
 
-__all__ = ["FIRST", "PolicyCensus", "SafetyCensus", "census", "policy_census"]
+__all__ = ["FIRST", "PolicyCensus", "SafetyCensus", "census", "counted", "policy_census"]

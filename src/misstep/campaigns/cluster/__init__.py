@@ -4,6 +4,7 @@
     opening.py      connect to a scheduler, or start one
     local.py        a cluster of this machine: its program, and how it is started and ended
     link.py         the connection to a scheduler: which workers may be used, how many, and what becomes of a job
+    parcels.py      several short jobs as one task of dask
     jobs.py         what travels: tickets, answers, and larger things by digest
     coordinator.py  the `Workers` of a campaign that lie on a cluster
     host.py         on a worker: the processes that do the work

@@ -39,14 +39,17 @@ class Cluster(Workers):
         spec = check_policy(worker.policy)
         plain = Worker(worker.settings, spec, worker.batch_size)
         self._link = link
+        link.gathers = True
         self._memory_mb = memory_mb
         self._campaign = packed(Campaign(plain, copies(spec, files)))
         self._units: dict[int, Unit] = {}
         # task -> name -> the resource and what it is packed into; None: it is small and travels with the unit
         self._resources: dict[str, dict[str, tuple[Any, Blob | None]]] = {}
 
-    def takes(self, unit: Unit) -> bool:  # noqa: ARG002
-        return self._link.free > 0
+    def takes(self, unit: Unit) -> bool:
+        # Another task is begun only where somebody is idle: a process keeps few tasks ready, and would load each of
+        # many again for every unit.
+        return self._link.free > 0 if unit.task else self._link.idle
 
     def expect(self, process: int) -> None:
         """Nothing: a worker starts the process with its first unit, while the others work."""

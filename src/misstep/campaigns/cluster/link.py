@@ -12,14 +12,16 @@ from __future__ import annotations
 import contextlib
 import uuid
 import warnings
+from collections import deque
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
 from misstep.campaigns.cluster import host
 from misstep.campaigns.cluster.jobs import Answer, Blob, Died, Late, Refused, Ticket
+from misstep.campaigns.cluster.parcels import Job, Pace, Parcel
 from misstep.errors import MisstepError, ToolError
 from misstep.versions import Identity, identity
 
@@ -59,26 +61,12 @@ class GivenUp:
         return f"it ended {self.ends} processes ({self.how}){said}"
 
 
-@dataclass
-class _Job:
-    """Under way."""
-
-    name: int
-    ticket: Ticket
-    body: bytes
-    blobs: tuple[Blob, ...]
-    end: float | None
-    priority: float
-    deaths: list[Died] = field(default_factory=list)
-    losses: int = 0  # of workers
-    future: Any = None
-
-
 class Link:
     """Jobs of one session on the workers of one scheduler."""
 
     def __init__(self, client: Any, where: str, note: Note, close: Callable[[], None]) -> None:
         self.where = where
+        self.gathers = False  # whether short jobs travel together; all that is given is needed then
         self.session = uuid.uuid4().hex
         self._client = client
         self._note = note
@@ -86,9 +74,13 @@ class Link:
         self._good: dict[str, int] = {}  # workers that may be used -> threads
         self._bad: dict[str, str] = {}  # the others -> what they have
         self._looked = 0.0
-        self._jobs: dict[int, _Job] = {}
+        self._jobs: dict[int, Job] = {}
+        self._waiting: list[Job] = []  # of these, those that are not under way yet
+        self._parcels: set[Parcel] = set()  # under way
+        self._pace = Pace()
         self._count = 0
-        self._ended: SimpleQueue[tuple[int, Any]] = SimpleQueue()
+        self._ended: SimpleQueue[tuple[Parcel, Any]] = SimpleQueue()
+        self._answers: deque[tuple[int, Answer | GivenUp]] = deque()
         self._kept: dict[str, Any] = {}  # digest -> future of a larger thing
 
     # -- workers ----------------------------------------------------------------------------------
@@ -102,7 +94,16 @@ class Link:
     @property
     def free(self) -> int:
         """How many jobs may be given now."""
-        return AHEAD * max(1, self.threads) - len(self._jobs)
+        return AHEAD * max(1, self.threads) * self._size - len(self._jobs)
+
+    @property
+    def idle(self) -> bool:
+        """Whether somebody may soon have nothing to do, however short the jobs are."""
+        return len(self._jobs) < AHEAD * max(1, self.threads)
+
+    @property
+    def _size(self) -> int:
+        return self._pace.size if self.gathers else 1
 
     def look(self, *, now: bool = False) -> None:
         """See which workers there are, and ask new ones what they have."""
@@ -188,32 +189,52 @@ class Link:
         needs = tuple(blob.digest for blob in blobs)
         ticket = Ticket(self.session, role, identity().code, entry, needs, seconds, memory_mb)
         end = None if seconds is None else monotonic() + max(seconds, 0) + OVERDUE
-        job = _Job(self._count, ticket, body, tuple(blobs), end, priority)
+        job = Job(self._count, ticket, body, tuple(blobs), end, priority)
         self._jobs[job.name] = job
-        self._send(job)
+        if not self.gathers or len(self._parcels) < self.threads:  # somebody has nothing to do
+            self._send([job])
+        else:
+            self._waiting.append(job)
         return job.name
 
-    def _send(self, job: _Job) -> None:
-        blobs = [self._keep(blob) for blob in job.blobs]
-        where = self._places(job)
-        key = f"misstep-unit-{self.session}-{job.name}-{len(job.deaths)}-{uuid.uuid4().hex[:8]}"
+    def _hand_out(self) -> None:
+        """Send what waits: full parcels while there is more to come, and all that is left otherwise."""
+        size = self._size
+        if self.free > 0:
+            places = max(1, AHEAD * max(1, self.threads) - len(self._parcels))
+            size = min(size, -(-len(self._waiting) // places))
+        while self._waiting and (
+            len(self._waiting) >= size or self.free > 0 or len(self._parcels) < self.threads
+        ):
+            own, self._waiting = self._waiting[:size], self._waiting[size:]
+            self._send(own)
+
+    def _send(self, jobs: list[Job]) -> None:
+        parcel = Parcel(jobs)
+        needed = {blob.digest: blob for job in jobs for blob in job.blobs}
+        blobs = [self._keep(blob) for blob in needed.values()]
+        where = self._places(jobs[0])
+        key = f"misstep-unit-{self.session}-{jobs[0].name}-{uuid.uuid4().hex[:8]}"
         try:
-            job.future = self._client.submit(
-                host.do_job,
-                job.ticket,
-                job.body,
+            parcel.future = self._client.submit(
+                host.do_jobs,
+                [(job.ticket, job.body) for job in jobs],
+                tuple(needed),
                 *blobs,
                 key=key,
                 pure=False,
-                priority=job.priority,
+                priority=max(job.priority for job in jobs),
                 **where,
             )
         except Exception as error:
             raise self._gone(error) from error
-        name, ended = job.name, self._ended
-        job.future.add_done_callback(lambda future: ended.put((name, future)))
+        for job in jobs:
+            job.parcel = parcel
+        self._parcels.add(parcel)
+        ended = self._ended
+        parcel.future.add_done_callback(lambda future: ended.put((parcel, future)))
 
-    def _places(self, job: _Job) -> Mapping[str, object]:
+    def _places(self, job: Job) -> Mapping[str, object]:
         """Not where the job has ended a process before, if there is another worker; never a refused one."""
         tried = {death.worker for death in job.deaths}
         others = [own for own in self._good if own not in tried]
@@ -239,101 +260,121 @@ class Link:
 
     def next(self) -> tuple[int, Answer | GivenUp]:
         """Wait for a job to end."""
-        while True:
+        while not self._answers:
+            self._hand_out()
             try:
-                name, future = self._ended.get(timeout=self._patience())
+                parcel, future = self._ended.get(timeout=self._patience())
             except Empty:
-                late = self._overdue()
-                if late is not None:
-                    return late
+                self._give_up_overdue()
                 self.look()
                 continue
-            job = self._jobs.get(name)
-            if job is None or job.future is not future:
-                continue  # given up, or done again, meanwhile
-            answer = self._answer(job, future)
-            if answer is not None:
-                del self._jobs[name]
-                return name, answer
+            self._parcels.discard(parcel)
+            # A job may have been given up meanwhile.
+            jobs = [job for job in parcel.jobs if self._jobs.get(job.name) is job]
+            if jobs:
+                self._arrived(jobs, parcel, future)
+        number, answer = self._answers.popleft()
+        return number, answer
 
     def forget(self, number: int) -> None:
         """Nobody waits for this job any more. If it is under way, it is done for nothing."""
         job = self._jobs.pop(number, None)
-        if job is not None:
+        if job is None:  # it has ended, and its answer may lie here
+            self._answers = deque(own for own in self._answers if own[0] != number)
+            return
+        if job in self._waiting:
+            self._waiting.remove(job)
+        parcel = job.parcel
+        if parcel is not None and not any(own.name in self._jobs for own in parcel.jobs):
+            self._parcels.discard(parcel)
             with contextlib.suppress(Exception):
-                job.future.cancel()
+                parcel.future.cancel()
 
     def _patience(self) -> float:
         ends = [job.end for job in self._jobs.values() if job.end is not None]
         return max(0.0, min([LOOK, *(end - monotonic() for end in ends)]))
 
-    def _overdue(self) -> tuple[int, Answer] | None:
-        """A job whose time is up wherever it is: in a queue, or on a machine that does not answer."""
-        for name, job in self._jobs.items():
+    def _give_up_overdue(self) -> None:
+        """Jobs whose time is up wherever they are: in a queue, or on a machine that does not answer."""
+        for name, job in list(self._jobs.items()):
             if job.end is not None and monotonic() > job.end:
-                del self._jobs[name]
-                with contextlib.suppress(Exception):
-                    job.future.cancel()
-                return name, Late()
-        return None
+                self.forget(name)
+                self._answers.append((name, Late()))
 
-    def _answer(self, job: _Job, future: Any) -> Answer | GivenUp | None:
-        """None: the job is under way again."""
+    def _arrived(self, jobs: list[Job], parcel: Parcel, future: Any) -> None:
+        """What came of these jobs of a parcel: their answers, or they are under way again."""
         status = future.status
         if status in ("cancelled", "lost"):
             self._require_scheduler()
             self._kept.clear()
-            self._send(job)
-            return None
+            self._send_each(jobs)
+            return
         if status == "error":
-            return self._failed(job, future)
+            self._failed(jobs, future)
+            return
         try:
-            answer: Answer = future.result(timeout=FETCH)
+            found: list[tuple[Answer, float]] = future.result(timeout=FETCH)
         except Exception:  # the worker was lost between the end of the job and our question
             self._require_scheduler()
-            self._send(job)
-            return None
-        if isinstance(answer, Refused):
-            self._refuse(answer.worker, f"has {answer.version}")
-            self.require_workers(RECONNECT)
-            self._send(job)
-            return None
-        if isinstance(answer, Died):
-            return self._strike(job, answer)
-        return answer
+            self._send_each(jobs)
+            return
+        for job, (answer, seconds) in zip(parcel.jobs, found, strict=True):
+            if job not in jobs:
+                continue
+            if isinstance(answer, Refused):
+                self._refuse(answer.worker, f"has {answer.version}")
+                self.require_workers(RECONNECT)
+                self._send([job])
+            elif isinstance(answer, Died):
+                self._strike(job, answer)
+            else:
+                self._pace.see(seconds)
+                self._end(job, answer)
 
-    def _failed(self, job: _Job, future: Any) -> GivenUp | None:
+    def _end(self, job: Job, answer: Answer | GivenUp) -> None:
+        del self._jobs[job.name]
+        self._answers.append((job.name, answer))
+
+    def _send_each(self, jobs: list[Job]) -> None:
+        """Each by itself: one of them may be the reason."""
+        for job in jobs:
+            self._send([job])
+
+    def _failed(self, jobs: list[Job], future: Any) -> None:
         from distributed.scheduler import KilledWorker
 
         error = future.exception(timeout=FETCH)
         if isinstance(error, KilledWorker):
-            return self._loss(job, error.allowed_failures + 1)
-        if lacks_misstep(error):  # a new worker without Misstep
+            for job in jobs:
+                self._loss(job, error.allowed_failures + 1)
+        elif lacks_misstep(error):  # a new worker without Misstep
             self.look(now=True)
             self.require_workers(RECONNECT)
-            return self._strike(job, Died(f"a worker cannot do it: {error}", ""))
-        raise MisstepError(
-            f"internal error on a worker: {type(error).__name__}: {error}",
-            where=self.where,
-            hint="please report it, with the output of the same command and --jobs 1 --debug",
-        )
+            for job in jobs:
+                self._strike(job, Died(f"a worker cannot do it: {error}", ""))
+        else:
+            raise MisstepError(
+                f"internal error on a worker: {type(error).__name__}: {error}",
+                where=self.where,
+                hint="please report it, with the output of the same command and --jobs 1 --debug",
+            )
 
-    def _loss(self, job: _Job, workers: int) -> GivenUp | None:
+    def _loss(self, job: Job, workers: int) -> None:
         """So many workers more were lost while they had the job."""
         job.losses += workers
         if job.losses >= LOSSES:
-            return GivenUp(job.losses, "whole workers were lost with it", "")
-        self._send(job)
-        return None
+            self._end(job, GivenUp(job.losses, "whole workers were lost with it", ""))
+        else:
+            self._send([job])
 
-    def _strike(self, job: _Job, death: Died) -> GivenUp | None:
+    def _strike(self, job: Job, death: Died) -> None:
         job.deaths.append(death)
         if len(job.deaths) >= STRIKES:
             how = "; ".join(dict.fromkeys(own.how for own in job.deaths))
             words = next((own.words for own in reversed(job.deaths) if own.words), "")
-            return GivenUp(len(job.deaths), how, words)
-        self._send(job)
-        return None
+            self._end(job, GivenUp(len(job.deaths), how, words))
+        else:
+            self._send([job])
 
     # -- the scheduler ----------------------------------------------------------------------------
 
@@ -358,13 +399,15 @@ class Link:
     def close(self) -> None:
         """End all work at once."""
         with contextlib.suppress(Exception):
-            self._client.cancel([job.future for job in self._jobs.values()], force=True)
+            self._client.cancel([parcel.future for parcel in self._parcels], force=True)
         if self._client.status == "running" and self._good:
             with contextlib.suppress(Exception):
                 self._client.run(
                     host.end_session, self.session, workers=list(self._good), on_error="ignore"
                 )
         self._jobs.clear()
+        self._waiting.clear()
+        self._parcels.clear()
         self._kept.clear()
         with contextlib.suppress(Exception):
             self._client.close(timeout=2)

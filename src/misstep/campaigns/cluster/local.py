@@ -30,7 +30,7 @@ HOST = "127.0.0.1"
 GRACE = 5.0  # seconds to end by itself
 AGAIN = 1.0  # seconds between two starts of the same worker, at least
 WORKER = "--worker"
-_MAIN = f"{NOT_FROM_HERE}from misstep.campaigns.cluster.local import main; main()"
+PROGRAM = f"{NOT_FROM_HERE}from misstep.campaigns.cluster.local import main; main()"
 CONFIG = {
     # The coordinator hands out few units at a time; each worker may have its next one at hand.
     "distributed.scheduler.worker-saturation": 2.0,
@@ -40,6 +40,8 @@ CONFIG = {
     # workers that have nothing to do.
     "distributed.admin.tick.interval": "1s",
     "distributed.admin.system-monitor.interval": "5s",
+    # Ten times a second the scheduler would look whether work is badly spread; workers have one unit at hand at most.
+    "distributed.scheduler.work-stealing-interval": "1s",
     # It would throw away what workers have been sent once.
     "distributed.scheduler.active-memory-manager.start": False,
 }
@@ -55,7 +57,7 @@ class LocalCluster:
         try:
             self._errors: IO[bytes] = Path(self._folder, "errors").open("w+b")  # noqa: SIM115
             self._process = subprocess.Popen(
-                [sys.executable, "-c", _MAIN, str(workers), self._folder],
+                [sys.executable, "-c", PROGRAM, str(workers), self._folder],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
@@ -135,7 +137,7 @@ async def _always(address: str, folder: str) -> None:
     while True:
         began = monotonic()
         process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", _MAIN, WORKER, address, folder
+            sys.executable, "-c", PROGRAM, WORKER, address, folder
         )
         await process.wait()
         await asyncio.sleep(max(0.0, AGAIN - (monotonic() - began)))

@@ -79,6 +79,11 @@ KINDS = {
     "planning-campaigns": "misstep.experiments.kinds.campaigns",
     "training-lessons": "misstep.experiments.kinds.bug_lessons",
 }
+# Pieces of commands, which no definition can name: a module with `run(payload)` alone.
+COMMANDS = {
+    "census": "misstep.experiments.kinds.censuses",
+    "training": "misstep.experiments.kinds.repeats",
+}
 # The rows of each world: a module with ROW_KEYS and `subject(row)`.
 WORLDS = {
     "models": "misstep.experiments.kinds.models",
@@ -106,10 +111,10 @@ def join(name: str, observations: list[dict[str, Value]]) -> None:
 
 def run_part(name: str, payload: Json, place: Path) -> Json:
     """The result of a part; `place` is its folder, if it wants one."""
-    module = import_module(KINDS[name])
+    module = import_module((KINDS | COMMANDS)[name])
     run_in: Callable[[Json, Path], Json] | None = getattr(module, "run_in", None)
     if run_in is None:
-        return kind(name).run(payload)
+        return cast(Kind, module).run(payload)
     place.mkdir(parents=True, exist_ok=True)
     return run_in(payload, place)
 
@@ -126,6 +131,7 @@ def world(name: str) -> World:
 
 
 __all__ = [
+    "COMMANDS",
     "KINDS",
     "MISSING",
     "WORLDS",
