@@ -18,6 +18,7 @@ from misstep.campaigns.batches import Sizes, decoded_sizes, encoded, summed
 from misstep.campaigns.database import AGAIN
 from misstep.campaigns.nature import Nature, read_nature
 from misstep.campaigns.rows import (
+    LARGEST,
     ContradictionRow,
     Event,
     FaultRow,
@@ -29,6 +30,7 @@ from misstep.campaigns.rows import (
     VerdictRow,
     clean,
     decoded,
+    encoded_rows,
     ids_of,
     values_of,
 )
@@ -204,6 +206,7 @@ class Findings:
         self.task = task
         self.name = name
         self._dominance: bytes | str | None = None
+        self._clock: float | None = None  # once somebody has asked
 
     # -- units ------------------------------------------------------------------------------------
 
@@ -229,6 +232,8 @@ class Findings:
         """`batches` are sizes of the questions to the policy, with the number of questions of each."""
         sizes = encoded(batches or {})
         self.store.insert("units", [(self.task, stage, key, seconds, policy_calls, sizes)])
+        if self._clock is not None:
+            self._clock += seconds
 
     def mark_all_done(self, stage: str, keys: Iterable[str]) -> None:
         """Units that took no time of their own."""
@@ -236,10 +241,14 @@ class Findings:
 
     def forget_stage(self, stage: str) -> None:
         self.store.execute("DELETE FROM units WHERE task = ? AND stage = ?", self.task, stage)
+        self._clock = None
 
     def clock(self) -> float:
         """Seconds of all units that are stored: the time of the task, whoever worked and when."""
-        return self._sum("SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?", self.task)
+        if self._clock is None:
+            query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
+            self._clock = self._sum(query, self.task)
+        return self._clock
 
     def seconds(self, stage: str) -> float:
         """That the stored units of a stage took."""
@@ -266,7 +275,7 @@ class Findings:
                     where=self.store.path,
                     expected=f"number {place}",
                 )
-        self.store.insert("states", [(self.task, *row.encoded()) for row in rows])
+        self.store.insert("states", encoded_rows(self.task, rows))
 
     def state_count(self) -> int:
         query = "SELECT coalesce(max(number) + 1, 0) FROM states WHERE task = ?"
@@ -277,7 +286,7 @@ class Findings:
 
     def add_runs(self, rows: Iterable[RunRow]) -> None:
         """Runs that are stored stay: a run is the same whoever makes it again."""
-        self.store.insert("runs", [(self.task, *row.encoded()) for row in rows], "ignore")
+        self.store.insert("runs", encoded_rows(self.task, rows), "ignore")
 
     def runs(self) -> list[RunRow]:
         return self._read(RunRow.decoded, "runs", "number")
@@ -305,7 +314,7 @@ class Findings:
 
     def add_verdicts(self, rows: Iterable[VerdictRow]) -> None:
         """A verdict of an oracle takes the place of the one it gave before."""
-        self.store.insert("verdicts", [(self.task, *row.encoded()) for row in rows], "replace")
+        self.store.insert("verdicts", encoded_rows(self.task, rows), "replace")
 
     def verdicts(self, oracle: str | None = None) -> list[VerdictRow]:
         """In the order of the states; of one oracle, or of all that have judged."""
@@ -332,7 +341,7 @@ class Findings:
         return specs
 
     def add_faults(self, rows: Iterable[FaultRow]) -> None:
-        self.store.insert("faults", [(self.task, *row.encoded()) for row in rows], "replace")
+        self.store.insert("faults", encoded_rows(self.task, rows), "replace")
 
     def forget_faults(self) -> None:
         self.store.execute("DELETE FROM faults WHERE task = ?", self.task)
@@ -353,8 +362,15 @@ class Findings:
 
     def flaky(self) -> set[int]:
         """Numbers of the states that are FLAKY."""
-        query = "SELECT DISTINCT number FROM verdicts WHERE task = ? AND verdict = 'FLAKY'"
-        return {int(number) for (number,) in self.store.rows(query, self.task)}
+        return self.flaky_among(0, LARGEST)
+
+    def flaky_among(self, first: int, last: int) -> set[int]:
+        """Of states with these numbers. Few are asked about when verdicts on them are stored: there may be millions."""
+        query = (
+            "SELECT DISTINCT number FROM verdicts "
+            "WHERE task = ? AND number BETWEEN ? AND ? AND verdict = 'FLAKY'"
+        )
+        return {int(number) for (number,) in self.store.rows(query, self.task, first, last)}
 
     def permitted_sets(self) -> dict[Values, Ids]:
         """What a set-valued policy permitted, state by state, as far as it is stored."""
@@ -388,6 +404,10 @@ class Findings:
         """Keep the dominance function, or why there is none: what was derived from it can be checked."""
         packed = None if tables is None else zlib.compress(tables)
         self.store.insert("dominance", [(self.task, packed, problem)])
+
+    def set_packed_dominance(self, packed: bytes) -> None:
+        """The same of a function that a worker has compressed, which takes as long as to store a hundred records."""
+        self.store.insert("dominance", [(self.task, packed, None)])
 
     def dominance(self) -> bytes | str | None:
         """The tables, or why there are none; None: nobody has tried."""
