@@ -36,6 +36,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from time import monotonic
 from types import TracebackType
 from typing import Any, Literal
 
@@ -66,6 +67,7 @@ from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
 
 IN_MEMORY = "the campaign in memory"
+GATHERED_SECONDS = 0.1  # that a finished unit waits for its commit at most, while more are coming
 # What happens to a row whose place is taken.
 Conflict = Literal["refuse", "replace", "ignore"]
 _VERBS = {"refuse": "INSERT", "replace": "REPLACE", "ignore": "INSERT OR IGNORE"}
@@ -96,6 +98,9 @@ class Store:
         self.kept_rows: dict[tuple[int, str], list[Any]] | None = None
         self._lock = lock
         self._pid = os.getpid()
+        self._translated = translated(Path(self.path))
+        self._is_inside = False  # a unit
+        self._gathering: float | None = None  # since when units wait for their commit
         self._temporary = None
         self._connection: sqlite3.Connection | None = None
         self._seal: Seal | None = None  # of a writer
@@ -209,6 +214,7 @@ class Store:
         """End the work; a second call does nothing."""
         try:
             if self._connection is not None and not self.readonly and self._pid == os.getpid():
+                self.commit()
                 self.set_meta("writing", "0")
         finally:
             self._release()
@@ -270,27 +276,61 @@ class Store:
         return self._connection
 
     @contextmanager
-    def unit(self) -> Iterator[None]:
-        """Everything stored inside is stored together or not at all. Units inside a unit belong to it."""
-        if self.readonly:
-            raise UsageError("the campaign is open for reading only", where=self.where)
-        if self.connection.in_transaction:
+    def unit(self, *, gathered: bool = False) -> Iterator[None]:
+        """Everything stored inside is stored together or not at all. Units inside a unit belong to it.
+
+        A gathered one is not committed when it ends, and those after it are not, either: `commit` does that for all.
+        """
+        if self._is_inside:
             yield
             return
-        with self._translated():
-            self.connection.execute("BEGIN IMMEDIATE")
-            assert self._seal is not None
-            self._seal.begin()
+        if self.readonly:
+            raise UsageError("the campaign is open for reading only", where=self.where)
+        with self._translated:
+            if self._gathering is None:
+                self.connection.execute("BEGIN IMMEDIATE")
+                assert self._seal is not None
+                self._seal.begin()
+                self._gathering = monotonic()
+            else:
+                gathered = True
+            self._is_inside = True
             try:
                 yield
+            except BaseException:
+                self._roll_back()
+                raise
+            finally:
+                self._is_inside = False
+            if not gathered:
+                self.commit()
+
+    def gathers_for(self) -> float | None:
+        """Seconds for which units that were gathered may still wait; None if there are none."""
+        if self._gathering is None:
+            return None
+        return max(0.0, self._gathering + GATHERED_SECONDS - monotonic())
+
+    def commit(self) -> None:
+        """Write what was gathered, all units together, with the sums that belong to them."""
+        if self._gathering is None:
+            return
+        assert self._seal is not None
+        with self._translated:
+            try:
                 self._seal.end()
                 self.connection.execute("COMMIT")
                 self._seal.stored()
+                self._gathering = None
             except BaseException:
-                # SQLite may have rolled back by itself, as it does on a full disk.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
+
+    def _roll_back(self) -> None:
+        self._gathering = None
+        # SQLite may have rolled back by itself, as it does on a full disk.
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
@@ -298,7 +338,7 @@ class Store:
         if self.connection.in_transaction:
             yield
             return
-        with self._translated():
+        with self._translated:
             self.connection.execute("BEGIN")
             try:
                 yield
@@ -342,19 +382,14 @@ class Store:
         with closing(self.stream(query, task, *ends)) as rows, uncollected():
             return [decode(row) for row in rows]
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        with translated(Path(self.path)):
-            yield
-
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """What a query finds."""
-        with self._translated():
+        with self._translated:
             return self.connection.execute(query, parameters).fetchall()
 
     def stream(self, query: str, *parameters: Any) -> Generator[tuple[Any, ...], None, None]:
         """What a query finds, row by row: for tables that may be large."""
-        with self._translated():
+        with self._translated:
             # Not `yield from`: a reader who stops early would close the cursor, maybe after its connection.
             for row in self.connection.execute(query, parameters):  # noqa: UP028
                 yield row
