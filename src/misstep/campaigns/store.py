@@ -61,7 +61,7 @@ from misstep.campaigns.database import (
 )
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.schema import check_schema, create_tables
-from misstep.campaigns.seal import Seal, read_sums, seal_from_scratch
+from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scratch
 from misstep.campaigns.toml import Tree, from_toml, to_toml
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
@@ -400,20 +400,27 @@ class Store:
             self.connection.execute(statement, parameters)
 
     def insert(
-        self, table: str, rows: Sequence[Sequence[Any]], conflict: Conflict = "refuse"
+        self, table: str, rows: Sequence[tuple[Any, ...]], conflict: Conflict = "refuse"
     ) -> None:
         """Add rows; what the tables do not allow is an error that says which table it was."""
         if not rows:
             return
-        verb = _VERBS[conflict]
+        if not self._is_inside:
+            with self.unit():
+                self.insert(table, rows, conflict)
+            return
         marks = ", ".join("?" * len(rows[0]))
-        with self.unit():
-            try:
-                self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
-            except sqlite3.IntegrityError as error:
-                raise RowsDoNotFitError(
-                    f"cannot store into {table}: {error}", where=self.path
-                ) from error
+        statement = f"{_VERBS[conflict]} INTO {table} VALUES ({marks})"
+        assert self._seal is not None
+        try:
+            if table in GIVEN_TABLES:
+                self._seal.insert(table, rows, statement, one_by_one=conflict == "ignore")
+            else:
+                self.connection.executemany(statement, rows)
+        except sqlite3.IntegrityError as error:
+            raise RowsDoNotFitError(
+                f"cannot store into {table}: {error}", where=self.path
+            ) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)
