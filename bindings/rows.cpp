@@ -164,7 +164,7 @@ bool write_lists(std::string &json, PyObject *lists) {
     return true;
 }
 
-// Checks and writes rows column by column. What a letter stands for is described in `misstep.campaigns.rows`.
+// Checks and writes rows column by column. What a letter stands for is described in `misstep.campaigns.encoding`.
 class RowEncoder {
    public:
     RowEncoder(std::string_view kinds, const nb::tuple &words, Py_ssize_t longest)

@@ -1,10 +1,10 @@
 """The campaign engine: gives units to workers and stores what comes back.
 
 There is one coordinator, this process, and it alone writes. It asks each task for its next round of units, hands units
-to whoever is free, and stores results in the order of the round, each in one transaction. With several tasks, work on
-another task begins as soon as a worker would be idle, the tasks that are expected to take long go first, and so do
-the units of the task that has most left to do. Nothing that is stored depends on who worked when, so an interrupted
-campaign goes on where it was.
+to whoever is free, and stores results in the order of the round; those that follow each other within a moment are
+committed together (transactions.py). With several tasks, work on another task begins as soon as a worker would be idle,
+the tasks that are expected to take long go first, and so do the units of the task that has most left to do. Nothing
+that is stored depends on who worked when, so an interrupted campaign goes on where it was.
 """
 
 from __future__ import annotations

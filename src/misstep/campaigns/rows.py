@@ -292,51 +292,6 @@ class FaultRow(NamedTuple):
         return FaultRow._make(read).checked()
 
 
-# How the core checks and writes the columns of a row, as `encoded` does. A row with a value of another type is left to
-# `encoded`. A capital letter also allows None.
-#
-#     n, o   a count (o: or None)              w   one of the words
-#     m      a count or -1                     k   one of the words if the column before says BUG, else None
-#     r      None, or a count below that in    b   a truth value
-#            the first column                  j, J   a list of numbers
-#     h      None, or a count that is not      L   a list of such lists
-#            below the column before           c   None, or what the function makes of the value
-#     s, S   seconds                           t, T   a name; a text of limited length
-PlainRow = StateRow | RunRow | VerdictRow | FaultRow
-_Means = frozenset[str] | Callable[..., str]  # the words, or the function
-_KINDS: dict[type[PlainRow], tuple[str, dict[int, _Means]]] = {
-    StateRow: ("njrjnnns", {}),
-    RunRow: ("nwojLoTsc", {1: frozenset(OUTCOMES), 8: PermittedRow.encoded}),
-    VerdictRow: (
-        "ntmwkohohTJcoonnss",
-        {3: frozenset(VERDICTS), 4: frozenset(KINDS), 11: lambda steps: to_json(steps)},
-    ),
-    FaultRow: ("nnjooohSbJ", {}),
-}
-_COLUMNS: dict[type[PlainRow], tuple[str, tuple[_Means | None, ...]]] = {
-    row: (kinds, tuple(means.get(place) for place in range(len(kinds))))
-    for row, (kinds, means) in _KINDS.items()
-}
-
-
-def encoded_rows(task: int, rows: Iterable[PlainRow]) -> list[tuple[Any, ...]]:
-    """Rows of one kind as their table holds them, the task first: what `encoded` writes, many times as fast."""
-    from misstep import (
-        _core,
-    )  # here: it takes long to load, and readers of records need nothing of it
-
-    own = list(rows)
-    if not own:
-        return []
-    found = _core.encode_rows(task, own, *_COLUMNS[type(own[0])], MOST_LETTERS)
-    if None not in found:
-        return found
-    return [
-        (task, *row.encoded()) if fast is None else fast
-        for row, fast in zip(own, found, strict=True)
-    ]
-
-
 class ContradictionRow(NamedTuple):
     """A state where the policy gave two answers: operators or labels, or below 0 what stands in their place."""
 

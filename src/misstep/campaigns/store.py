@@ -4,15 +4,16 @@
     run.db          SQLite: tasks, policy, states, runs, verdicts, faults, units, events (schema.py)
     run.lock        who is writing
 
-**What is promised.** Work is stored in units (engine.py); a unit is one transaction. After `kill -9`, a crash of the
-machine or a full disk, the folder holds the units up to some moment, each of them whole, and none after it. Since a
-unit is a pure function of what was stored before it, resuming there and starting afresh end with the same records.
+**What is promised.** Work is stored in units (engine.py). After `kill -9`, a crash of the machine or a full disk, the
+folder holds the units up to some moment, each of them whole, and none after it. Since a unit is a pure function of what
+was stored before it, resuming there and starting afresh end with the same records. Several units may share a
+transaction (transactions.py).
 
 **Why WAL and synchronous=NORMAL.** In WAL mode a commit appends to `run.db-wal` and touches nothing else; readers go on
-reading while somebody writes. NORMAL does not wait for the disk at each commit. Killing the process loses nothing: what
-was written belongs to the system already. A power failure can lose the last commits, but never more than a suffix, and
-never the order: frames carry chained checksums. FULL would buy these last units for a wait of the disk at every
-unit, and losing them costs no more than computing them again.
+reading while somebody writes. NORMAL does not wait for the disk at each commit. Killing the process loses nothing that
+was committed: it belongs to the system already. A power failure can lose the last commits, but never more than a
+suffix, and never the order: frames carry chained checksums. FULL would buy these last units for a wait of the disk at
+every commit, and losing them costs no more than computing them again.
 
 **Creating** builds the database under another name and renames it at the end. A folder with a `run.db` is a whole
 campaign; the leftovers of a creation that was killed are swept aside by the next one.
@@ -36,7 +37,6 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from time import monotonic
 from types import TracebackType
 from typing import Any, Literal
 
@@ -63,11 +63,11 @@ from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.schema import check_schema, create_tables
 from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scratch
 from misstep.campaigns.toml import Tree, from_toml, to_toml
+from misstep.campaigns.transactions import Transactions
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
 
 IN_MEMORY = "the campaign in memory"
-GATHERED_SECONDS = 0.1  # that a finished unit waits for its commit at most, while more are coming
 # What happens to a row whose place is taken.
 Conflict = Literal["refuse", "replace", "ignore"]
 _VERBS = {"refuse": "INSERT", "replace": "REPLACE", "ignore": "INSERT OR IGNORE"}
@@ -86,7 +86,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return known.st_dev, known.st_ino
 
 
-class Store:
+class Store(Transactions):
     """An open campaign: transactions and queries. Made by the functions below; a context manager."""
 
     def __init__(self, folder: Path | None, lock: WriterLock | None) -> None:
@@ -99,11 +99,8 @@ class Store:
         self._lock = lock
         self._pid = os.getpid()
         self._translated = translated(Path(self.path))
-        self._is_inside = False  # a unit
-        self._gathering: float | None = None  # since when units wait for their commit
         self._temporary = None
         self._connection: sqlite3.Connection | None = None
-        self._seal: Seal | None = None  # of a writer
         if folder is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
             self._connection.execute("PRAGMA foreign_keys = ON")
@@ -274,76 +271,6 @@ class Store:
                 hint="open it again there",
             )
         return self._connection
-
-    @contextmanager
-    def unit(self, *, gathered: bool = False) -> Iterator[None]:
-        """Everything stored inside is stored together or not at all. Units inside a unit belong to it.
-
-        A gathered one is not committed when it ends, and those after it are not, either: `commit` does that for all.
-        """
-        if self._is_inside:
-            yield
-            return
-        if self.readonly:
-            raise UsageError("the campaign is open for reading only", where=self.where)
-        with self._translated:
-            if self._gathering is None:
-                self.connection.execute("BEGIN IMMEDIATE")
-                assert self._seal is not None
-                self._seal.begin()
-                self._gathering = monotonic()
-            else:
-                gathered = True
-            self._is_inside = True
-            try:
-                yield
-            except BaseException:
-                self._roll_back()
-                raise
-            finally:
-                self._is_inside = False
-            if not gathered:
-                self.commit()
-
-    def gathers_for(self) -> float | None:
-        """Seconds for which units that were gathered may still wait; None if there are none."""
-        if self._gathering is None:
-            return None
-        return max(0.0, self._gathering + GATHERED_SECONDS - monotonic())
-
-    def commit(self) -> None:
-        """Write what was gathered, all units together, with the sums that belong to them."""
-        if self._gathering is None:
-            return
-        assert self._seal is not None
-        with self._translated:
-            try:
-                self._seal.end()
-                self.connection.execute("COMMIT")
-                self._seal.stored()
-                self._gathering = None
-            except BaseException:
-                self._roll_back()
-                raise
-
-    def _roll_back(self) -> None:
-        self._gathering = None
-        # SQLite may have rolled back by itself, as it does on a full disk.
-        if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Several queries that see one moment, while somebody else may be writing."""
-        if self.connection.in_transaction:
-            yield
-            return
-        with self._translated:
-            self.connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self.connection.execute("COMMIT")
 
     @contextmanager
     def keeping_rows(self) -> Iterator[None]:

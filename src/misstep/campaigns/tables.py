@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import zlib
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.batches import Sizes, decoded_sizes, encoded, summed
 from misstep.campaigns.database import AGAIN
+from misstep.campaigns.encoding import encoded_rows
 from misstep.campaigns.nature import Nature, read_nature
 from misstep.campaigns.rows import (
     LARGEST,
@@ -30,10 +30,10 @@ from misstep.campaigns.rows import (
     VerdictRow,
     clean,
     decoded,
-    encoded_rows,
     ids_of,
     values_of,
 )
+from misstep.campaigns.sources import packed_source, read_source
 from misstep.campaigns.store import Store
 from misstep.decoding import parse_json, unpack
 from misstep.errors import InputFormatError, MisstepError, UsageError
@@ -71,7 +71,7 @@ class Content:
                     hint="its files were changed: start a new campaign, or give the task another name",
                 )
             return
-        row = (None, task.name, task.world, task.digest, _packed(task.source))
+        row = (None, task.name, task.world, task.digest, packed_source(task.source))
         self.store.insert("tasks", [row])
         if isinstance(task, JaniTask):
             self._tasks[task.name] = (
@@ -94,7 +94,7 @@ class Content:
         if name not in self._tasks:
             digest, packed = self._task_row(name, "digest, source")
             try:
-                task = rebuild_task(_unpacked(packed))
+                task = rebuild_task(read_source(packed, MAX_UNPACKED))
             except (MisstepError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._damaged(name, str(error)[:200]) from error
             task.name = name
@@ -360,16 +360,10 @@ class Findings:
         """In the order in which they were found."""
         return self._read(ContradictionRow.decoded, "contradictions", "rowid")
 
-    def flaky(self) -> set[int]:
-        """Numbers of the states that are FLAKY."""
-        return self.flaky_among(0, LARGEST)
-
-    def flaky_among(self, first: int, last: int) -> set[int]:
-        """Of states with these numbers. Few are asked about when verdicts on them are stored: there may be millions."""
-        query = (
-            "SELECT DISTINCT number FROM verdicts "
-            "WHERE task = ? AND number BETWEEN ? AND ? AND verdict = 'FLAKY'"
-        )
+    def flaky(self, first: int = 0, last: int = LARGEST) -> set[int]:
+        """Numbers of the states that are FLAKY, among all or a few."""
+        wanted = "task = ? AND number BETWEEN ? AND ? AND verdict = 'FLAKY'"
+        query = f"SELECT DISTINCT number FROM verdicts WHERE {wanted}"
         return {int(number) for (number,) in self.store.rows(query, self.task, first, last)}
 
     def permitted_sets(self) -> dict[Values, Ids]:
@@ -500,19 +494,6 @@ def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:
     if not all(type(count) is int and count >= 0 for count in (first, runs, *ends.values())):
         raise ValueError("expected numbers of runs")
     return first, runs, ends
-
-
-def _packed(source: dict[str, Any]) -> bytes:
-    files = {name: base64.b64encode(text).decode() for name, text in source["files"].items()}
-    return zlib.compress(json.dumps({**source, "files": files}).encode())
-
-
-def _unpacked(packed: bytes) -> dict[str, Any]:
-    source = parse_json(unpack(packed, MAX_UNPACKED))
-    if not isinstance(source, dict) or not isinstance(source.get("files"), dict):
-        raise ValueError("it has no files")
-    files = {str(name): base64.b64decode(text) for name, text in source["files"].items()}
-    return {**source, "files": files}
 
 
 __all__ = ["CONFIRM", "LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]

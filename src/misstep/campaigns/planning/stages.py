@@ -226,7 +226,7 @@ class JudgeStage(Stage):
             chunk: Chunk = unit.payload
             # Judged again in a pool that has grown, or by another oracle, what is FLAKY stays so.
             numbers = [row.number for row in judged.verdicts]
-            flaky = findings.flaky_among(min(numbers), max(numbers)) if numbers else set()
+            flaky = findings.flaky(min(numbers), max(numbers)) if numbers else set()
             rows = [row.later(began) for row in judged.verdicts]
             findings.add_verdicts(
                 [made_flaky(r) if r.number in flaky else r for r in rows] if flaky else rows
