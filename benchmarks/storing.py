@@ -54,6 +54,7 @@ CAMPAIGNS: dict[str, tuple[tuple[str, dict[str, int]], str, dict[str, Any]]] = {
         {"runs": 9000, "radius": 1},
     ),
 }
+TURNS = 2  # of the versions that are compared
 # Rows refer to rows of tables before their own.
 TABLES = ("tasks", "runs", "states", "strategies", "verdicts", "faults", "units")
 
@@ -103,7 +104,7 @@ class Known:
                 self._outcomes[name] = self._do(worker, unit, seconds)
             return self._outcomes[name]
 
-        Worker.do = do  # type: ignore[method-assign]
+        Worker.do = do  # type: ignore[method-assign, assignment]
         try:
             yield
         finally:
@@ -233,7 +234,8 @@ def main() -> None:
     ours = Path(store.__file__).resolve().parents[2]
     both = {"before": given.against.resolve(), "now": ours}
     found = [
-        {label: elsewhere(source, given.runs) for label, source in both.items()} for _ in range(3)
+        {label: elsewhere(source, given.runs) for label, source in both.items()}
+        for _ in range(TURNS)
     ]
     report("storing", {label: _middle([turn[label] for turn in found]) for label in both})
 

@@ -90,7 +90,7 @@ def test_the_core_writes_what_python_writes(row: PlainRow) -> None:
     assert written(row, lambda own: encoded_rows(7, [own])[0]) == slow
 
 
-PLAIN = [
+PLAIN: list[PlainRow] = [
     StateRow(3, (1, 0), 2, (4, 5), 1, 2, 3, 0.25),
     RunRow(3, "goal", 4, (1, 2), ((1, 0), (0, 0)), None, "said", 0.5, PermittedRow(True, 1, 2)),
     VerdictRow(3, "astar", 0, "BUG", "costly", 1, 2, 3, None, "x", (1,), ({"operator": 3},)),

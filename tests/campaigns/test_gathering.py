@@ -239,7 +239,8 @@ def test_killed_between_units_of_one_transaction(world: str, tmp_path: Path) -> 
 def test_an_error_of_a_unit_keeps_the_units_before_it(
     error: BaseException, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    do, done = Worker.do, []
+    do = Worker.do
+    done: list[str] = []
 
     def breaking(worker: Worker, unit: Unit, seconds: float | None = None) -> Outcome:
         if len(done) == 4:
@@ -259,7 +260,8 @@ def test_nothing_waits_for_a_unit_that_may_take_long(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first unit of each kind may, and so may one after a slow one."""
-    do, open_before, commits = Worker.do, [], Store.commit
+    do, commits = Worker.do, Store.commit
+    open_before: list[int] = []
     committed = 0
 
     def commit(store: Store) -> None:

@@ -59,12 +59,7 @@ def encoded_rows(task: int, rows: Iterable[PlainRow]) -> list[tuple[Any, ...]]:
     if not own:
         return []
     found = _core.encode_rows(task, own, *_COLUMNS[type(own[0])], MOST_LETTERS)
-    if None not in found:
-        return found
-    return [
-        (task, *row.encoded()) if fast is None else fast
-        for row, fast in zip(own, found, strict=True)
-    ]
+    return [fast or (task, *row.encoded()) for row, fast in zip(own, found, strict=True)]
 
 
 __all__ = ["PlainRow", "encoded_rows"]
