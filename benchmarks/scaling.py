@@ -30,6 +30,7 @@ from typing import Any
 from benchmarks.common import report
 from misstep.campaigns.cluster.local import LocalCluster
 from misstep.campaigns.engine import Engine
+from misstep.campaigns.store import Store
 from misstep.campaigns.testing import test as run_campaign
 from misstep.tasks.generate import generate
 from misstep.tasks.load import load_task
@@ -280,7 +281,7 @@ def measure(name: str, address: str) -> Costs:
     """What units cost: their own seconds on workers, and processor time of the coordinator, all its threads."""
     (domain, sizes), policy, how = MEASURED[name]
     task = load_task(generate(domain, **sizes))
-    keep, spent = Engine._keep, [0.0, 0]
+    keep, commit, spent = Engine._keep, Store.commit, [0.0, 0]
 
     def timed(engine: Engine, *given: Any) -> None:
         began = thread_time()
@@ -288,7 +289,13 @@ def measure(name: str, address: str) -> Costs:
         spent[0] += thread_time() - began
         spent[1] += 1
 
+    def timed_commit(store: Store) -> None:
+        began = thread_time()
+        commit(store)
+        spent[0] += thread_time() - began
+
     Engine._keep = timed  # type: ignore[method-assign, assignment]
+    Store.commit = timed_commit  # type: ignore[method-assign, assignment]
     try:
         run_campaign(task, policy, cluster=address, **how).close()  # everything is imported now
         spent[:] = [0.0, 0]
@@ -301,6 +308,7 @@ def measure(name: str, address: str) -> Costs:
             records = len(found)
     finally:
         Engine._keep = keep  # type: ignore[method-assign]
+        Store.commit = commit  # type: ignore[method-assign]
     store, count = spent
     return Costs(units, (whole - store) / count, store / count, records / count)
 

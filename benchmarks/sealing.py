@@ -6,10 +6,12 @@ python -m benchmarks.sealing [RUNS]
 from __future__ import annotations
 
 import gc
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
+from typing import Any
 
 from benchmarks.common import report
 from misstep import generate, test
@@ -23,8 +25,8 @@ STATES = 200
 class Unsealed(Seal):
     """Writes nothing and is told nothing."""
 
-    def __init__(self, connection: object) -> None:
-        pass
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
 
     def begin(self) -> None:
         pass
@@ -34,6 +36,9 @@ class Unsealed(Seal):
 
     def stored(self) -> None:
         pass
+
+    def insert(self, table: str, rows: Any, statement: str, *, one_by_one: bool) -> None:  # noqa: ARG002
+        self._connection.executemany(statement, rows)
 
 
 def main() -> None:

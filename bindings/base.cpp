@@ -1,12 +1,9 @@
 #include <limits>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/contradiction.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "base/row_digest.h"
 #include "bindings.h"
 #include "fdr/sas_reader.h"
 
@@ -52,65 +49,6 @@ void poll_signals() {
     nb::gil_scoped_acquire lock;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
-
-std::string_view bytes_of(PyObject *value) {
-    char *start = nullptr;
-    Py_ssize_t size = 0;
-    if (PyBytes_AsStringAndSize(value, &start, &size) != 0) throw nb::python_error();
-    return {start, static_cast<std::size_t>(size)};
-}
-
-// Values of a database are written here, all others (floats, half characters, huge numbers) by Python.
-void add_value(RowText &text, PyObject *value, bool packed) {
-    if (value == Py_None) return text.add_none();
-    if (Py_TYPE(value) == &PyLong_Type) {
-        int overflow = 0;
-        const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-        if (overflow == 0) return text.add_integer(number);
-    } else if (Py_TYPE(value) == &PyUnicode_Type) {
-        Py_ssize_t size = 0;
-        if (const char *utf8 = PyUnicode_AsUTF8AndSize(value, &size))
-            return text.add_text({utf8, static_cast<std::size_t>(size)});
-        PyErr_Clear();
-    } else if (Py_TYPE(value) == &PyBytes_Type) {
-        return packed ? text.add_digest(bytes_of(value)) : text.add_bytes(bytes_of(value));
-    }
-    const nb::object written = nb::steal(PyObject_ASCII(value));
-    if (!written.is_valid()) throw nb::python_error();
-    text.add(nb::cast<std::string_view>(written));
-}
-
-using TableSum = std::pair<nb::str, DigestSum>;
-
-DigestSum &sum_of(std::vector<TableSum> &sums, nb::handle table) {
-    for (auto &[name, sum] : sums)
-        if (name.is(table) || name.equal(table)) return sum;
-    return sums.emplace_back(nb::borrow<nb::str>(table), DigestSum()).second;
-}
-
-nb::dict row_sums(const nb::list &rows, const nb::tuple &packed_tables) {
-    std::vector<TableSum> sums;
-    RowText text;
-    PyObject *table = nullptr;  // of the row before: mostly the same
-    bool packed = false;
-    for (const nb::handle own : rows) {
-        const auto row = nb::cast<nb::tuple>(own);
-        if (row.size() == 0 || !nb::isinstance<nb::str>(row[0]))
-            throw nb::value_error("a row begins with the name of its table");
-        if (nb::handle own_table = row[0]; own_table.ptr() != table) {
-            table = own_table.ptr();
-            packed = PySequence_Contains(packed_tables.ptr(), table) == 1;
-        }
-        for (const nb::handle value : row) add_value(text, value.ptr(), packed);
-        sum_of(sums, row[0]).add(text.finish());
-    }
-    nb::dict found;
-    for (const auto &[table, sum] : sums) {
-        const Sha256 total = sum.bytes();
-        found[table] = nb::make_tuple(sum.count(), nb::bytes(total.data(), total.size()));
-    }
-    return found;
-}
 }  // namespace
 
 void define_base(nb::module_ &module) {
@@ -154,10 +92,6 @@ void define_base(nb::module_ &module) {
             nb::arg("bound"), "Uniform in [0, bound).")
         .def("real", &CounterRandom::real, "Uniform in [0, 1).")
         .def_prop_ro("counter", &CounterRandom::counter);
-
-    module.def("row_sums", row_sums, nb::arg("rows"), nb::arg("packed_tables"),
-               "Of rows of a database that begin with the name of their table: for each table the number of rows and "
-               "the sum of their digests modulo 2^256, the most significant byte first.");
 }
 
 }  // namespace misstep::bindings

@@ -100,6 +100,7 @@ Limits make_limits(std::optional<double> seconds, std::optional<std::size_t> byt
                    nb::object progress);
 
 void define_base(nb::module_ &module);
+void define_rows(nb::module_ &module);
 void define_fdr(nb::module_ &module);
 void define_state_space(nb::module_ &module);
 void define_heuristics(nb::module_ &module);

@@ -5,6 +5,7 @@ NB_MODULE(_core, module) {
     nb::set_leak_warnings(false);  // objects alive at exit are the user's business
     using namespace misstep::bindings;
     define_base(module);
+    define_rows(module);
     define_fdr(module);
     define_state_space(module);
     define_heuristics(module);

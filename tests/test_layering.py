@@ -49,6 +49,7 @@ IN_CAMPAIGNS = [
     ],
     ["records", "options", "create", "states"],
     ["signatures", "worst", "handles"],
+    ["transactions", "encoding", "sources"],
     ["store"],
     ["damage", "nature"],
     ["tables"],

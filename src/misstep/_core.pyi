@@ -14,6 +14,8 @@ _Fact: TypeAlias = tuple[int, int]
 # expansions, evaluations, generated states, bytes, seconds
 _Progress: TypeAlias = Callable[[int, int, int, int, float], None]
 
+_Row = TypeVar("_Row", bound=tuple[object, ...])
+
 class CounterRandom:
     def __init__(self, seed: int, stream: int = 0, counter: int = 0) -> None: ...
     def next(self) -> int: ...
@@ -25,6 +27,19 @@ class CounterRandom:
 def row_sums(
     rows: list[tuple[int | float | str | bytes | None, ...]], packed_tables: tuple[str, ...]
 ) -> dict[str, tuple[int, bytes]]: ...
+def table_sum(
+    table: str,
+    rows: list[tuple[int | float | str | bytes | None, ...]],
+    columns: Sequence[int],
+    kinds: str,
+) -> tuple[int, bytes]: ...
+def encode_rows(
+    first: int,
+    rows: list[_Row],
+    kinds: str,
+    words: tuple[frozenset[str] | Callable[..., str] | None, ...],
+    longest: int,
+) -> list[tuple[int | float | str | None, ...] | None]: ...
 
 class State:
     def __init__(self, values: Sequence[int]) -> None: ...

@@ -14,6 +14,8 @@ Sizes = Mapping[int, int]  # size -> calls
 
 def encoded(sizes: Sizes) -> str:
     """As it is stored with a unit."""
+    if not sizes:
+        return "{}"
     return json.dumps({str(size): calls for size, calls in sorted(sizes.items()) if calls})
 
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from types import TracebackType
 from urllib.parse import quote
 
 from misstep.campaigns.schema import definitions
@@ -34,17 +35,27 @@ def uncollected() -> Iterator[None]:
             gc.enable()
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
-    """Errors of SQLite become one line for the user."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise as_user_error(error, path) from error
-    except UnicodeDecodeError as error:  # a text that is none; Python cannot even say so
-        raise InputFormatError(
-            "the database is damaged: a text is not UTF-8", where=str(path), hint=AGAIN
-        ) from error
+class translated:  # noqa: N801
+    """Errors of SQLite become one line for the user. It may be entered often: a store asks for it at each statement."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise as_user_error(error, self._path) from error
+        if isinstance(error, UnicodeDecodeError):  # a text that is none; Python cannot even say so
+            raise InputFormatError(
+                "the database is damaged: a text is not UTF-8", where=str(self._path), hint=AGAIN
+            ) from error
 
 
 def as_user_error(error: sqlite3.Error, path: Path) -> MisstepError:

@@ -1,10 +1,10 @@
 """The campaign engine: gives units to workers and stores what comes back.
 
 There is one coordinator, this process, and it alone writes. It asks each task for its next round of units, hands units
-to whoever is free, and stores results in the order of the round, each in one transaction. With several tasks, work on
-another task begins as soon as a worker would be idle, the tasks that are expected to take long go first, and so do
-the units of the task that has most left to do. Nothing that is stored depends on who worked when, so an interrupted
-campaign goes on where it was.
+to whoever is free, and stores results in the order of the round; those that follow each other within a moment are
+committed together (transactions.py). With several tasks, work on another task begins as soon as a worker would be idle,
+the tasks that are expected to take long go first, and so do the units of the task that has most left to do. Nothing
+that is stored depends on who worked when, so an interrupted campaign goes on where it was.
 """
 
 from __future__ import annotations
@@ -117,6 +117,7 @@ class Engine:
                     continue
                 assert workers is not None
                 self._fill(workers, active)
+                self._commit_unless_soon(workers)
                 unit, outcome = workers.next()
                 for run in active:  # none, if a limit has ended the work on the task meanwhile
                     if run.findings.name == unit.task:
@@ -125,8 +126,17 @@ class Engine:
                             active.remove(run)
                         break
         finally:
-            if workers is not None:
-                workers.close()
+            try:
+                self.content.store.commit()
+            finally:
+                if workers is not None:
+                    workers.close()
+
+    def _commit_unless_soon(self, workers: Workers) -> None:
+        """Results that follow each other within a moment share a transaction; nothing waits for a slow unit."""
+        left = self.content.store.gathers_for()
+        if left is not None and not (left and workers.ends_within(left)):
+            self.content.store.commit()
 
     @property
     def _spreads(self) -> bool:
@@ -209,6 +219,8 @@ class Engine:
                 unit = run.waiting.popleft()
                 assert run.stage is not None
                 self._tell(run.findings, run.stage)  # it may take long
+                if unit.process:
+                    self.content.store.commit()  # it may start with a fork, which must not find a transaction open
                 resources = {"task": self.content.task(unit.task), **unit.resources}
                 workers.submit(replace(unit, resources=resources), self._seconds_left(run))
 
@@ -250,7 +262,7 @@ class Engine:
 
     def _keep(self, run: _TaskRun, stage: Stage, unit: Unit, result: Result) -> None:
         findings = run.findings
-        with self.content.store.unit():
+        with self.content.store.unit(gathered=True):
             stage.keep(unit, result)
             calls, sizes = result.policy_calls, result.batches
             findings.mark_done(unit.stage, unit.key, result.seconds, calls, sizes)

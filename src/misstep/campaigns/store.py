@@ -4,15 +4,16 @@
     run.db          SQLite: tasks, policy, states, runs, verdicts, faults, units, events (schema.py)
     run.lock        who is writing
 
-**What is promised.** Work is stored in units (engine.py); a unit is one transaction. After `kill -9`, a crash of the
-machine or a full disk, the folder holds the units up to some moment, each of them whole, and none after it. Since a
-unit is a pure function of what was stored before it, resuming there and starting afresh end with the same records.
+**What is promised.** Work is stored in units (engine.py). After `kill -9`, a crash of the machine or a full disk, the
+folder holds the units up to some moment, each of them whole, and none after it. Since a unit is a pure function of what
+was stored before it, resuming there and starting afresh end with the same records. Several units may share a
+transaction (transactions.py).
 
 **Why WAL and synchronous=NORMAL.** In WAL mode a commit appends to `run.db-wal` and touches nothing else; readers go on
-reading while somebody writes. NORMAL does not wait for the disk at each commit. Killing the process loses nothing: what
-was written belongs to the system already. A power failure can lose the last commits, but never more than a suffix, and
-never the order: frames carry chained checksums. FULL would buy these last units for a wait of the disk at every
-unit, and losing them costs no more than computing them again.
+reading while somebody writes. NORMAL does not wait for the disk at each commit. Killing the process loses nothing that
+was committed: it belongs to the system already. A power failure can lose the last commits, but never more than a
+suffix, and never the order: frames carry chained checksums. FULL would buy these last units for a wait of the disk at
+every commit, and losing them costs no more than computing them again.
 
 **Creating** builds the database under another name and renames it at the end. A folder with a `run.db` is a whole
 campaign; the leftovers of a creation that was killed are swept aside by the next one.
@@ -60,8 +61,9 @@ from misstep.campaigns.database import (
 )
 from misstep.campaigns.lock import WriterLock
 from misstep.campaigns.schema import check_schema, create_tables
-from misstep.campaigns.seal import Seal, read_sums, seal_from_scratch
+from misstep.campaigns.seal import GIVEN_TABLES, Seal, read_sums, seal_from_scratch
 from misstep.campaigns.toml import Tree, from_toml, to_toml
+from misstep.campaigns.transactions import Transactions
 from misstep.errors import InputFileError, InputFormatError, UsageError
 from misstep.files import reason
 
@@ -84,7 +86,7 @@ def _identity(file: Path) -> tuple[int, int] | None:
     return known.st_dev, known.st_ino
 
 
-class Store:
+class Store(Transactions):
     """An open campaign: transactions and queries. Made by the functions below; a context manager."""
 
     def __init__(self, folder: Path | None, lock: WriterLock | None) -> None:
@@ -96,9 +98,9 @@ class Store:
         self.kept_rows: dict[tuple[int, str], list[Any]] | None = None
         self._lock = lock
         self._pid = os.getpid()
+        self._translated = translated(Path(self.path))
         self._temporary = None
         self._connection: sqlite3.Connection | None = None
-        self._seal: Seal | None = None  # of a writer
         if folder is None:
             self._connection = sqlite3.connect(":memory:", isolation_level=None)
             self._connection.execute("PRAGMA foreign_keys = ON")
@@ -209,6 +211,7 @@ class Store:
         """End the work; a second call does nothing."""
         try:
             if self._connection is not None and not self.readonly and self._pid == os.getpid():
+                self.commit()
                 self.set_meta("writing", "0")
         finally:
             self._release()
@@ -270,42 +273,6 @@ class Store:
         return self._connection
 
     @contextmanager
-    def unit(self) -> Iterator[None]:
-        """Everything stored inside is stored together or not at all. Units inside a unit belong to it."""
-        if self.readonly:
-            raise UsageError("the campaign is open for reading only", where=self.where)
-        if self.connection.in_transaction:
-            yield
-            return
-        with self._translated():
-            self.connection.execute("BEGIN IMMEDIATE")
-            assert self._seal is not None
-            self._seal.begin()
-            try:
-                yield
-                self._seal.end()
-                self.connection.execute("COMMIT")
-                self._seal.stored()
-            except BaseException:
-                # SQLite may have rolled back by itself, as it does on a full disk.
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
-
-    @contextmanager
-    def snapshot(self) -> Iterator[None]:
-        """Several queries that see one moment, while somebody else may be writing."""
-        if self.connection.in_transaction:
-            yield
-            return
-        with self._translated():
-            self.connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self.connection.execute("COMMIT")
-
-    @contextmanager
     def keeping_rows(self) -> Iterator[None]:
         """Within, rows are decoded once however often they are read. What is written meanwhile is not seen."""
         before = self.kept_rows
@@ -342,19 +309,14 @@ class Store:
         with closing(self.stream(query, task, *ends)) as rows, uncollected():
             return [decode(row) for row in rows]
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        with translated(Path(self.path)):
-            yield
-
     def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
         """What a query finds."""
-        with self._translated():
+        with self._translated:
             return self.connection.execute(query, parameters).fetchall()
 
     def stream(self, query: str, *parameters: Any) -> Generator[tuple[Any, ...], None, None]:
         """What a query finds, row by row: for tables that may be large."""
-        with self._translated():
+        with self._translated:
             # Not `yield from`: a reader who stops early would close the cursor, maybe after its connection.
             for row in self.connection.execute(query, parameters):  # noqa: UP028
                 yield row
@@ -365,20 +327,27 @@ class Store:
             self.connection.execute(statement, parameters)
 
     def insert(
-        self, table: str, rows: Sequence[Sequence[Any]], conflict: Conflict = "refuse"
+        self, table: str, rows: Sequence[tuple[Any, ...]], conflict: Conflict = "refuse"
     ) -> None:
         """Add rows; what the tables do not allow is an error that says which table it was."""
         if not rows:
             return
-        verb = _VERBS[conflict]
+        if not self._is_inside:
+            with self.unit():
+                self.insert(table, rows, conflict)
+            return
         marks = ", ".join("?" * len(rows[0]))
-        with self.unit():
-            try:
-                self.connection.executemany(f"{verb} INTO {table} VALUES ({marks})", rows)
-            except sqlite3.IntegrityError as error:
-                raise RowsDoNotFitError(
-                    f"cannot store into {table}: {error}", where=self.path
-                ) from error
+        statement = f"{_VERBS[conflict]} INTO {table} VALUES ({marks})"
+        assert self._seal is not None
+        try:
+            if table in GIVEN_TABLES:
+                self._seal.insert(table, rows, statement, one_by_one=conflict == "ignore")
+            else:
+                self.connection.executemany(statement, rows)
+        except sqlite3.IntegrityError as error:
+            raise RowsDoNotFitError(
+                f"cannot store into {table}: {error}", where=self.path
+            ) from error
 
     def meta(self, key: str) -> str:
         found = self.rows("SELECT value FROM meta WHERE key = ?", key)

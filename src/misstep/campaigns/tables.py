@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
 import zlib
@@ -16,8 +15,10 @@ from typing import Any, NamedTuple
 
 from misstep.campaigns.batches import Sizes, decoded_sizes, encoded, summed
 from misstep.campaigns.database import AGAIN
+from misstep.campaigns.encoding import encoded_rows
 from misstep.campaigns.nature import Nature, read_nature
 from misstep.campaigns.rows import (
+    LARGEST,
     ContradictionRow,
     Event,
     FaultRow,
@@ -32,6 +33,7 @@ from misstep.campaigns.rows import (
     ids_of,
     values_of,
 )
+from misstep.campaigns.sources import packed_source, read_source
 from misstep.campaigns.store import Store
 from misstep.decoding import parse_json, unpack
 from misstep.errors import InputFormatError, MisstepError, UsageError
@@ -69,7 +71,7 @@ class Content:
                     hint="its files were changed: start a new campaign, or give the task another name",
                 )
             return
-        row = (None, task.name, task.world, task.digest, _packed(task.source))
+        row = (None, task.name, task.world, task.digest, packed_source(task.source))
         self.store.insert("tasks", [row])
         if isinstance(task, JaniTask):
             self._tasks[task.name] = (
@@ -92,7 +94,7 @@ class Content:
         if name not in self._tasks:
             digest, packed = self._task_row(name, "digest, source")
             try:
-                task = rebuild_task(_unpacked(packed))
+                task = rebuild_task(read_source(packed, MAX_UNPACKED))
             except (MisstepError, ValueError, KeyError, TypeError, AttributeError) as error:
                 raise self._damaged(name, str(error)[:200]) from error
             task.name = name
@@ -204,6 +206,7 @@ class Findings:
         self.task = task
         self.name = name
         self._dominance: bytes | str | None = None
+        self._clock: float | None = None  # once somebody has asked
 
     # -- units ------------------------------------------------------------------------------------
 
@@ -229,6 +232,8 @@ class Findings:
         """`batches` are sizes of the questions to the policy, with the number of questions of each."""
         sizes = encoded(batches or {})
         self.store.insert("units", [(self.task, stage, key, seconds, policy_calls, sizes)])
+        if self._clock is not None:
+            self._clock += seconds
 
     def mark_all_done(self, stage: str, keys: Iterable[str]) -> None:
         """Units that took no time of their own."""
@@ -236,10 +241,14 @@ class Findings:
 
     def forget_stage(self, stage: str) -> None:
         self.store.execute("DELETE FROM units WHERE task = ? AND stage = ?", self.task, stage)
+        self._clock = None
 
     def clock(self) -> float:
         """Seconds of all units that are stored: the time of the task, whoever worked and when."""
-        return self._sum("SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?", self.task)
+        if self._clock is None:
+            query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
+            self._clock = self._sum(query, self.task)
+        return self._clock
 
     def seconds(self, stage: str) -> float:
         """That the stored units of a stage took."""
@@ -266,7 +275,7 @@ class Findings:
                     where=self.store.path,
                     expected=f"number {place}",
                 )
-        self.store.insert("states", [(self.task, *row.encoded()) for row in rows])
+        self.store.insert("states", encoded_rows(self.task, rows))
 
     def state_count(self) -> int:
         query = "SELECT coalesce(max(number) + 1, 0) FROM states WHERE task = ?"
@@ -277,7 +286,7 @@ class Findings:
 
     def add_runs(self, rows: Iterable[RunRow]) -> None:
         """Runs that are stored stay: a run is the same whoever makes it again."""
-        self.store.insert("runs", [(self.task, *row.encoded()) for row in rows], "ignore")
+        self.store.insert("runs", encoded_rows(self.task, rows), "ignore")
 
     def runs(self) -> list[RunRow]:
         return self._read(RunRow.decoded, "runs", "number")
@@ -305,7 +314,7 @@ class Findings:
 
     def add_verdicts(self, rows: Iterable[VerdictRow]) -> None:
         """A verdict of an oracle takes the place of the one it gave before."""
-        self.store.insert("verdicts", [(self.task, *row.encoded()) for row in rows], "replace")
+        self.store.insert("verdicts", encoded_rows(self.task, rows), "replace")
 
     def verdicts(self, oracle: str | None = None) -> list[VerdictRow]:
         """In the order of the states; of one oracle, or of all that have judged."""
@@ -332,7 +341,7 @@ class Findings:
         return specs
 
     def add_faults(self, rows: Iterable[FaultRow]) -> None:
-        self.store.insert("faults", [(self.task, *row.encoded()) for row in rows], "replace")
+        self.store.insert("faults", encoded_rows(self.task, rows), "replace")
 
     def forget_faults(self) -> None:
         self.store.execute("DELETE FROM faults WHERE task = ?", self.task)
@@ -351,10 +360,11 @@ class Findings:
         """In the order in which they were found."""
         return self._read(ContradictionRow.decoded, "contradictions", "rowid")
 
-    def flaky(self) -> set[int]:
-        """Numbers of the states that are FLAKY."""
-        query = "SELECT DISTINCT number FROM verdicts WHERE task = ? AND verdict = 'FLAKY'"
-        return {int(number) for (number,) in self.store.rows(query, self.task)}
+    def flaky(self, first: int = 0, last: int = LARGEST) -> set[int]:
+        """Numbers of the states that are FLAKY, among all or a few."""
+        wanted = "task = ? AND number BETWEEN ? AND ? AND verdict = 'FLAKY'"
+        query = f"SELECT DISTINCT number FROM verdicts WHERE {wanted}"
+        return {int(number) for (number,) in self.store.rows(query, self.task, first, last)}
 
     def permitted_sets(self) -> dict[Values, Ids]:
         """What a set-valued policy permitted, state by state, as far as it is stored."""
@@ -388,6 +398,10 @@ class Findings:
         """Keep the dominance function, or why there is none: what was derived from it can be checked."""
         packed = None if tables is None else zlib.compress(tables)
         self.store.insert("dominance", [(self.task, packed, problem)])
+
+    def set_packed_dominance(self, packed: bytes) -> None:
+        """The same of a function that a worker has compressed, which takes as long as to store a hundred records."""
+        self.store.insert("dominance", [(self.task, packed, None)])
 
     def dominance(self) -> bytes | str | None:
         """The tables, or why there are none; None: nobody has tried."""
@@ -480,19 +494,6 @@ def _batch(row: Sequence[Any]) -> tuple[int, int, dict[str, int]]:
     if not all(type(count) is int and count >= 0 for count in (first, runs, *ends.values())):
         raise ValueError("expected numbers of runs")
     return first, runs, ends
-
-
-def _packed(source: dict[str, Any]) -> bytes:
-    files = {name: base64.b64encode(text).decode() for name, text in source["files"].items()}
-    return zlib.compress(json.dumps({**source, "files": files}).encode())
-
-
-def _unpacked(packed: bytes) -> dict[str, Any]:
-    source = parse_json(unpack(packed, MAX_UNPACKED))
-    if not isinstance(source, dict) or not isinstance(source.get("files"), dict):
-        raise ValueError("it has no files")
-    files = {str(name): base64.b64decode(text) for name, text in source["files"].items()}
-    return {**source, "files": files}
 
 
 __all__ = ["CONFIRM", "LIMIT", "REMARK", "Content", "Findings", "PolicyIdentity", "Snapshot"]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import multiprocessing
 import os
 import signal
@@ -146,6 +147,10 @@ class Workers(ABC):
     @abstractmethod
     def submit(self, unit: Unit, seconds: float | None) -> None: ...
 
+    def ends_within(self, seconds: float) -> bool:  # noqa: ARG002
+        """Whether a unit is expected to end so soon; may wait that long to find out. No: nothing is known."""
+        return False
+
     @abstractmethod
     def next(self) -> tuple[Unit, Outcome]:
         """Wait for a unit to end."""
@@ -161,6 +166,7 @@ class ThisProcess(Workers):
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
         self._unit: tuple[Unit, float | None] | None = None
+        self._took: dict[tuple[str, str], float] = {}  # seconds of the last unit of a task and job
         self._others = Processes(worker, 0) if can_start(worker.policy) else None
 
     def takes(self, unit: Unit) -> bool:
@@ -179,13 +185,22 @@ class ThisProcess(Workers):
         else:
             self._unit = unit, seconds
 
+    def ends_within(self, seconds: float) -> bool:
+        if self._unit is None:
+            return self._others is not None and self._others.ends_within(seconds)
+        unit, _ = self._unit
+        return self._took.get((unit.task, unit.job), math.inf) < seconds
+
     def next(self) -> tuple[Unit, Outcome]:
         if self._unit is None:
             assert self._others is not None
             return self._others.next()
         unit, seconds = self._unit
         self._unit = None
-        return unit, self.worker.do(unit, seconds)
+        began = monotonic()
+        outcome = self.worker.do(unit, seconds)
+        self._took[unit.task, unit.job] = monotonic() - began
+        return unit, outcome
 
     def close(self) -> None:
         self.worker.close()
@@ -286,6 +301,11 @@ class Processes(Workers):
             raise ToolError(
                 f"cannot send work to another process: {error}", hint="use one process (--jobs 1)"
             ) from error
+
+    def ends_within(self, seconds: float) -> bool:
+        busy = [own.connection for own in self._processes if own.unit is not None]
+        patience = self._patience()
+        return bool(wait(busy, seconds if patience is None else min(seconds, patience)))
 
     def next(self) -> tuple[Unit, Outcome]:
         busy = {own.connection: own for own in self._processes if own.unit is not None}

@@ -79,8 +79,9 @@ class FuzzStage(Stage):
         fresh = []
         for run in fuzzed.runs:
             assert run.states is not None
-            if run.states not in self._seen:
-                self._seen.add(run.states)
+            known = len(self._seen)
+            self._seen.add(run.states)  # which is hashed once that way, and may be long
+            if len(self._seen) > known:
                 fresh.append(run)
         self.findings.add_runs(fresh)
         self.runs += payload.runs
@@ -174,16 +175,14 @@ class JudgeStage(Stage):
         for own in judged.states:
             row = self._states.get(own.state)
             if row is None:
-                row = StateRow(len(self._states), own.state, run=own.run, step=own.step)
+                row = StateRow(len(self._states), own.state, None, (), 0, own.run, own.step)
                 self._states[own.state] = row
                 fresh.append(row)
             before = self._verdicts.get(row.number)
             if before is not None and before.verdict != "UNKNOWN":
                 continue  # another batch of this round was first
             resting = None if own.strategy is None else strategies[own.strategy]
-            verdict = own.verdict._replace(
-                number=row.number, strategy=resting, at=began + own.verdict.at
-            )
+            verdict = own.verdict.placed(row.number, resting, began)
             self._verdicts[row.number] = verdict
             verdicts.append(verdict)
             if own.fault is None and verdict.is_bug:

@@ -123,7 +123,7 @@ class DominanceStage(Stage):
         if isinstance(found, str):
             self.findings.set_dominance(None, found)
         else:
-            self.findings.set_dominance(found)
+            self.findings.set_packed_dominance(found)
 
     def lost(self, unit: Unit, why: str) -> Result | None:  # noqa: ARG002
         if "memory" not in why:
@@ -225,9 +225,12 @@ class JudgeStage(Stage):
         if unit.job == "judge":
             chunk: Chunk = unit.payload
             # Judged again in a pool that has grown, or by another oracle, what is FLAKY stays so.
-            flaky = findings.flaky()
-            rows = [row._replace(at=began + row.at) for row in judged.verdicts]
-            findings.add_verdicts(made_flaky(r) if r.number in flaky else r for r in rows)
+            numbers = [row.number for row in judged.verdicts]
+            flaky = findings.flaky(min(numbers), max(numbers)) if numbers else set()
+            rows = [row.later(began) for row in judged.verdicts]
+            findings.add_verdicts(
+                [made_flaky(r) if r.number in flaky else r for r in rows] if flaky else rows
+            )
             self.tested += len(judged.verdicts)
             if judged.knowledge is not None:
                 findings.set_knowledge(self.oracle, chunk.round, chunk.part, judged.knowledge)
@@ -323,9 +326,10 @@ class BlameStage(Stage):
         if self.settings.fault_budget is None:
             return
         self.findings.add_faults(faults)
-        for _, _, row in payload.members:
-            if row.number not in payload.blamed:
-                self.findings.mark_done("blamed", str(row.number), 0.0, 0)
+        numbers = (row.number for _, _, row in payload.members)
+        self.findings.mark_all_done(
+            "blamed", [str(number) for number in numbers if number not in payload.blamed]
+        )
 
     def progress(self) -> tuple[int, int | None]:
         return self.blamed, self.bugs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -199,7 +200,7 @@ class PlanningWork(Work):
         found = try_dominance(self.task)
         if isinstance(found, str):
             return found, [f"no dominance function: {found}"], ()
-        return bytes(found.to_bytes()), list(found.remarks), ()
+        return zlib.compress(found.to_bytes()), list(found.remarks), ()
 
     def dominance_of(self, resources: Mapping[str, Any]) -> Dominance | str | None:
         tables = resources.get("dominance")
