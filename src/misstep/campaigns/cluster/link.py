@@ -258,6 +258,11 @@ class Link:
         """Nobody needs this larger thing any more."""
         self._kept.pop(digest, None)
 
+    @property
+    def has_answers(self) -> bool:
+        """Whether `next` has something to give at once: the other jobs of a parcel that has ended."""
+        return bool(self._answers)
+
     def next(self) -> tuple[int, Answer | GivenUp]:
         """Wait for a job to end."""
         while not self._answers:
