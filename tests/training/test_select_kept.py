@@ -21,7 +21,7 @@ POLICIES = ["heuristic:add", "first", "heuristic:ff"]
 @pytest.fixture
 def tasks() -> list[Task]:
     made = []
-    for balls in (1, 2, 3):
+    for balls in (2, 3):
         task = misstep.load_task(misstep.generate("gripper", balls=balls))
         task.name = f"balls-{balls}"
         made.append(task)
