@@ -10,7 +10,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, typed
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import phase_progress, print_json, print_table, remark, waiting
+from misstep.cli.output import phase_progress, print_json, print_table, remark, say, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -221,9 +221,11 @@ def _print_plan(found: RunPlan) -> None:
     titles = ("step", "units", "done", "work left", "expected, one core", "at most, one core")
     print_table(titles, rows)
     jobs = f"{found.jobs} process{'' if found.jobs == 1 else 'es'}"
-    print(f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): ", end="")
     known = "" if found.seconds is None else f"{found.bound} "
-    print(f"{known}{_time(found.seconds)} with {jobs}; costs {found.costs_from}")
+    say(
+        f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): "
+        f"{known}{_time(found.seconds)} with {jobs}; costs {found.costs_from}"
+    )
 
 
 def _time(seconds: float | None) -> str:
@@ -281,6 +283,6 @@ def _print_report(written: Report, folder: Path) -> None:
     from misstep.experiments.report import FOLDER, counted
 
     for own in written.claims:
-        print(f"{own.verdict}: {own.text} [ours: {own.ours}]")
-    print(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
-    print(f"report: {folder / FOLDER / 'report.md'}")
+        say(f"{own.verdict}: {own.text} [ours: {own.ours}]")
+    say(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
+    say(f"report: {folder / FOLDER / 'report.md'}")

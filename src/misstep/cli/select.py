@@ -13,7 +13,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
-from misstep.cli.output import own_bars, print_json, print_table, remark
+from misstep.cli.output import own_bars, print_json, print_table, remark, say
 from misstep.errors import Interrupted
 from misstep.escaping import escaped
 
@@ -125,12 +125,12 @@ def _print(selection: Selection) -> None:
 
     tasks = len(selection.candidates[0].results)
     if tasks < ENOUGH_TASKS:
-        print(f"too few tasks to tell policies apart: {tasks}; at least {ENOUGH_TASKS} are needed")
+        say(f"too few tasks to tell policies apart: {tasks}; at least {ENOUGH_TASKS} are needed")
         return
     for comparison in selection.comparisons:
         other = selection.candidates[comparison.worse].policy
         verdict = "better than" if comparison.significant else "NOT significantly better than"
-        print(
+        say(
             f"{best} is {verdict} {other}: difference a task {_shown(comparison.difference, 3)}, "
             f"p = {comparison.corrected:.4f}"
         )
