@@ -94,6 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> Any:
+    asks_for_script = any(word.endswith("-completion") for word in arguments[:1])
+    if asks_for_script or os.environ.get("_MISSTEP_COMPLETE") == "source_bash":
+        _end_no_words()
     if "_MISSTEP_COMPLETE" in os.environ:
         _complete_plainly()
         if os.environ["_MISSTEP_COMPLETE"] == "complete_bash":
@@ -129,6 +132,19 @@ def _complete_plainly() -> None:
 
         if hasattr(shells, "_sanitize_help_text"):
             shells._sanitize_help_text = lambda text: text
+
+
+def _end_no_words() -> None:
+    """Hand out a script for bash that adds no space after `shield:`. Typer has no option for this either."""
+    with suppress(ImportError, AttributeError):
+        from typer import _completion_classes as shells
+        from typer import _completion_shared as scripts
+
+        from misstep.cli.completion import without_space
+
+        script = without_space(scripts._completion_scripts["bash"])
+        scripts._completion_scripts["bash"] = script
+        shells.BashComplete.source_template = script
 
 
 def _path(problem: TyperException) -> str:
