@@ -200,7 +200,11 @@ def _sources(how: How) -> Sources:
 
     if how.device.partition(":")[0] not in ("cpu", "cuda"):
         raise UsageError(f"--device is {how.device!r:.40}", expected="cpu, cuda or cuda:N")
-    for option, folder in (("--gnn", how.gnn), ("--policies", how.policies)):
+    for option, folder in (
+        ("--tasks", how.tasks),
+        ("--gnn", how.gnn),
+        ("--policies", how.policies),
+    ):
         if folder is not None and not folder.is_dir():
             raise UsageError(f"{option}: there is no folder {folder}", expected="a folder")
     return Sources(how.tasks, how.gnn, how.policies, how.device)

@@ -24,6 +24,7 @@ from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, VerbGroup, show_help
 from misstep.cli.watch import interrupt_once
+from misstep.cli.wording import as_typed, plain_usage, refuse_empty
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
             signal.signal(signal.SIGHUP, interrupt_once)
     with plain_output():
-        code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+        code = _guarded(lambda: _run(arguments), arguments, as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.
@@ -103,22 +104,16 @@ def _run(arguments: list[str]) -> Any:
             from misstep.cli.completion import joined_at_colons
 
             os.environ[KEPT_BY_SHELL] = joined_at_colons(os.environ)
+    else:
+        refuse_empty(arguments)
     try:
         code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     except UsageError as error:
-        error.what = _as_typed(error.what, arguments)
+        as_typed(error, arguments)
         raise
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
-
-
-def _as_typed(what: str, arguments: list[str]) -> str:
-    """What is wrong with a setting, which Python names, in the words of the user who typed an option."""
-    name, found, rest = what.partition(" is ")
-    option = "--" + name.replace("_", "-")
-    given = any(word == option or word.startswith(f"{option}=") for word in arguments)
-    return f"{option}{found}{rest}" if found and name.isidentifier() and given else what
 
 
 def _complete_plainly() -> None:
@@ -153,7 +148,9 @@ def _path(problem: TyperException) -> str:
     return "misstep" if context is None else str(context.command_path)
 
 
-def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
+def _guarded(
+    run: Callable[[], Any], arguments: Sequence[str], *, as_json: bool, debug: bool
+) -> int:
     try:
         code = run()
         sys.stdout.flush()
@@ -182,9 +179,8 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except TyperException as problem:
         if debug:
             raise
-        error = UsageError(
-            problem.format_message().rstrip("."), hint=f"see {_path(problem)} --help"
-        )
+        what, expected = plain_usage(problem.format_message().rstrip("."), arguments)
+        error = UsageError(what, expected=expected, hint=f"see {_path(problem)} --help")
     except MisstepError as problem:
         if debug:
             raise

@@ -257,13 +257,13 @@ def select(
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         raise UsageError(f"policies is {policies!r:.60}", expected="a list of policies")
     given = {
-        "pool_size": pool,
+        "pool": pool,
         "oracle": oracle,
         "budget": budget,
         "seed": seed,
         "max_steps": max_steps,
     }
-    settings = make_settings(TestSettings, given)
+    settings = make_settings(TestSettings, given, _OF_TEST)
     if out is not None and budget is not None:
         raise UsageError(
             f"budget is {budget}",

@@ -94,7 +94,9 @@ def select_policies(
         raise UsageError("no tasks to test on", expected="at least one")
     if len(policies) < 2:
         raise UsageError(
-            f"{len(policies)} policies", expected="at least two", hint="--policies SPEC SPEC ..."
+            f"{'one policy' if policies else 'no policies'} to choose from",
+            expected="at least two",
+            hint="--policies SPEC SPEC ...",
         )
     names = _names(policies, tasks[0])
     report = progress or (lambda *_: None)
