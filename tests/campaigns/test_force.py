@@ -12,13 +12,14 @@ import pytest
 
 import misstep
 from misstep.errors import InputFileError, MisstepError, UsageError
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 from support.commands import misstep as command
 
 
 @pytest.fixture
 def task() -> Task:
-    return misstep.load_task(misstep.generate("gripper", balls=2))
+    return load_planning_task(misstep.generate("gripper", balls=2))
 
 
 @pytest.fixture

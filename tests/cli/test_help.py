@@ -92,6 +92,7 @@ def test_a_table_on_a_narrow_terminal_cuts_nothing_off(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for columns, titled in ((60, False), (120, True)):
         monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("NO_COLOR", "1")
         output.print_table(titles, [row])
         printed = capsys.readouterr().out.splitlines()
         assert printed[0].startswith(titles[0] if titled else name)

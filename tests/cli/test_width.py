@@ -31,6 +31,7 @@ class Terminal(StringIO):
 def shown(words: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What a command prints to a terminal."""
     monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    monkeypatch.setenv("NO_COLOR", "1")
     terminal = Terminal()
     monkeypatch.setattr(sys, "stdout", terminal)
     with pytest.raises(SystemExit) as ended:

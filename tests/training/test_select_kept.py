@@ -9,6 +9,7 @@ import pytest
 
 import misstep
 from misstep.errors import UsageError
+from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 from misstep.training.api import select
 from misstep.training.kept import folders
@@ -22,7 +23,7 @@ POLICIES = ["heuristic:add", "first", "heuristic:ff"]
 def tasks() -> list[Task]:
     made = []
     for balls in (2, 3):
-        task = misstep.load_task(misstep.generate("gripper", balls=balls))
+        task = load_planning_task(misstep.generate("gripper", balls=balls))
         task.name = f"balls-{balls}"
         made.append(task)
     return made
@@ -83,8 +84,9 @@ def test_another_selection_does_not_write_into_the_folder(
 ) -> None:
     select(tasks, POLICIES, pool=8, out=tmp_path)
     for changed, words in (({"pool": 9}, "its pool is 8, not 9"), ({"seed": 1}, "its seed is 0")):
+        options: dict[str, Any] = {"pool": 8, **changed}
         with pytest.raises(UsageError, match=words) as refused:
-            select(tasks, POLICIES, **({"pool": 8} | changed), out=tmp_path)
+            select(tasks, POLICIES, **options, out=tmp_path)
         assert "--out" in (refused.value.hint or "")
     with pytest.raises(UsageError, match="budget is 5"):
         select(tasks, POLICIES, pool=8, budget=5, out=tmp_path)

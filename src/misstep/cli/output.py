@@ -12,6 +12,7 @@ from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from misstep.cli.colours import STYLES, write
 from misstep.cli.plain import to_json
 from misstep.escaping import escaped
 from misstep.fitting import fitted, paragraph
@@ -80,7 +81,9 @@ def say(*lines: object, flush: bool = False) -> None:
     """Print text for people; on a terminal, lines that are too wide are broken between words."""
     width = columns(sys.stdout)
     text = escaped("\n".join(map(str, lines)))
-    print(text if width is None else fitted(text, width), flush=flush)
+    write(sys.stdout, (text if width is None else fitted(text, width)) + "\n")
+    if flush:
+        sys.stdout.flush()
 
 
 def remark(text: str) -> None:
@@ -120,10 +123,11 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     room = columns(sys.stdout)
     if room is not None and sum(widths) + 2 * (len(widths) - 1) > room:
         for row in chain(first, (tuple(map(escaped, row)) for row in rows)):
-            print(*paragraph(titles, row, room), sep="\n")
+            write(sys.stdout, "\n".join([*paragraph(titles, row, room), ""]))
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="")
     for k, title in enumerate(titles):
@@ -134,7 +138,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
             min_width=widths[0] if k == 0 else None,
         )
     for row in first:
-        table.add_row(*row)
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
     # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
     Console(width=room or 200, markup=False, highlight=False).print(table)
     if len(first) < MEASURED:
@@ -142,12 +146,11 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     sys.stdout.flush()
     for later in rows:
         cells = zip(map(escaped, later), widths, strict=True)
-        print(
-            "  ".join(
-                cell.ljust(width) if k < left else cell.rjust(width)
-                for k, (cell, width) in enumerate(cells)
-            )
+        line = "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(cells)
         )
+        write(sys.stdout, f"{line}\n")
 
 
 def controls() -> TextIO:

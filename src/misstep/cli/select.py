@@ -119,8 +119,8 @@ def _print(selection: Selection) -> None:
     print_table(titles, rows, left=len(titles))
     best = selection.candidates[0].policy
     if selection.candidates[0].campaign is not None:
-        rows = ((own.policy, own.campaign or "-") for own in selection.candidates)
-        print_table(("policy", "records"), rows, left=2)
+        kept = [(own.policy, own.campaign or "-") for own in selection.candidates]
+        print_table(("policy", "records"), kept, left=2)
     from misstep.comparison.statistics import ENOUGH_TASKS
 
     tasks = len(selection.candidates[0].results)

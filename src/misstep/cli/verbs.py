@@ -200,6 +200,12 @@ def _example(line: str, formatter: Any) -> list[str]:
     return [line] if room is None or len(line) <= room else broken_command(line, indent, room)
 
 
+def in_words(told: str) -> str:
+    """The help of an option, with words in the place of formulas such as x>=0."""
+    told = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", told)
+    return re.sub(r"x>=([\d.]+)", r"\1 or more", told)
+
+
 class SectionedCommand(TyperCommand):
     """A command whose help has a section for each group of options, and examples that can be copied."""
 
@@ -238,7 +244,7 @@ class SectionedCommand(TyperCommand):
             heading = getattr(parameter, "rich_help_panel", None)
             if line is not None:
                 title = "Arguments" if is_argument else heading or "Options"
-                sections.setdefault(title, []).append((plain(line[0]), line[1]))
+                sections.setdefault(title, []).append((plain(line[0]), in_words(line[1])))
         for title in sorted(sections, key=lambda title: (title != "Arguments", title == "Options")):
             with formatter.section(title):
                 formatter.write_dl(sections[title])

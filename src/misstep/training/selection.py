@@ -103,7 +103,7 @@ def select_policies(
     if out is None:
         return rank(names, _test(tasks, policies, names, settings, report), settings.seed)
     kept = folders(out, names)
-    results = []
+    results: list[list[TaskResult]] = []
     total = len(tasks) * len(policies)
     for name, given, folder in zip(names, policies, kept, strict=True):
         before = len(results) * len(tasks)
