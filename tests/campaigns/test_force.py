@@ -12,6 +12,7 @@ import pytest
 
 import misstep
 from misstep.errors import InputFileError, MisstepError, UsageError
+from misstep.tasks.domains import generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 from support.commands import misstep as command
@@ -19,7 +20,7 @@ from support.commands import misstep as command
 
 @pytest.fixture
 def task() -> Task:
-    return load_planning_task(misstep.generate("gripper", balls=2))
+    return load_planning_task(generate("gripper", balls=2))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 import misstep
 from misstep.errors import UsageError
+from misstep.tasks.domains import generate
 from misstep.tasks.pddl.load import load_planning_task
 from misstep.tasks.task import Task
 from misstep.training.api import select
@@ -23,7 +24,7 @@ POLICIES = ["heuristic:add", "first", "heuristic:ff"]
 def tasks() -> list[Task]:
     made = []
     for balls in (2, 3):
-        task = load_planning_task(misstep.generate("gripper", balls=balls))
+        task = load_planning_task(generate("gripper", balls=balls))
         task.name = f"balls-{balls}"
         made.append(task)
     return made
