@@ -18,7 +18,18 @@ SOURCE = ROOT / "src" / "misstep"
 TOP = {"__init__", "__main__"}
 # Packages and modules of misstep, left to right; those on one line are of one rank and may know each other.
 ORDER = [
-    ["binomial", "errors", "escaping", "decoding", "files", "gym", "kept", "verdicts", "versions"],
+    [
+        "binomial",
+        "errors",
+        "escaping",
+        "decoding",
+        "files",
+        "fitting",
+        "gym",
+        "kept",
+        "verdicts",
+        "versions",
+    ],
     ["_core"],
     ["tasks"],
     ["planning"],

@@ -138,7 +138,7 @@ def test_a_file_of_settings_and_options_that_override_it(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--oracle", ""], "the oracle is empty"),
+        (["--oracle", ""], "--oracle is empty"),
         (["--oracle", "nonsense"], "nonsense"),
         (["--novelty", "4"], "novelty is 4"),
         (["--fault-budget", "0"], "--fault-budget is 0; expected a positive number"),

@@ -200,7 +200,7 @@ MISTAKES: list[tuple[list[str], int, str]] = [
         2,
         "balls of gripper is 0; expected an integer from 1",
     ),
-    (["generate", "gripper", "--balls", "x"], 2, "Invalid value for '--balls'"),
+    (["generate", "gripper", "--balls", "x"], 2, "--balls is x; expected a whole number"),
     (["generate", "gripper", "-o", "ok.sas"], 30, "ok.sas"),
     (["frobnicate"], 2, "No such command 'frobnicate'"),
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,22 +12,26 @@ import pytest
 
 import misstep
 from misstep.cli.completion import joined_at_colons
+from support.commands import misstep as command
 
 
-def complete(words: str, shell: str = "bash") -> list[str]:
-    """The answers to a shell that completes the last of these words; bash makes a word of each colon."""
-    environment = {
+def asked_by(shell: str, words: str) -> dict[str, str]:
+    return {
         "_MISSTEP_COMPLETE": f"complete_{shell}",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1),
         "_TYPER_COMPLETE_ARGS": words,
         "_TYPER_COMPLETE_FISH_ACTION": "get-args",
     }
+
+
+def complete(words: str, shell: str = "bash") -> list[str]:
+    """The answers to a shell that completes the last of these words; bash makes a word of each colon."""
     done = subprocess.run(
         [sys.executable, "-m", "misstep"],
         capture_output=True,
         text=True,
-        env=os.environ | environment,
+        env=os.environ | asked_by(shell, words),
     )
     assert done.returncode == 0, done.stderr
     return [] if done.stdout == "\n" else done.stdout.splitlines()
@@ -40,6 +45,66 @@ def test_policies_oracles_presets_biases_and_domains() -> None:
     assert complete("misstep test --preset ") == ["p22", "p23", "p24", "slow"]
     assert complete("misstep test --fuzz greedy") == ["greedy-inf", "greedy-1"]
     assert complete("misstep generate grip") == ["gripper"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            "test --policy heuristic:",
+            "heuristic: heuristic:ff heuristic:add heuristic:max heuristic:lmcut",
+        ),
+        ("run --policy zoo:gripper-e", "zoo:gripper-exec"),
+        ("select --policies noisy:0.1:1+heuristic:l", "noisy:0.1:1+heuristic:lmcut"),
+        ("experiment p24-", "p24-differences p24-heads p24-oracles"),
+        ("experiment rep", "report"),
+        ("experiment p22 --scale s", "smoke small"),
+        ("records found --verdict un", ""),
+        ("records found --verdict UN", "UNKNOWN UNSOLVABLE"),
+        ("records found --kind fails", "fails fails-all fails-some"),
+        ("plan --search gbfs", "gbfs-ff"),
+        ("test --objective ", "cost goal"),
+        ("test --state-budget ", "none"),
+        ("prove --ask ", "auto all needed"),
+        ("test --dead-ends h", "hmax"),
+    ],
+)
+def test_names_that_are_known(words: str, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in asked_by("fish", f"misstep {words}").items():
+        monkeypatch.setenv(name, value)
+    assert command().stdout.split() == expected.split()
+
+
+def test_files_after_the_colon_of_a_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "guards").mkdir()
+    (tmp_path / "guards" / "safe.json").write_text("{}")
+    (tmp_path / "own.toml").write_text("")
+    assert complete("misstep test --policy shield:g", "fish") == ["shield:guards/"]
+    found = complete("misstep test --policy shield:guards/", "fish")
+    assert found == ["shield:guards/safe.json"]
+    inner = complete("misstep test --policy shield:guards/safe.json+fi", "fish")
+    assert inner == ["shield:guards/safe.json+first"]
+    assert complete("misstep experiment o") == ["online", "own.toml"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
+def test_bash_itself(tmp_path: Path) -> None:
+    """The script that is installed, with the words as bash splits them, and no space after what is not complete."""
+    (tmp_path / "misstep").write_text(f'#!/bin/sh\nexec {sys.executable} -m misstep "$@"\n')
+    (tmp_path / "misstep").chmod(0o755)
+    asked = """
+        compopt() { printf "compopt %s %s\\n" "$@"; }
+        eval "$(_MISSTEP_COMPLETE=source_bash misstep)"
+        ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _misstep_completion misstep; echo "${COMPREPLY[@]}"; }
+        ask misstep test --policy shipped : grip
+        ask misstep test --policy exe
+    """
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", asked], capture_output=True, text=True, env=os.environ | {"PATH": path}
+    )
+    assert done.stdout.splitlines() == ["gripper", "compopt -o nospace", "exec:"], done.stderr
 
 
 def test_a_word_that_bash_splits_at_its_colon() -> None:
@@ -59,10 +124,12 @@ def test_a_word_that_bash_splits_at_its_colon() -> None:
         ("misstep run --policy a : b --from ", "misstep run --policy a:b --from ", ""),
     ],
 )
-def test_joining_at_colons(words: str, joined: str, kept: str) -> None:
-    asked = {"COMP_WORDS": words, "COMP_CWORD": str(len(words.split(" ")) - 1)}
+@pytest.mark.parametrize("between", [" ", "\n"])
+def test_joining_at_colons(words: str, joined: str, kept: str, between: str) -> None:
+    given, expected = words.replace(" ", between), joined.replace(" ", between)
+    asked = {"COMP_WORDS": given, "COMP_CWORD": str(len(words.split(" ")) - 1)}
     assert joined_at_colons(asked) == kept
-    assert asked == {"COMP_WORDS": joined, "COMP_CWORD": str(len(joined.split(" ")) - 1)}
+    assert asked == {"COMP_WORDS": expected, "COMP_CWORD": str(len(joined.split(" ")) - 1)}
 
 
 def test_campaigns_and_their_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,5 +145,7 @@ def test_campaigns_and_their_bugs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert complete("misstep explain runs/some ") == bugs
     assert complete("misstep explain runs/some two : 0") == ["0"]
     assert complete("misstep explain nowhere ") == []
+    assert complete("misstep records runs/some --task ") == ["two"]
+    assert complete("misstep test --baseline runs/s") == ["runs/some", "runs/some/"]
     (tmp_path / "runs" / "some" / "run.db").write_text("not a database")
     assert complete("misstep explain runs/some ") == []

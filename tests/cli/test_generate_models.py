@@ -53,7 +53,7 @@ def test_every_model_is_a_command(
         ("n-puzzle --tile 4 --cell 3", 2, "part of the goal"),
         ("beluga --lines 0,3/2,2", 2, "lines of beluga is '0,3/2,2'"),
         ("follow-car --horizon 0", 2, "horizon of follow-car is 0"),
-        ("blocksworld-cost --max-cost x", 2, "Invalid value for '--max-cost'"),
+        ("blocksworld-cost --max-cost x", 2, "--max-cost is x; expected a whole number"),
         ("two-way-line -o .", 30, "cannot write the model"),
     ],
 )

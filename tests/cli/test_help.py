@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import sys
@@ -92,9 +91,8 @@ def test_a_table_on_a_narrow_terminal_cuts_nothing_off(
     titles, row = ["id", "policy", "verdict", "gap"], [name, spec, "BUG", "-"]
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     for columns, titled in ((60, False), (120, True)):
-        monkeypatch.setattr(
-            output, "get_terminal_size", lambda own=columns: os.terminal_size((own, 9))
-        )
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("NO_COLOR", "1")
         output.print_table(titles, [row])
         printed = capsys.readouterr().out.splitlines()
         assert printed[0].startswith(titles[0] if titled else name)

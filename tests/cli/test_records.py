@@ -87,8 +87,8 @@ def test_filters(world: str, request: pytest.FixtureRequest) -> None:
     assert lines(folder, "--task", name) == of_task
     for option, value, message in (
         ("--task", "other", "no task other; expected one of "),
-        ("--verdict", "MAYBE", "no verdict 'MAYBE'; expected BUG, OPTIMAL, NOT A BUG, UNKNOWN"),
-        ("--kind", "odd", "no kind 'odd'; expected fails, costly, crash, fails-all"),
+        ("--verdict", "MAYBE", "--verdict is 'MAYBE'; expected BUG, OPTIMAL, NOT A BUG, UNKNOWN"),
+        ("--kind", "odd", "--kind is 'odd'; expected fails, costly, crash, fails-all"),
     ):
         done = misstep("records", folder, option, value)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)

@@ -21,6 +21,8 @@ from support.commands import misstep
 # Modules under misstep.cli that belong to the program itself and not to a verb.
 SHARED = {
     "arguments",
+    "colours",
+    "wording",
     "completion",
     "defaults",
     "failure",

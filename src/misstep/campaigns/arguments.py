@@ -19,7 +19,7 @@ LIMITS = ("time", "task_time", "memory", "task_memory")
 
 def check_number(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
-        raise UsageError(f"{name} is {value!r:.40}", expected="a positive number")
+        raise UsageError(f"{name} is {value!r:.40}", expected="a positive number below 2^31")
 
 
 def check_truth(name: str, value: object) -> None:

@@ -6,10 +6,11 @@ import os
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from shlex import quote
 
 from misstep.campaigns.database import connect
 from misstep.campaigns.lock import LOCK_NAME, WriterLock
-from misstep.campaigns.schema import create_tables
+from misstep.campaigns.schema import APPLICATION_ID, create_tables
 from misstep.campaigns.seal import seal_from_scratch
 from misstep.campaigns.toml import Tree, to_toml
 from misstep.errors import InputFileError, InputFormatError
@@ -24,6 +25,9 @@ _LEFTOVERS = {
     CONFIG_NAME + _UNFINISHED,
     *(DATABASE_NAME + _UNFINISHED + end for end in ("", "-journal", "-wal", "-shm")),
 }
+_LOGS = ("-journal", "-wal", "-shm")
+# All that a campaign may have in its folder.
+_FILES = {CONFIG_NAME, DATABASE_NAME, *_LEFTOVERS, *(DATABASE_NAME + end for end in _LOGS)}
 _MAX_CONFIG_BYTES = 16 * 2**20
 
 
@@ -59,11 +63,65 @@ def discard(folder: Path) -> None:
 
 def remove(folder: Path) -> None:
     """Take back the folder of a campaign that nothing was stored in."""
-    names = {CONFIG_NAME, *_LEFTOVERS, *(DATABASE_NAME + end for end in ("", "-wal", "-shm"))}
     with suppress(OSError):  # then it stays, which does no harm
-        for name in names:
+        for name in _FILES:
             (folder / name).unlink(missing_ok=True)
         folder.rmdir()
+
+
+def clear(folder: Path) -> None:
+    """Take the campaign in a folder away, so that another one can be made there.
+
+    Nothing is taken away but the files of a campaign. A folder with anything else in it, or that is a link, is refused.
+    One without a campaign stays as it is: `prepare` says whether a campaign can be made there.
+    """
+    database = folder / DATABASE_NAME
+    if not os.path.lexists(database):
+        return
+    try:
+        found = sorted(path.name for path in folder.iterdir())
+        strange = [name for name in found if name not in _FILES]
+        if folder.is_symlink():
+            raise _not_replaced(folder, "the folder is a symbolic link, which is not followed here")
+        if strange:
+            raise _not_replaced(folder, f"the folder also holds {', '.join(strange[:3])}")
+        for name in found:
+            refuse_link(folder / name, only_read=True)
+        if not _is_ours(database):
+            raise _not_replaced(folder, f"its {DATABASE_NAME} is not that of a campaign")
+        lock = WriterLock(folder)
+        try:
+            # Before the database, so that whoever is killed here leaves a campaign, and not what nobody knows.
+            for end in _LOGS:
+                (folder / (DATABASE_NAME + end)).unlink(missing_ok=True)
+            discard(folder)
+        finally:
+            lock.release()
+    except OSError as error:
+        raise InputFileError(
+            f"cannot replace the campaign: {reason(error)}", where=str(folder)
+        ) from error
+
+
+def _is_ours(database: Path) -> bool:
+    """By the first bytes, which a database has also where it is damaged or of another version."""
+    handle = os.open(database, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        start = os.read(handle, 100)
+    finally:
+        os.close(handle)
+    return start.startswith(b"SQLite format 3\0") and start[68:72] == APPLICATION_ID.to_bytes(
+        4, "big"
+    )
+
+
+def _not_replaced(folder: Path, why: str) -> InputFileError:
+    return InputFileError(
+        f"--force does not replace this: {why}",
+        where=str(folder),
+        expected="a folder that holds a campaign and nothing else",
+        hint="remove it yourself, or choose another folder",
+    )
 
 
 def _refuse_used(folder: Path) -> None:
@@ -72,7 +130,8 @@ def _refuse_used(folder: Path) -> None:
         raise InputFileError(
             "there is a campaign in this folder already",
             where=str(folder),
-            hint=f"resume it (misstep test --resume --out {folder}), or choose another folder",
+            hint=f"resume it (misstep test --resume --out {quote(str(folder))}), let misstep test replace it "
+            "(--force), or choose another folder",
         )
     # A killed creation is known by its database under construction; settings alone may be the user's.
     ours = _LEFTOVERS | ({CONFIG_NAME} if DATABASE_NAME + _UNFINISHED in found else set())
@@ -159,7 +218,7 @@ def refuse_links(folder: Path, *, only_read: bool) -> None:
 
     The folder itself may be one: the user has named it. SQLite writes to the files beside the database also to read.
     """
-    for end in ("-journal", "-wal", "-shm"):
+    for end in _LOGS:
         refuse_link(folder / (DATABASE_NAME + end))
     for name in (DATABASE_NAME, CONFIG_NAME, LOCK_NAME):
         refuse_link(folder / name, only_read=only_read)
@@ -168,6 +227,7 @@ def refuse_links(folder: Path, *, only_read: bool) -> None:
 __all__ = [
     "CONFIG_NAME",
     "DATABASE_NAME",
+    "clear",
     "discard",
     "prepare",
     "read_config",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.errors import InputFormatError, UsageError
 from misstep.fuzzing.settings import Settings as FuzzingSettings
 from misstep.oracles.presets import DEFAULT_ORACLE
-from misstep.runs.outcomes import DEFAULT_LIMIT, DEFAULT_MAX_STEPS, REVISIT
+from misstep.runs.outcomes import DEFAULT_LIMIT, DEFAULT_MAX_STEPS, MOST_STEPS, REVISIT
 from misstep.verdicts import Objective
 
 # Oracles and deciders are loaded where a setting needs them: whoever only reads a campaign does not wait for them.
@@ -179,6 +179,8 @@ class Settings:
             object.__setattr__(self, "model", self.model or ModelSettings())
             object.__setattr__(self, "planning", None)
         _check_positive("max_steps", self.max_steps)
+        if self.max_steps > MOST_STEPS:
+            raise UsageError(f"max_steps is {self.max_steps}", expected=f"at most {MOST_STEPS}")
         if self.fault_budget is not None:
             _check_positive("fault_budget", self.fault_budget)
         if self.blame_most is not None:
@@ -307,7 +309,7 @@ def _read(kind: type, values: Mapping[str, Any], where: str) -> Any:
 
 def _check_positive(name: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**63:
-        raise UsageError(f"{name} is {value!r}", expected="a positive number")
+        raise UsageError(f"{name} is {value!r}", expected="a positive number below 2^63")
 
 
 def _check_truth(name: str, value: object) -> None:

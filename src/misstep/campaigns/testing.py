@@ -12,7 +12,7 @@ from typing import Any
 from misstep.campaigns.arguments import as_path, check_session, check_truth
 from misstep.campaigns.campaign import Campaign, open_campaign
 from misstep.campaigns.cluster.files import check_policy
-from misstep.campaigns.create import remove
+from misstep.campaigns.create import clear, remove
 from misstep.campaigns.grow import check_lender, lend_pool
 from misstep.campaigns.limits import Limits, Progress
 from misstep.campaigns.options import make_settings
@@ -50,6 +50,7 @@ def test(
     progress: Progress | None = None,
     trust_policy: Trust = False,
     stop_at_first: StopAt = False,
+    force: bool = False,
     **options: Any,
 ) -> Campaign:
     """Test a policy on a task, a model, or several of one kind; returns what was found.
@@ -59,7 +60,8 @@ def test(
     of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
     processes, `limits` what they may spend. `cluster` is the address of one that works instead, such as
     `tcp://HOST:8786` (docs/cluster.md). `stop_at_first` ends the campaign at the first bug that is proven and
-    confirmed, or at the first record of which a function says so. `trust_policy=True` lets a file `config` name a
+    confirmed, or at the first record of which a function says so. `force=True` replaces a campaign that is in the
+    folder `out`. `trust_policy=True` lets a file `config` name a
     policy that runs code. All other settings are options by the names of `misstep test`, such as `pool=100,
     oracle="p24"`, or `runs=1000, radius=2` for models.
     """
@@ -71,9 +73,12 @@ def test(
         check_lender(given, lender._content)
     check_session(jobs, batch_size, limits, progress, cluster)
     check_truth("resume", resume)
+    check_truth("force", force)
     if not callable(stop_at_first):
         check_truth("stop_at_first", stop_at_first)
     folder = None if out is None else as_path("out", out, "the path of a folder")
+    if force:
+        _check_force(folder, resume, lender)
     if policy is None:
         if base is None or not base.policy:
             raise UsageError("no policy to test", expected="a policy")
@@ -92,7 +97,17 @@ def test(
 
     how = (jobs, batch_size, limits, progress)
     return conduct(
-        given, policy, settings, folder, resume, prepare, how, trust_policy, stop_at_first, cluster
+        given,
+        policy,
+        settings,
+        folder,
+        resume,
+        prepare,
+        how,
+        trust_policy,
+        stop_at_first,
+        cluster,
+        force,
     )
 
 
@@ -107,10 +122,11 @@ def conduct(
     trust: Trust,
     stop_at_first: StopAt = False,
     cluster: str | None = None,
+    force: bool = False,
 ) -> Campaign:
     """A campaign from its beginning to its end; a policy that cannot be loaded leaves nothing behind.
 
-    `prepare` puts into it what it does not find out itself.
+    `prepare` puts into it what it does not find out itself. `force` replaces a campaign that is in the folder.
     """
     if cluster is not None:
         check_policy(policy)
@@ -120,6 +136,8 @@ def conduct(
         settings = replace(settings, policy=policy if isinstance(policy, str) else loaded.name)
         if isinstance(policy, str):
             ends.callback(loaded.close)
+        if force and folder is not None:
+            clear(folder)
         is_new = folder is not None and not folder.exists()
         store = (
             memory_store(settings.as_dict())
@@ -154,6 +172,19 @@ def conduct(
         return Campaign(store, policy)
     store.close()
     return Campaign(open_store(folder, readonly=True), policy)
+
+
+def _check_force(folder: Path | None, resume: bool, lender: Campaign | None) -> None:
+    """Refuse to replace what is still needed."""
+    if resume:
+        raise UsageError("both resume and force", expected="one of them")
+    lent = None if lender is None else lender.folder
+    if folder is not None and lent is not None and folder.resolve() == lent.resolve():
+        raise UsageError(
+            "the campaign that lends its states would be replaced",
+            where=str(folder),
+            expected="another folder",
+        )
 
 
 def read_settings(

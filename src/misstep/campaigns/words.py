@@ -19,12 +19,13 @@ from misstep.tasks.jani.task import JaniTask
 from misstep.tasks.task import State, Task
 
 
-def in_words(explanation: Explanation) -> str:
+def in_words(explanation: Explanation, columns: int | None = None) -> str:
+    """All of it; `columns` is the width of a terminal that run and plan shall fit on beside each other."""
     if explanation.record.verdict == "FLAKY":
         return "\n".join(_of_flaky(explanation.record))
     if isinstance(explanation.task, JaniTask):
         return "\n".join(_of_model(explanation, explanation.task))
-    return "\n".join(_of_task(explanation, explanation.task))
+    return "\n".join(_of_task(explanation, explanation.task, columns))
 
 
 def blamed_in_words(blamed: BlamedDecision) -> str:
@@ -49,7 +50,7 @@ def _of_flaky(record: Record) -> Iterator[str]:
 # -- planning tasks -------------------------------------------------------------------------------
 
 
-def _of_task(explanation: Explanation, task: Task) -> Iterator[str]:
+def _of_task(explanation: Explanation, task: Task, columns: int | None) -> Iterator[str]:
     record = explanation.record
     run = record.run
     cost = str(run.cost) if run.outcome == "goal" else f"{run.outcome} after {run.cost}"
@@ -59,7 +60,7 @@ def _of_task(explanation: Explanation, task: Task) -> Iterator[str]:
     yield f"The policy: {cost}. Possible: {best}."
     yield from _belongs(record)
     yield ""
-    yield from _side_by_side(explanation, task)
+    yield from _side_by_side(explanation, task, columns)
     if record.witness.steps is not None:
         yield from _derivation(record, task)
     if explanation.diff is not None:
@@ -93,14 +94,20 @@ def _belongs(record: Record) -> Iterator[str]:
         yield f"The run is permitted; the cheapest permitted one costs at least {known.least}."
 
 
-def _side_by_side(explanation: Explanation, task: Task) -> Iterator[str]:
+def _side_by_side(explanation: Explanation, task: Task, columns: int | None) -> Iterator[str]:
+    """The run and the plan, step by step; below each other where there is no room beside each other."""
     record = explanation.record
     blamed = {fault.step for fault in explanation.faults}
     names = [f"({name})" for name in task.operator_names]
     run, plan = record.run.operators, record.witness.operators or ()
     width = max([len("the policy"), *(len(names[op]) for op in run)])
+    widest = max([0, *(len(names[op]) for op in plan)]) if explanation.diff is not None else 0
+    narrow = columns is not None and 6 + width + 4 + widest > columns
     title = "the plan" if explanation.diff is not None else ""
-    yield f"step  {'the policy':<{width}}    {title}".rstrip()
+    if narrow:
+        yield f"step  the policy{', and | the plan' if title else ''}"
+    else:
+        yield f"step  {'the policy':<{width}}    {title}".rstrip()
     alone = Segment(False, 0, len(run), 0, 0, 0, 0)
     for segment in (alone,) if explanation.diff is None else explanation.diff.segments:
         left = list(range(segment.run_first, segment.run_last))
@@ -111,7 +118,13 @@ def _side_by_side(explanation: Explanation, task: Task) -> Iterator[str]:
             theirs = names[plan[right[k]]] if k < len(right) else ""
             mark = "<" if step in blamed else " "
             number = "" if step is None else str(step)
-            yield f"{number:>4}  {ours:<{width}} {mark}  {theirs}".rstrip()
+            if not narrow:
+                yield f"{number:>4}  {ours:<{width}} {mark}  {theirs}".rstrip()
+                continue
+            if ours:
+                yield f"{number:>4}  {ours} {mark}".rstrip()
+            if theirs:
+                yield f"      | {theirs}"
     end = record.run.outcome
     if end != "goal":
         mark = "<" if len(run) in blamed else ""

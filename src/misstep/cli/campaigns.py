@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.arguments import user_trusts
-from misstep.cli.output import print_json, print_table, remark
+from misstep.cli.output import print_json, print_table, remark, say
 from misstep.errors import Interrupted, MisstepError
 
 if TYPE_CHECKING:
@@ -123,12 +123,12 @@ def print_summary(
                 for name, own in summary.by_task.items()
             ],
         )
-        print()
+        say()
     if len(summary.by_oracle) > 1:
         _print_oracles(summary)
-    print(summary, flush=True)
+    say(summary, flush=True)
     if gate is not None:
-        print(gate)
+        say(gate)
     stages = "".join(f", {name} {spent:.1f} s" for name, spent in summary.seconds.items())
     where = "" if summary.campaign is None else f"; records in {summary.campaign}"
     remark(f"{seconds:.1f} s{stages}; {summary.policy_calls} policy calls{where}")
@@ -153,7 +153,7 @@ def _print_ending(summary: Summary) -> None:
     goes_on = summary.worst is None and summary.campaign is not None
     word = _word_on_policy(Path(summary.campaign)) if goes_on and summary.campaign else ""
     sys.stderr.flush()
-    print("", *three_lines(summary, word), sep="\n", flush=True)
+    say("", *three_lines(summary, word), flush=True)
 
 
 def _print_oracles(summary: Summary) -> None:
@@ -173,7 +173,7 @@ def _print_oracles(summary: Summary) -> None:
             ["the best of all", *map(str, best)],
         ],
     )
-    print()
+    say()
 
 
 __all__ = [

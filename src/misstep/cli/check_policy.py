@@ -15,7 +15,7 @@ from misstep.cli.arguments import (
     check_limits,
     read_task,
 )
-from misstep.cli.output import print_json, search_progress
+from misstep.cli.output import print_json, say, search_progress
 
 
 def check_policy_command(
@@ -55,9 +55,9 @@ def check_policy_command(
         )
         return 1 if findings else 0
     for finding in findings:
-        print(
+        say(
             f"violated: {finding.rule} ({finding.count} of {asked} states), for example {finding.example}"
         )
     if not findings:
-        print(f"no findings on {asked} states of {loaded.name}")
+        say(f"no findings on {asked} states of {loaded.name}")
     return 1 if findings else 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from misstep.cli.arguments import AsJson
 from misstep.cli.campaigns import open_folder
-from misstep.cli.output import print_json, waiting
+from misstep.cli.output import columns, print_json, waiting
 from misstep.errors import UsageError
 
 
@@ -42,12 +43,13 @@ def compare_command(
     if len(folders) < 2:
         raise UsageError("one campaign to compare", expected="two or more folders")
     from misstep.comparison.compare import compare
+    from misstep.comparison.words import in_words
 
     campaigns = [open_folder(folder) for folder in folders]
     try:
         with waiting("reading records"):
             found = compare(*campaigns, labels=label or None)
-            shown = found.as_dict() if as_json else str(found)
+            shown = found.as_dict() if as_json else in_words(found, columns(sys.stdout))
     finally:
         for campaign in campaigns:
             campaign.close()

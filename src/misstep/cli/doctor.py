@@ -8,7 +8,7 @@ from importlib import metadata
 from typing import Any
 
 from misstep.cli.arguments import AsJson
-from misstep.cli.output import print_json
+from misstep.cli.output import print_json, say
 from misstep.errors import MisstepError, ToolError
 
 REQUIRED = ("numpy", "plado", "fast-downward-translate", "nanobind-backend", "typer", "rich")
@@ -97,19 +97,19 @@ def _self_check() -> str:
 
 
 def _print(report: dict[str, Any]) -> None:
-    print(f"misstep {report['misstep']}, Python {report['python']}, {report['platform']}")
+    say(f"misstep {report['misstep']}, Python {report['python']}, {report['platform']}")
     for name, version in report["required"].items():
         hint = f"pip install --force-reinstall {name}"
-        print(f"  {name:<24} {version or 'MISSING: ' + hint}")
-    print("extras:")
+        say(f"  {name:<24} {version or 'MISSING: ' + hint}")
+    say("extras:")
     for extra, state in report["optional"].items():
-        print(f"  {extra:<8} {state['for']}")
+        say(f"  {extra:<8} {state['for']}")
         missing = [package for package in state["packages"] if _version(package) is None]
         if not missing:
-            print("           installed")
+            say("           installed")
         else:
-            print(f"           missing: {', '.join(missing)}; pip install 'misstep[{extra}]'")
-    print("check:")
-    print(f"  generate, translate, plan: {report['check']}")
+            say(f"           missing: {', '.join(missing)}; pip install 'misstep[{extra}]'")
+    say("check:")
+    say(f"  generate, translate, plan: {report['check']}")
     if not report["healthy"]:
         sys.stderr.write("misstep: the installation is not whole; see above\n")

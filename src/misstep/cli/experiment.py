@@ -10,7 +10,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, typed
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import phase_progress, print_json, print_table, remark, waiting
+from misstep.cli.output import phase_progress, print_json, print_table, remark, say, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -200,7 +200,11 @@ def _sources(how: How) -> Sources:
 
     if how.device.partition(":")[0] not in ("cpu", "cuda"):
         raise UsageError(f"--device is {how.device!r:.40}", expected="cpu, cuda or cuda:N")
-    for option, folder in (("--gnn", how.gnn), ("--policies", how.policies)):
+    for option, folder in (
+        ("--tasks", how.tasks),
+        ("--gnn", how.gnn),
+        ("--policies", how.policies),
+    ):
         if folder is not None and not folder.is_dir():
             raise UsageError(f"{option}: there is no folder {folder}", expected="a folder")
     return Sources(how.tasks, how.gnn, how.policies, how.device)
@@ -221,9 +225,11 @@ def _print_plan(found: RunPlan) -> None:
     titles = ("step", "units", "done", "work left", "expected, one core", "at most, one core")
     print_table(titles, rows)
     jobs = f"{found.jobs} process{'' if found.jobs == 1 else 'es'}"
-    print(f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): ", end="")
     known = "" if found.seconds is None else f"{found.bound} "
-    print(f"{known}{_time(found.seconds)} with {jobs}; costs {found.costs_from}")
+    say(
+        f"\n{found.experiment}, scale {found.scale}, {found.seeds} seed(s): "
+        f"{known}{_time(found.seconds)} with {jobs}; costs {found.costs_from}"
+    )
 
 
 def _time(seconds: float | None) -> str:
@@ -281,6 +287,6 @@ def _print_report(written: Report, folder: Path) -> None:
     from misstep.experiments.report import FOLDER, counted
 
     for own in written.claims:
-        print(f"{own.verdict}: {own.text} [ours: {own.ours}]")
-    print(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
-    print(f"report: {folder / FOLDER / 'report.md'}")
+        say(f"{own.verdict}: {own.text} [ours: {own.ours}]")
+    say(f"\n{written.done} of {written.units} units done; claims: {counted(written.claims)}")
+    say(f"report: {folder / FOLDER / 'report.md'}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -14,7 +15,7 @@ from misstep.cli.campaigns import Folder, open_folder, say_unfinished
 from misstep.cli.defaults import EXPLAIN_SECONDS, MEASURE_STATES
 from misstep.cli.families import as_data, print_families
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import phase_progress, print_json, remark, tracked, waiting
+from misstep.cli.output import columns, phase_progress, print_json, remark, say, tracked, waiting
 from misstep.errors import UsageError
 
 if TYPE_CHECKING:
@@ -159,7 +160,9 @@ def _explain_one(
     if output.as_json:
         print_json(explanation.as_dict())
     else:
-        print(explanation)
+        from misstep.campaigns.words import in_words
+
+        say(in_words(explanation, columns(sys.stdout)))
 
 
 def _print_all(
@@ -171,7 +174,7 @@ def _print_all(
     else:
         print_families(campaign, folder, top)
         if campaign.families and faults:
-            print("The decisions behind most bugs:")
+            say("The decisions behind most bugs:")
         _print_faults(faults, min(top, FEW) if campaign.families else top)
     if not faults and any(record.faults is None for record in campaign.bugs):
         remark("faults were not looked for in all bugs; --deeper looks for them")
@@ -210,9 +213,9 @@ def _deeper_faults(campaign: Campaign, seconds: float) -> list[BlamedDecision]:
 
 def _print_faults(faults: list[BlamedDecision], top: int) -> None:
     if not faults:
-        print("no fault is proven")
+        say("no fault is proven")
     for fault in faults[:top]:
-        print(fault)
+        say(fault)
     if len(faults) > top:
         remark(f"... and {len(faults) - top} more decisions (--decisions, --top)")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from misstep.cli.colours import painted, takes_colours
 from misstep.cli.plain import to_json
 from misstep.errors import MisstepError
 
@@ -23,7 +24,12 @@ def tell(error: MisstepError, *, as_json: bool) -> int:
     if len(text) > MOST_LETTERS:
         text = f"{text[:MOST_LETTERS]}... ({len(text):,} characters)"
     try:
-        sys.stderr.write(f"misstep: {text}\n")
+        name = "misstep:"
+        if takes_colours(sys.stderr):
+            target = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+            target.write(painted(name, "red"))
+            name = ""
+        sys.stderr.write(f"{name} {text}\n")
         sys.stderr.flush()
     except OSError:  # the terminal is gone; the exit code is for whoever asks
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

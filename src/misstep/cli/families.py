@@ -6,7 +6,7 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from misstep.cli.output import remark
+from misstep.cli.output import remark, say
 
 if TYPE_CHECKING:
     from misstep.campaigns.campaign import Campaign
@@ -20,23 +20,23 @@ def print_families(campaign: Campaign, folder: Path, top: int) -> None:
     """The families, most bugs first: the sentence, what was measured, an example and what to type next."""
     families = campaign.families
     for number, family in enumerate(families[:top], 1):
-        print(f"{number}. {family.sentence}")
+        say(f"{number}. {family.sentence}")
         for line in _below(family):
-            print(f"   {line}")
-        print(f"   next: misstep explain {quote(str(folder))} {quote(family.example)}")
+            say(f"   {line}")
+        say(f"   next: misstep explain {quote(str(folder))} {quote(family.example)}")
     if len(families) > top:
         remark(f"... and {len(families) - top} more families (--top)")
     if families:
         without = without_faults(campaign)
         if without:
-            print(
+            say(
                 f"{without} of {len(campaign.bugs)} bugs have no proven fault and are in no family."
             )
         if not any(family.measured for family in families):
             remark(
                 "--measure asks the policy in fresh states how often these descriptions are right"
             )
-        print()
+        say()
 
 
 def _below(family: Family) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from misstep.cli.arguments import AsJson
-from misstep.cli.output import print_json
+from misstep.cli.output import print_entries, print_json, say
 
 if TYPE_CHECKING:
     from misstep.tasks.parameters import AnyParameter
@@ -51,10 +51,8 @@ def list_command(
         print_json({**sections, **_generated()})
         return 0
     for title, entries in sections.items():
-        print(f"{title}:")
-        width = max(20, *map(len, entries))
-        for name, summary in entries.items():
-            print(f"  {name:<{width}} {summary}")
+        say(f"{title}:")
+        print_entries(entries)
     return 0
 
 
@@ -130,9 +128,9 @@ def _list_zoo(as_json: bool) -> int:
     for name, entry in entries().items():
         bugs = ", ".join(f"{count} {kind}" for kind, count in entry.bugs.items()) or "no bugs"
         needs = f" (needs misstep[{entry.extra}])" if entry.extra else ""
-        print(f"zoo:{name}{needs}")
-        print(f"  {entry.summary}")
-        print(f"  {entry.family}; {bugs} in {entry.states} states; {entry.command}")
+        say(f"zoo:{name}{needs}")
+        say(f"  {entry.summary}")
+        say(f"  {entry.family}; {bugs} in {entry.states} states; {entry.command}")
     return 0
 
 

@@ -24,6 +24,7 @@ from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
 from misstep.cli.verbs import KEPT_BY_SHELL, VerbGroup, show_help
 from misstep.cli.watch import interrupt_once
+from misstep.cli.wording import as_typed, plain_usage, refuse_empty
 from misstep.errors import (
     InputFileError,
     Interrupted,
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
             signal.signal(signal.SIGHUP, interrupt_once)
     with plain_output():
-        code = _guarded(lambda: _run(arguments), as_json=as_json, debug=debug)
+        code = _guarded(lambda: _run(arguments), arguments, as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
         # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
         # caught, and would end as if it had been killed. It forgets when it next runs such code.
@@ -94,28 +95,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: list[str]) -> Any:
+    asks_for_script = any(word.endswith("-completion") for word in arguments[:1])
+    if asks_for_script or os.environ.get("_MISSTEP_COMPLETE") == "source_bash":
+        _end_no_words()
     if "_MISSTEP_COMPLETE" in os.environ:
         _complete_plainly()
         if os.environ["_MISSTEP_COMPLETE"] == "complete_bash":
             from misstep.cli.completion import joined_at_colons
 
             os.environ[KEPT_BY_SHELL] = joined_at_colons(os.environ)
+    else:
+        refuse_empty(arguments)
     try:
         code = app(repeat_options(arguments), prog_name="misstep", standalone_mode=False)
     except UsageError as error:
-        error.what = _as_typed(error.what, arguments)
+        as_typed(error, arguments)
         raise
     if code == 130:  # what typer makes of Ctrl-C
         raise KeyboardInterrupt
     return code
-
-
-def _as_typed(what: str, arguments: list[str]) -> str:
-    """What is wrong with a setting, which Python names, in the words of the user who typed an option."""
-    name, found, rest = what.partition(" is ")
-    option = "--" + name.replace("_", "-")
-    given = any(word == option or word.startswith(f"{option}=") for word in arguments)
-    return f"{option}{found}{rest}" if found and name.isidentifier() and given else what
 
 
 def _complete_plainly() -> None:
@@ -131,13 +129,28 @@ def _complete_plainly() -> None:
             shells._sanitize_help_text = lambda text: text
 
 
+def _end_no_words() -> None:
+    """Hand out a script for bash that adds no space after `shield:`. Typer has no option for this either."""
+    with suppress(ImportError, AttributeError):
+        from typer import _completion_classes as shells
+        from typer import _completion_shared as scripts
+
+        from misstep.cli.completion import without_space
+
+        script = without_space(scripts._completion_scripts["bash"])
+        scripts._completion_scripts["bash"] = script
+        shells.BashComplete.source_template = script
+
+
 def _path(problem: TyperException) -> str:
     """The command that a usage error is about, such as `misstep train asnet`."""
     context = getattr(problem, "ctx", None)
     return "misstep" if context is None else str(context.command_path)
 
 
-def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
+def _guarded(
+    run: Callable[[], Any], arguments: Sequence[str], *, as_json: bool, debug: bool
+) -> int:
     try:
         code = run()
         sys.stdout.flush()
@@ -166,9 +179,8 @@ def _guarded(run: Callable[[], Any], *, as_json: bool, debug: bool) -> int:
     except TyperException as problem:
         if debug:
             raise
-        error = UsageError(
-            problem.format_message().rstrip("."), hint=f"see {_path(problem)} --help"
-        )
+        what, expected = plain_usage(problem.format_message().rstrip("."), arguments)
+        error = UsageError(what, expected=expected, hint=f"see {_path(problem)} --help")
     except MisstepError as problem:
         if debug:
             raise

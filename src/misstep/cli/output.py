@@ -8,13 +8,14 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from shutil import get_terminal_size
 from threading import Lock, Timer
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
+from misstep.cli.colours import STYLES, write
 from misstep.cli.plain import to_json
 from misstep.escaping import escaped
+from misstep.fitting import fitted, paragraph
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -30,6 +31,7 @@ REFRESH_SECONDS = 0.2
 # Rows of a table that are waited for, to see how wide its columns are, and what the first column, of names with
 # numbers, may grow by after them.
 MEASURED = 200
+STANDARD_COLUMNS = 80  # of a terminal that does not say how wide it is
 GROWTH = 3
 
 
@@ -63,8 +65,30 @@ def print_json(result: Mapping[str, Any]) -> None:
     sys.stdout.write(to_json(result) + "\n")
 
 
+def columns(stream: TextIO) -> int | None:
+    """How wide the terminal is that the stream goes to; None: it goes elsewhere."""
+    if not stream.isatty():
+        return None
+    try:
+        # Of the stream itself: descriptor 1 is no longer our output (`keep_output_clean`).
+        width = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return STANDARD_COLUMNS
+    return width or STANDARD_COLUMNS
+
+
+def say(*lines: object, flush: bool = False) -> None:
+    """Print text for people; on a terminal, lines that are too wide are broken between words."""
+    width = columns(sys.stdout)
+    text = escaped("\n".join(map(str, lines)))
+    write(sys.stdout, (text if width is None else fitted(text, width)) + "\n")
+    if flush:
+        sys.stdout.flush()
+
+
 def remark(text: str) -> None:
-    sys.stderr.write(f"{text}\n")
+    width = columns(sys.stderr)
+    sys.stderr.write(f"{text if width is None else fitted(text, width)}\n")
 
 
 def print_pairs(pairs: Mapping[str, Any]) -> None:
@@ -72,7 +96,17 @@ def print_pairs(pairs: Mapping[str, Any]) -> None:
     width = max(map(len, pairs))
     for name, value in pairs.items():
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
-        print(f"{name:<{width}}  {'-' if value is None else shown}")
+        say(f"{name:<{width}}  {'-' if value is None else shown}")
+
+
+def print_entries(entries: Mapping[str, str]) -> None:
+    """Names with what they mean, aligned; below each other where a terminal is too narrow for that."""
+    width, room = max(20, *map(len, entries)), columns(sys.stdout)
+    for name, text in entries.items():
+        if room is not None and width + 3 > room // 2 and len(name) + len(text) + 3 > room:
+            say(f"  {name}", f"    {text}")
+        else:
+            say(f"  {name:<{width}} {text}" if room is None else f"  {name:<{width}}  {text}")
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
@@ -86,12 +120,14 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
     widths = [max(map(len, column)) for column in zip(titles, *first, strict=True)]
     if len(first) == MEASURED:
         widths[0] += GROWTH
-    if sys.stdout.isatty() and sum(widths) + 2 * (len(widths) - 1) > get_terminal_size().columns:
+    room = columns(sys.stdout)
+    if room is not None and sum(widths) + 2 * (len(widths) - 1) > room:
         for row in chain(first, (tuple(map(escaped, row)) for row in rows)):
-            _print_paragraph(titles, row)
+            write(sys.stdout, "\n".join([*paragraph(titles, row, room), ""]))
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="")
     for k, title in enumerate(titles):
@@ -102,35 +138,19 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
             min_width=widths[0] if k == 0 else None,
         )
     for row in first:
-        table.add_row(*row)
+        table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
     # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
-    Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False).print(table)
+    Console(width=room or 200, markup=False, highlight=False).print(table)
     if len(first) < MEASURED:
         return
     sys.stdout.flush()
     for later in rows:
         cells = zip(map(escaped, later), widths, strict=True)
-        print(
-            "  ".join(
-                cell.ljust(width) if k < left else cell.rjust(width)
-                for k, (cell, width) in enumerate(cells)
-            )
+        line = "  ".join(
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(cells)
         )
-
-
-def _print_paragraph(titles: Sequence[str], row: Sequence[str]) -> None:
-    """The first cell, and below it the titles and values of the others that have one; no value is cut or broken."""
-    print(row[0])
-    width, line = get_terminal_size().columns, ""
-    told = [f"{title} {cell}".strip() for title, cell in zip(titles, row, strict=True)]
-    for pair, cell in zip(told[1:], row[1:], strict=True):
-        if cell in ("", "-"):
-            continue
-        if line and len(line) + len(pair) + 4 > width:
-            print(f"  {line}")
-            line = ""
-        line += f"  {pair}" if line else pair
-    print(f"  {line}")
+        write(sys.stdout, f"{line}\n")
 
 
 def controls() -> TextIO:

@@ -21,7 +21,7 @@ from misstep.cli.models import (
     read_model,
     refuse_options,
 )
-from misstep.cli.output import phase_progress, print_json, print_pairs, remark, search_progress
+from misstep.cli.output import phase_progress, print_json, print_pairs, remark, say, search_progress
 from misstep.errors import ReplayError, UndecidedError, UsageError
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
     if what.as_json:
         print_json({**found.as_dict(), "asked_again": what.policy is not None})
     else:
-        print(found)
+        say(found)
         if found.valid and what.policy is None:
             remark("the policy was not asked: give --policy SPEC to compare its decisions")
     if found.undecided:
@@ -248,8 +248,8 @@ def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
 
 
 def _print(proof: Proof, task: Task | JaniTask, file: Path | None) -> None:
-    print(f"{proof.verdict}: {proof.reason or proof.claim}")
-    print()
+    say(f"{proof.verdict}: {proof.reason or proof.claim}")
+    say()
     of_models = task.world == "model"
     print_pairs(
         {
@@ -270,7 +270,7 @@ def _print(proof: Proof, task: Task | JaniTask, file: Path | None) -> None:
         checked = "not checked yet: misstep prove TASK --check FILE"
         if proof.checked is not None:
             checked = str(proof.checked)
-        print(f"\ncertificate of {len(proof.certificate):,} bytes{where}; {checked}")
+        say(f"\ncertificate of {len(proof.certificate):,} bytes{where}; {checked}")
 
 
 def _print_finding(proof: Proof, task: Task | JaniTask) -> None:
@@ -281,13 +281,13 @@ def _print_finding(proof: Proof, task: Task | JaniTask) -> None:
         text = task.text(state) if task.world == "model" else ", ".join(task.facts(state))
         return text if len(text) <= 300 else text[:297] + "..."
 
-    print(f"\nfrom {shown(finding.state)}")
+    say(f"\nfrom {shown(finding.state)}")
     for step in finding.steps[:SHOWN_STEPS]:
-        print(f"  {step}")
+        say(f"  {step}")
     if len(finding.steps) > SHOWN_STEPS:
-        print(f"  ... and {len(finding.steps) - SHOWN_STEPS} steps more (--json has all)")
-    print(f"{finding.outcome} in {shown(finding.states[-1])}")
+        say(f"  ... and {len(finding.steps) - SHOWN_STEPS} steps more (--json has all)")
+    say(f"{finding.outcome} in {shown(finding.states[-1])}")
     could = {True: "yes", False: "no", None: "not decided"}[finding.avoidable]
-    print(f"could it be avoided: {could}")
+    say(f"could it be avoided: {could}")
     if finding.plan:
-        print("a plan: " + ", ".join(f"({name})" for name in finding.plan[:SHOWN_STEPS]))
+        say("a plan: " + ", ".join(f"({name})" for name in finding.plan[:SHOWN_STEPS]))

@@ -66,8 +66,8 @@ def records_command(
             return 0
 
         words = (*VERDICTS, UNSOLVABLE)
-        wanted = _one_of("verdict", verdict and verdict.upper(), words)
-        wanted_kind = _one_of("kind", kind and kind.lower(), KINDS)
+        wanted = _one_of("--verdict", verdict, words)
+        wanted_kind = _one_of("--kind", kind, KINDS)
         chosen = (
             record
             for record in campaign.iter_records(task)
@@ -89,10 +89,14 @@ def _print_metrics(metrics: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(metrics, indent=2))
 
 
-def _one_of(what: str, value: str | None, choices: tuple[str, ...]) -> str | None:
-    if value is not None and value not in choices:
-        raise UsageError(f"no {what} {value!r}", expected=", ".join(choices))
-    return value
+def _one_of(option: str, value: str | None, choices: tuple[str, ...]) -> str | None:
+    """The choice that is meant, in small or capital letters."""
+    if value is None:
+        return None
+    for choice in choices:
+        if choice.lower() == value.lower():
+            return choice
+    raise UsageError(f"{option} is {value!r}", expected=", ".join(choices))
 
 
 def _print_table(records: Iterable[Record]) -> None:

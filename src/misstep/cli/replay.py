@@ -8,7 +8,7 @@ import typer
 
 from misstep.cli.arguments import AsJson, TrustPolicy
 from misstep.cli.campaigns import Folder, open_folder
-from misstep.cli.output import phase_progress, print_json
+from misstep.cli.output import phase_progress, print_json, say
 from misstep.errors import ReplayError
 
 
@@ -50,5 +50,5 @@ def replay_command(
     if as_json:
         print_json(found.as_dict())
     else:
-        print(found)
+        say(found)
     return 0 if found.ok else ReplayError.exit_code

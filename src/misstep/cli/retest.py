@@ -16,7 +16,7 @@ from misstep.cli.arguments import AsJson, Timeout, TrustPolicy, check_limits, us
 from misstep.cli.campaigns import MOST_REMARKS, Folder, exit_code, keeping, open_folder
 from misstep.cli.gates import Gates, Prepared
 from misstep.cli.groups import Group, takes
-from misstep.cli.output import print_json, remark
+from misstep.cli.output import print_json, remark, say
 from misstep.cli.progress import campaign_progress
 from misstep.cli.testing_options import Spending
 from misstep.errors import InputFileError, Interrupted, UsageError
@@ -199,14 +199,14 @@ def _print(found: Retest, output: Output, seconds: float, gate: GateResult | Non
     if output.as_json:
         print_json({**found.as_dict(), **({} if gate is None else {"gate": gate.as_dict()})})
         return code
-    print(escaped(str(found)))
+    say(escaped(str(found)))
     if gate is not None:
-        print(gate)
+        say(gate)
     if found.bugs and output.out is not None:
         worst = quote(found.bugs[0].after.id)
-        print(f"next: misstep explain {quote(str(output.out))} {worst}")
+        say(f"next: misstep explain {quote(str(output.out))} {worst}")
     elif found.bugs:
-        print("next: give --out DIR2 to keep the campaign, then misstep explain DIR2 ID")
+        say("next: give --out DIR2 to keep the campaign, then misstep explain DIR2 ID")
     remark(
         f"{seconds:.1f} s; {found.by_witnesses} states judged by witnesses, {found.by_oracles} by the oracle; "
         f"{summary.policy_calls} policy calls"

@@ -30,7 +30,7 @@ from misstep.cli.models import (
     is_model,
     read_model,
 )
-from misstep.cli.output import print_json, print_pairs, print_table, remark, search_progress
+from misstep.cli.output import print_json, print_pairs, print_table, remark, say, search_progress
 from misstep.errors import UsageError
 from misstep.escaping import escaped
 
@@ -210,7 +210,7 @@ def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
     print_pairs(pairs)
     worst = sorted(report.starts, key=lambda own: (-own.size, -own.policy.low))[:rows]
     if many and worst:
-        print(f"\nStarts, the most avoidable risk first ({len(worst):,} of {len(report.starts):,})")
+        say(f"\nStarts, the most avoidable risk first ({len(worst):,} of {len(report.starts):,})")
         print_table(
             ("policy", "least", "avoidable", "state"),
             (
@@ -220,7 +220,7 @@ def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
             left=4,
         )
     if report.faults:
-        print("\nDecisions that add risk, the largest share first")
+        say("\nDecisions that add risk, the largest share first")
         print_table(
             ("share", "added", "visits", "label", "better", "state"),
             (
@@ -238,6 +238,6 @@ def _print(task: JaniTask, report: RiskReport, rows: int) -> None:
         )
     if report.likely is not None:
         run = report.likely
-        print(f"\nThe most likely unsafe run (probability {run.probability:.4g})")
+        say(f"\nThe most likely unsafe run (probability {run.probability:.4g})")
         for label, state in zip(("", *run.labels), run.states, strict=True):
-            print(escaped(f"  {label + ': ' if label else ''}{task.text(state)}"))
+            say(escaped(f"  {label + ': ' if label else ''}{task.text(state)}"))

@@ -13,7 +13,8 @@ import typer
 
 from misstep.cli.arguments import AsJson, check_limits, read_problems
 from misstep.cli.defaults import MAX_STEPS, TEST_ORACLE, TEST_POOL
-from misstep.cli.output import own_bars, print_json, print_table, remark
+from misstep.cli.output import own_bars, print_json, print_table, remark, say
+from misstep.errors import Interrupted
 from misstep.escaping import escaped
 
 if TYPE_CHECKING:
@@ -57,22 +58,33 @@ def select_command(
     max_steps: Annotated[
         int, typer.Option(metavar="N", help="Stop a run of the policy after so many steps.")
     ] = MAX_STEPS,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Keep the records of each policy as a campaign in a folder of its own below DIR; what is there "
+            "already is not tested again. Default: no records are kept.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Test several policies on the same states and rank them by coverage, solved states and bugs.
 
     Numbers come with 95 % confidence intervals over tasks. The best policy is compared with each other one, task by
-    task, and the comparison says when a difference may well be chance. No records are kept: to look at single bugs, use
-    misstep test with each policy, and misstep compare.
+    task, and the comparison says when a difference may well be chance. With --out DIR the records are kept for misstep
+    records, explain, replay and compare, and after Ctrl-C the same command goes on.
 
-    Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20
+    Example: misstep select tasks --policies heuristic:ff heuristic:add --pool 20 --out chosen
     """
     check_limits(pool=pool, max_steps=max_steps, budget=budget)
     loaded = read_problems(tasks)
     from misstep.training.api import select
 
     began = monotonic()
-    with _progress() as report:
+    with _keeping(out), _progress() as report:
         selection = select(
             loaded,
             policies,
@@ -82,6 +94,7 @@ def select_command(
             seed=seed,
             max_steps=max_steps,
             progress=report,
+            out=out,
         )
     if as_json:
         print_json({**selection.as_dict(), "seconds": round(monotonic() - began, 3)})
@@ -105,16 +118,19 @@ def _print(selection: Selection) -> None:
     )
     print_table(titles, rows, left=len(titles))
     best = selection.candidates[0].policy
+    if selection.candidates[0].campaign is not None:
+        kept = [(own.policy, own.campaign or "-") for own in selection.candidates]
+        print_table(("policy", "records"), kept, left=2)
     from misstep.comparison.statistics import ENOUGH_TASKS
 
     tasks = len(selection.candidates[0].results)
     if tasks < ENOUGH_TASKS:
-        print(f"too few tasks to tell policies apart: {tasks}; at least {ENOUGH_TASKS} are needed")
+        say(f"too few tasks to tell policies apart: {tasks}; at least {ENOUGH_TASKS} are needed")
         return
     for comparison in selection.comparisons:
         other = selection.candidates[comparison.worse].policy
         verdict = "better than" if comparison.significant else "NOT significantly better than"
-        print(
+        say(
             f"{best} is {verdict} {other}: difference a task {_shown(comparison.difference, 3)}, "
             f"p = {comparison.corrected:.4f}"
         )
@@ -134,6 +150,21 @@ def _percent(value: Interval) -> str:
     if value.value is None or value.low is None or value.high is None:
         return "-"
     return f"{value.value:.0%} [{value.low:.0%}, {value.high:.0%}]"
+
+
+@contextmanager
+def _keeping(out: Path | None) -> Iterator[None]:
+    """Ctrl-C in here says that the work is kept, if it is."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if out is None or not out.exists():
+            raise
+        raise Interrupted(
+            "stopped by the user; what is done is kept",
+            where=str(out),
+            hint="the same command goes on",
+        ) from None
 
 
 @contextmanager

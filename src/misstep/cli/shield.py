@@ -17,7 +17,7 @@ from misstep.cli.models import (
     Reading,
     read_model,
 )
-from misstep.cli.output import phase_progress, print_json, waiting
+from misstep.cli.output import phase_progress, print_json, say, waiting
 from misstep.errors import UsageError
 from misstep.escaping import escaped
 
@@ -187,7 +187,7 @@ def _print(told: dict[str, Any]) -> None:
         ("use", f"--policy shield:{quote(told['shield'])}"),
     ]
     for name, text in rows:
-        print(f"{name:8}  {text}")
+        say(f"{name:8}  {text}")
 
 
 __all__ = ["shield_command"]

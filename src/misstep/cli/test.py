@@ -60,6 +60,11 @@ def command(
     spending.check()
     check_limits(timeout=subject.timeout)
     options = settings_given(context, subject, planning, models, judging)
+    if output.resume and output.force:
+        raise UsageError(
+            "both --resume and --force",
+            expected="--resume to go on with the campaign in DIR, or --force to replace it",
+        )
     alone = _resumes_alone(context, subject, output, options)
     if not alone and subject.policy is None and subject.config is None:
         raise UsageError("no policy to test", expected="--policy SPEC", hint="see misstep list")
@@ -131,6 +136,7 @@ def _begin(
             progress=progress,
             trust_policy=user_trusts(subject.trust_policy),
             stop_at_first=prepared.stop_at(tasks or ()),
+            force=output.force,
             **options,
         )
 

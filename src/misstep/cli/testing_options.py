@@ -393,6 +393,13 @@ class Output(Group, heading="Output"):
             help="Go on with the campaign in DIR; a larger --pool or --runs lets it grow.",
         ),
     ] = False
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Replace the campaign in DIR, if there is one. A folder with other files in it is never replaced.",
+        ),
+    ] = False
     as_json: AsJson = False
 
 

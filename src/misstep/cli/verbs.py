@@ -9,12 +9,16 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import sys
 from importlib import import_module
 from typing import Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
+
+from misstep.cli.output import columns
+from misstep.fitting import broken_command
 
 # Of a word with a colon, what bash does not want to be told again (see `completion`).
 KEPT_BY_SHELL = "_MISSTEP_KEPT_BY_SHELL"
@@ -188,6 +192,20 @@ def plain(written: str) -> str:
     return re.sub(r"<(\w+)>", lambda found: found.group(1).upper(), written)
 
 
+def _example(line: str, formatter: Any) -> list[str]:
+    """In one line; on a terminal that is too narrow for it, in lines that a shell reads as one."""
+    indent = formatter.current_indent + 2
+    line = " " * indent + line
+    room = columns(sys.stdout)
+    return [line] if room is None or len(line) <= room else broken_command(line, indent, room)
+
+
+def in_words(told: str) -> str:
+    """The help of an option, with words in the place of formulas such as x>=0."""
+    told = re.sub(r"([\d.]+)<=x<=([\d.]+)", r"\1 to \2", told)
+    return re.sub(r"x>=([\d.]+)", r"\1 or more", told)
+
+
 class SectionedCommand(TyperCommand):
     """A command whose help has a section for each group of options, and examples that can be copied."""
 
@@ -216,7 +234,7 @@ class SectionedCommand(TyperCommand):
                     formatter.write_text(paragraph)
                 else:
                     formatter.write(" " * formatter.current_indent + "Example:\n")
-                    formatter.write(" " * (formatter.current_indent + 2) + line.strip() + "\n")
+                    formatter.write("\n".join(_example(line.strip(), formatter)) + "\n")
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -226,7 +244,7 @@ class SectionedCommand(TyperCommand):
             heading = getattr(parameter, "rich_help_panel", None)
             if line is not None:
                 title = "Arguments" if is_argument else heading or "Options"
-                sections.setdefault(title, []).append((plain(line[0]), line[1]))
+                sections.setdefault(title, []).append((plain(line[0]), in_words(line[1])))
         for title in sorted(sections, key=lambda title: (title != "Arguments", title == "Options")):
             with formatter.section(title):
                 formatter.write_dl(sections[title])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from misstep.campaigns.records import KINDS
 from misstep.comparison.changes import CHANGES
 from misstep.comparison.statistics import SIGNIFICANT
+from misstep.fitting import fitted, paragraph
 
 if TYPE_CHECKING:
     from misstep.comparison.compare import Comparison, Families, PairedTest
@@ -18,21 +19,22 @@ MOST_FAMILIES = 10
 _LONGEST = 60  # of a value in the heading
 
 
-def in_words(found: Comparison) -> str:
-    """All of it: what differs, numbers, changes, families, tests."""
-    return "\n".join(_lines(found))
+def in_words(found: Comparison, width: int | None = None) -> str:
+    """All of it: what differs, numbers, changes, families, tests; for a terminal of a certain width, if it is given."""
+    text = "\n".join(_lines(found, width))
+    return text if width is None else fitted(text, width)
 
 
-def _lines(found: Comparison) -> Iterator[str]:
+def _lines(found: Comparison, width: int | None) -> Iterator[str]:
     sides = found.campaigns
-    yield from _heading(found)
+    yield from _heading(found, width)
     yield ""
-    yield from _numbers(found, "on all states", [side.all for side in sides])
+    yield from _numbers(found, "on all states", [side.all for side in sides], width)
     if found.common_states:
         yield ""
         title = f"on the {found.common_states} states that all campaigns have"
-        yield from _numbers(found, title, [side.common for side in sides])
-    yield from _oracles(found)
+        yield from _numbers(found, title, [side.common for side in sides], width)
+    yield from _oracles(found, width)
     for j in range(1, len(sides)):
         yield from _changes(found, j)
     yield ""
@@ -46,7 +48,7 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield f"note: {text}"
 
 
-def _heading(found: Comparison) -> Iterator[str]:
+def _heading(found: Comparison, width: int | None) -> Iterator[str]:
     sides = found.campaigns
     if not found.differs:
         yield "The campaigns differ in nothing that is recorded: same policy, oracles, settings and tasks."
@@ -54,7 +56,7 @@ def _heading(found: Comparison) -> Iterator[str]:
         shown = _in_words(found.differs)
         yield "The campaigns differ in: " + ", ".join(shown) + "."
         rows = [[name, *map(_short, values)] for name, values in shown.items()]
-        yield from table(["", *(side.label for side in sides)], rows)
+        yield from table(["", *(side.label for side in sides)], rows, width)
     if "policy" not in found.differs:
         yield f"policy: {sides[0].policy}"
 
@@ -71,7 +73,9 @@ def _in_words(differs: dict[str, list[Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _numbers(found: Comparison, title: str, numbers: Sequence[Numbers]) -> Iterator[str]:
+def _numbers(
+    found: Comparison, title: str, numbers: Sequence[Numbers], width: int | None
+) -> Iterator[str]:
     kinds = [kind for kind in KINDS if any(own.counts[kind] for own in numbers)]
     planning = found.world == "planning"
     names = ["tested", *(["solved"] if planning else []), "bugs", *kinds, "optimal"]
@@ -83,10 +87,10 @@ def _numbers(found: Comparison, title: str, numbers: Sequence[Numbers]) -> Itera
         [side.label, *(str(own.counts[name]) for name in names), str(own.bugs)]
         for side, own in zip(found.campaigns, numbers, strict=True)
     ]
-    yield from table([title, *titles, "share of bugs [95 %]"], rows)
+    yield from table([title, *titles, "share of bugs [95 %]"], rows, width)
 
 
-def _oracles(found: Comparison) -> Iterator[str]:
+def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
     """Where several oracles have judged: what each has proven, on the states that are compared."""
     common = bool(found.common_states)
     rows = []
@@ -99,7 +103,7 @@ def _oracles(found: Comparison) -> Iterator[str]:
         yield ""
         title = "by oracle, on " + ("common states" if common else "all states")
         yield from table(
-            [title, "tested", "bugs", "optimal", "unknown", "share of bugs [95 %]"], rows
+            [title, "tested", "bugs", "optimal", "unknown", "share of bugs [95 %]"], rows, width
         )
 
 
@@ -155,10 +159,21 @@ def test_text(test: PairedTest) -> str:
     )
 
 
-def table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as they need to be; the first to the left, the others to the right."""
+def table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None
+) -> Iterator[str]:
+    """Columns as wide as they need to be; the first to the left, the others to the right.
+
+    Where they are wider than `width`, a row is a paragraph.
+    """
     shown = [titles, *rows]
     widths = [max(len(row[k]) for row in shown) for k in range(len(titles))]
+    if width is not None and sum(widths) + 2 * (len(widths) - 1) > width:
+        if titles[0]:
+            yield titles[0]
+        for row in rows:
+            yield from paragraph(titles, row, width)
+        return
     for row in shown:
         cells = [row[0].ljust(widths[0])]
         cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)]

@@ -28,7 +28,7 @@ def _one_of(what: str, value: object, choices: tuple[str, ...]) -> None:
 
 def _positive(name: str, value: object) -> None:
     if not isinstance(value, int) or _is_bool(value) or value < 1 or value >= 2**32 - 1:
-        _wrong(name, value, "a positive number")
+        _wrong(name, value, "a positive number below 2^32 - 1")
 
 
 def _is_bool(value: object) -> bool:

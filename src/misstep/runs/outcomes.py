@@ -23,6 +23,7 @@ OUTCOMES: tuple[str, ...] = _core.OUTCOMES  # run ends name an outcome by its in
 GOAL = OUTCOMES.index("goal")
 
 DEFAULT_MAX_STEPS = 1000  # of a run
+MOST_STEPS = 2**31 - 1  # what the core counts up to, and far more than any run has
 DEFAULT_LIMIT = 5_000  # states that are explored from a state, of a set-valued policy
 REVISIT = ("stop", "avoid")  # what a run does where it would come back to a state
 
@@ -36,6 +37,7 @@ __all__ = [
     "DEFAULT_MAX_STEPS",
     "FAILING",
     "GOAL",
+    "MOST_STEPS",
     "OUTCOMES",
     "PROVEN_FAILING",
     "REVISIT",

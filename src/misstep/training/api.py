@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from misstep.campaigns.arguments import as_path
 from misstep.campaigns.campaign import Campaign
 from misstep.errors import UnsupportedError, UsageError
 from misstep.runs.outcomes import DEFAULT_MAX_STEPS
@@ -243,25 +244,33 @@ def select(
     seed: int = 0,
     max_steps: int = DEFAULT_MAX_STEPS,
     progress: Progress | None = None,
+    out: StrPath | None = None,
 ) -> Selection:
     """Test policies on the same states of planning tasks and rank them by coverage, solved states and bugs.
 
     `tasks` is what `load_task` takes, or a list of that; `policies` are two or more of what `load_policy` takes. `pool`
     is the number of states a task, `budget` what testing one policy on one task may take in expansions,
     evaluations and policy calls. `candidates` of what is returned are the policies from best to worst, `comparisons`
-    say how sure the best one is.
+    say how sure the best one is. With `out` the records of each policy are kept in a campaign of its own, in a folder
+    below; called again with the same folder, what is there is not tested again.
     """
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         raise UsageError(f"policies is {policies!r:.60}", expected="a list of policies")
     given = {
-        "pool_size": pool,
+        "pool": pool,
         "oracle": oracle,
         "budget": budget,
         "seed": seed,
         "max_steps": max_steps,
     }
-    settings = make_settings(TestSettings, given)
-    return select_policies(_planning(_tasks(tasks)), list(policies), settings, progress)
+    settings = make_settings(TestSettings, given, _OF_TEST)
+    if out is not None and budget is not None:
+        raise UsageError(
+            f"budget is {budget}",
+            expected="no budget where records are kept: a campaign tests all states of its pool",
+        )
+    folder = None if out is None else as_path("out", out, "the path of a folder")
+    return select_policies(_planning(_tasks(tasks)), list(policies), settings, progress, folder)
 
 
 def check_device(device: object) -> None:

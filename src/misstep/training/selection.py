@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from misstep.comparison.statistics import (
 from misstep.errors import UsageError
 from misstep.policies.load import load_policy
 from misstep.tasks.task import Task
+from misstep.training.kept import folders, test_kept
 from misstep.training.score import Parts, ranking, scores
 from misstep.training.testing import TaskResult, TestedTask, TestSettings
 
@@ -37,10 +39,12 @@ class Candidate:
     bugs: Interval
     mean_gap: Interval
     score: Interval
+    campaign: str | None = None  # the folder of its records, where they are kept
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "policy": self.policy,
+            "campaign": self.campaign,
             "coverage": self.coverage.as_list(),
             "solved": self.solved.as_list(),
             "bugs": self.bugs.as_list(),
@@ -80,22 +84,51 @@ def select_policies(
     policies: Sequence[Any],
     settings: TestSettings,
     progress: Progress | None = None,
+    out: Path | None = None,
 ) -> Selection:
-    """Test all policies, which are what `load_policy` takes, on the same pools and rank them by the score of P25."""
+    """Test all policies, which are what `load_policy` takes, on the same pools and rank them by the score of P25.
+
+    With `out` the records of each policy are kept in a campaign of its own, in a folder below.
+    """
     if not tasks:
         raise UsageError("no tasks to test on", expected="at least one")
     if len(policies) < 2:
         raise UsageError(
-            f"{len(policies)} policies", expected="at least two", hint="--policies SPEC SPEC ..."
+            f"{'one policy' if policies else 'no policies'} to choose from",
+            expected="at least two",
+            hint="--policies SPEC SPEC ...",
         )
     names = _names(policies, tasks[0])
+    report = progress or (lambda *_: None)
+    if out is None:
+        return rank(names, _test(tasks, policies, names, settings, report), settings.seed)
+    kept = folders(out, names)
+    results: list[list[TaskResult]] = []
+    total = len(tasks) * len(policies)
+    for name, given, folder in zip(names, policies, kept, strict=True):
+        before = len(results) * len(tasks)
+
+        def told(task: str, done: int, name: str = name, before: int = before) -> None:
+            report(name, task, before + done, total)
+
+        results.append(test_kept(tasks, given, settings, folder, told))
+    return rank(names, results, settings.seed, [str(folder) for folder in kept])
+
+
+def _test(
+    tasks: Sequence[Task],
+    policies: Sequence[Any],
+    names: Sequence[str],
+    settings: TestSettings,
+    report: Progress,
+) -> list[list[TaskResult]]:
+    """A row for each policy, a column for each task."""
     results: list[list[TaskResult]] = [[] for _ in policies]
     done = 0
     for task in tasks:
         tested = TestedTask(task, settings)
         for own, name, given in zip(results, names, policies, strict=True):
-            if progress is not None:
-                progress(name, task.name, done, len(tasks) * len(policies))
+            report(name, task.name, done, len(tasks) * len(policies))
             policy = load_policy(given, task)
             try:
                 own.append(tested.test(policy, abstain=False, check=True))
@@ -103,7 +136,7 @@ def select_policies(
                 if policy is not given:
                     policy.close()
             done += 1
-    return rank(names, results, settings.seed)
+    return results
 
 
 def _names(policies: Sequence[Any], task: Task) -> list[str]:
@@ -125,7 +158,12 @@ def _names(policies: Sequence[Any], task: Task) -> list[str]:
     return names
 
 
-def rank(specs: Sequence[str], results: Sequence[Sequence[TaskResult]], seed: int) -> Selection:
+def rank(
+    specs: Sequence[str],
+    results: Sequence[Sequence[TaskResult]],
+    seed: int,
+    campaigns: Sequence[str] | None = None,
+) -> Selection:
     """The ranking that follows from results: a row for each policy, a column for each task."""
     tasks = len(results[0])
     draws = resamples(tasks, seed)
@@ -143,6 +181,7 @@ def rank(specs: Sequence[str], results: Sequence[Sequence[TaskResult]], seed: in
             _measured(own, draws, lambda r: (r.bugs, r.processed)),
             _measured(own, draws, lambda r: (r.lost, r.solved)),
             interval(float(exact[place]), [float(draw[place]) for draw in drawn]),
+            None if campaigns is None else campaigns[order[place]],
         )
         for place, own in enumerate(ordered)
     ]

@@ -24,7 +24,7 @@ from misstep.oracles.metamorphic.comparisons import Dominance
 from misstep.oracles.testing import TestLoop, TestState
 from misstep.oracles.verdict import Verdict
 from misstep.policies.policy import Policy
-from misstep.runs.outcomes import DEFAULT_MAX_STEPS
+from misstep.runs.outcomes import DEFAULT_MAX_STEPS, MOST_STEPS
 from misstep.runs.runner import PolicyRunner
 from misstep.tasks.task import Task
 
@@ -51,6 +51,9 @@ class TestSettings:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise UsageError(f"{name} is {value}", expected="a positive number")
+        for name, value in (("pool", self.pool_size), ("max_steps", self.max_steps)):
+            if value > MOST_STEPS:
+                raise UsageError(f"{name} is {value}", expected=f"at most {MOST_STEPS}")
         read_oracle(self.oracle)  # now, not when the first policy is good enough to be tested
 
     @property

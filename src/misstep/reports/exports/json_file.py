@@ -13,6 +13,9 @@ FORMAT, VERSION = "misstep-export", 1
 
 def write_json(given: Sequence[Source], file: TextIO, names: Sequence[str] | None = None) -> int:
     """Write the tables of these names, by default all; returns the number of rows."""
+    for name in names or ():
+        if name not in TABLES:
+            table(name, given)  # says what is wrong, before anything is written
     campaigns = [
         {
             "label": source.label,

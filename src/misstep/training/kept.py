@@ -1,0 +1,107 @@
+"""A selection whose records are kept: one campaign for each policy, in a folder of its own.
+
+The campaigns have the pools, the oracle and the order of judging of the test that keeps nothing (`testing.py`), so the
+ranking is the same. A campaign stores a task when all of it is judged; what a selection that was stopped had stored is
+not done again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from misstep.campaigns.campaign import Campaign
+from misstep.campaigns.records import Record
+from misstep.campaigns.testing import test
+from misstep.errors import UsageError
+from misstep.tasks.task import Task
+from misstep.training.testing import TaskResult, TestSettings
+
+_LONGEST = 100  # characters of a folder's name
+
+
+def folders(out: Path, names: Sequence[str]) -> list[Path]:
+    """The folder of each policy, named after it, so that a policy finds its records again among other policies."""
+    found: list[Path] = []
+    for name in names:
+        short = re.sub(r"[^A-Za-z0-9._=+]+", "-", name).strip("-.")[-_LONGEST:] or "policy"
+        folder, number = out / short, 2
+        while folder in found:
+            folder, number = out / f"{short}-{number}", number + 1
+        found.append(folder)
+    return found
+
+
+def test_kept(
+    tasks: Sequence[Task],
+    policy: Any,
+    settings: TestSettings,
+    folder: Path,
+    progress: Callable[[str, int], None],
+) -> list[TaskResult]:
+    """Test a policy on all tasks, or read what was found before; `progress` takes a task and how many are done."""
+    fuzzing = settings.fuzzing
+    tree = {"fuzzing": {"max_iterations": fuzzing.max_iterations}}
+    # One chunk for each task, so that every state profits from all states before it, as in the other test.
+    judging = {"chunk": settings.pool_size, "round": 1}
+    try:
+        campaign = test(
+            list(tasks),
+            policy,
+            out=folder,
+            resume=True,
+            config={"planning": {**judging, **tree}},
+            progress=_Told(progress),
+            fuzz=fuzzing.bias,
+            pool=fuzzing.max_states,
+            fuzz_time="none",
+            fault_budget="none",
+            seed=settings.seed,
+            max_steps=settings.max_steps,
+            oracle=settings.oracle,
+        )
+    except UsageError as error:
+        if error.where == str(folder):
+            error.what = error.what.replace("its chunk is", "its pool is")
+            error.hint = "choose another folder (--out), or give the options of the first time"
+        raise
+    with campaign:
+        return [_result(campaign, task.name) for task in tasks]
+
+
+class _Told:
+    """The progress of a campaign, as that of a selection."""
+
+    def __init__(self, report: Callable[[str, int], None]) -> None:
+        self._report = report
+        self._done = 0
+
+    def __call__(self, phase: str, done: int, total: int | None, bugs: int) -> None:  # noqa: ARG002
+        self._report(phase.partition(": ")[0], self._done)
+
+    def tasks(self, done: int, total: int) -> None:  # noqa: ARG002
+        self._done = done
+
+
+def _result(campaign: Campaign, task: str) -> TaskResult:
+    records = list(campaign.iter_records(task))
+    return TaskResult(
+        task,
+        len(records),
+        bool(records) and records[0].run.outcome == "goal",
+        len(records),
+        sum(record.run.outcome == "goal" for record in records),
+        sum(record.is_bug for record in records),
+        sum(_lost(record) for record in records),
+        sum(record.effort.expansions + record.effort.evaluations for record in records),
+    )
+
+
+def _lost(record: Record) -> int:
+    low = None if record.gap is None else record.gap[0]
+    return low if record.is_bug and low is not None else 0
+
+
+__all__ = ["folders", "test_kept"]
