@@ -437,7 +437,7 @@ def test_one_line(document: Any, error: type[MisstepError], where: str, what: st
     [
         ("", ":1:1", "not JSON"),
         ('{"a": 1,\n "b"}', ":2:5", "not JSON"),
-        ('{"a": NaN}', "", "NaN is no number of JSON"),
+        ('{"a": NaN}', "", "NaN is not a number in JSON"),
         ('{"a": -Infinity}', "", "-Infinity"),
         ('{"a": 1, "a": 2}', "", "key 'a' twice"),
         ("[" * 100_000, "", "nested too deeply"),
