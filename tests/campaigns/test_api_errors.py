@@ -212,7 +212,9 @@ def test_names_of_options(place: Path, task: Task, model: JaniTask) -> None:  # 
 
 
 def test_tasks_that_do_not_go_together(place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
-    refused(lambda: run_test([task, model], "first", out="o"), "tasks and models together")
+    refused(
+        lambda: run_test([task, model], "first", out="o"), "planning tasks and models are mixed"
+    )
     refused(lambda: run_test([task, task], "first", out="o"), "two tasks have the name gripper")
     refused(lambda: run_test([task, 7], "first", out="o"), "7 is no task")
 

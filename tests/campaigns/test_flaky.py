@@ -333,5 +333,5 @@ def test_questions_come_in_another_order_and_are_all_asked() -> None:
 
 def test_only_bugs_and_flaky_records_are_explained(folder: Path, task: Task) -> None:
     campaign = of_task(folder, task, "Optimal", pool=5)
-    with pytest.raises(UsageError, match="is no bug"):
+    with pytest.raises(UsageError, match="is not a bug"):
         campaign.explain(campaign.records[0])

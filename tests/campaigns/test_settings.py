@@ -163,7 +163,7 @@ def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
         assert found.settings == make_settings(
             "planning", "first", {"seed": 1, "chunk": 2, "pool": 3}
         )
-    with pytest.raises(UsageError, match="no policy to test"):
+    with pytest.raises(UsageError, match="policy to test is missing"):
         run_campaign(task, None, config=path)
     path.write_text('policy = "first"\nseed = 5\n')
     for tested in (task, small_model("two-way-line")):  # the world is that of the task

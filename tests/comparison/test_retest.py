@@ -207,7 +207,7 @@ def test_a_lower_bound_that_the_new_policy_contradicts_is_an_error(tmp_path: Pat
     with run_campaign(task, "random:7", oracle="lmcut", pool=5, out=tmp_path / "found") as before:
         assert not before.bugs
     change = "UPDATE verdicts SET lower = 90, verdict = 'UNKNOWN'"
-    with pytest.raises(InputFormatError, match="costs less than what it gives as a lower bound"):
+    with pytest.raises(InputFormatError, match="costs less than its lower bound"):
         again(copied(tmp_path / "found", tmp_path, change), "optimal")
 
 

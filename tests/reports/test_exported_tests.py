@@ -76,7 +76,7 @@ def test_bugs_of_tasks_are_expected_to_fail_until_they_are_fixed(tmp_path: Path)
     assert "the bug is fixed: export the tests again" in fixed.stdout
     shown = run_pytest(tmp_path, "--runxfail", cwd=tmp_path)
     assert f"{bugs[0].id} is a bug: " in shown.stdout
-    assert "They part at step " in shown.stdout
+    assert "They diverge at step " in shown.stdout
 
 
 def test_bugs_of_models_are_expected_to_fail_until_they_are_fixed(tmp_path: Path) -> None:
@@ -199,12 +199,14 @@ def test_the_words_name_both_ways_and_where_they_part(tmp_path: Path) -> None:
     explained = campaign.explain(costly).diff
     assert explained is not None
     assert explained.divergence is not None
-    assert f"They part at step {explained.divergence.step}: the policy does (" in text
+    assert f"They diverge at step {explained.divergence.step}: the policy does (" in text
     model = model_campaign()
     export_tests(model, tmp_path / "model", bugs=model.bugs[:1])
     (text,) = bench(tmp_path / "model", None)[1]
     assert "an unsafe state can be reached in " in text
-    assert re.search(r"They part at step \d+, in .*: the policy does \w+, the witness \w+\.", text)
+    assert re.search(
+        r"They diverge at step \d+, in .*: the policy does \w+, the witness \w+\.", text
+    )
 
 
 def test_a_goal_is_enough_where_cost_does_not_count(tmp_path: Path) -> None:
@@ -360,7 +362,9 @@ def test_records_that_are_no_bugs_are_said(tmp_path: Path) -> None:
     sound = next(record for record in campaign.records if not record.is_bug)
     done = export_tests(campaign, tmp_path, bugs=[sound, campaign.bugs[0]])
     assert len(done.added) == 1
-    assert done.remarks == [f"{sound.id} is no bug ({sound.verdict}) and makes no new test"]
+    assert done.remarks == [
+        f"{sound.id} is not a bug ({sound.verdict}), so there is no test for it"
+    ]
 
 
 # -- the truth ----------------------------------------------------------------------------------------

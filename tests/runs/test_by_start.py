@@ -130,5 +130,5 @@ def test_single_decisions_are_refused() -> None:
     task = Task(LINE.encode(), name="line")
     runner = make_runner(PlanPolicy(task, lambda *_: []))
     ids = runner.graph.add(rows([task.initial_state]))
-    with pytest.raises(UnsupportedError, match="belong to their start"):
+    with pytest.raises(UnsupportedError, match="depend on their start"):
         runner.ask(ids)

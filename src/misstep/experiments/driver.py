@@ -88,7 +88,7 @@ def run_experiment(
             raise Interrupted(
                 "stopped by the user",
                 where=str(folder),
-                hint="what is done is kept; the same command goes on",
+                hint="what is done is kept; the same command continues",
             ) from None
         finished = store.results()
         _finish(folder, units, finished)

@@ -50,7 +50,7 @@ class Workbench:
         self._dominance = dominance
         self._fed: dict[
             State, int
-        ] = {}  # runs that belong to their start and are in the store, and how far
+        ] = {}  # runs that depend on their start and are in the store, and how far
 
     def heuristic(self, name: str) -> _core.Heuristic:
         """A heuristic of the task, built once."""

@@ -1,4 +1,4 @@
-"""Runs that belong to their start: of policies that answer with a whole plan, and of policies with memory of the run.
+"""Runs that depend on their start: of policies that answer with a whole plan, and of policies with memory of the run.
 
 An open-loop policy is asked once, at the start, and then its plan is followed. A policy that avoids the states it has
 seen (`--revisit avoid`) chooses by its past. In both cases the next step is no function of the state, so there is no
@@ -144,7 +144,7 @@ class StartRunner(PolicyRunner):
 
     def ask(self, ids: NDArray[np.uint32]) -> None:  # noqa: ARG002
         raise UnsupportedError(
-            f"the policy {self.policy.name} has no decisions in single states: its runs belong to their start"
+            f"the policy {self.policy.name} has no decisions in single states: its runs depend on their start"
         )
 
     def verify(self, count: int, seed: int = 0) -> list[Contradiction]:  # noqa: ARG002

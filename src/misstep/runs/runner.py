@@ -69,7 +69,7 @@ class Contradiction:
 class PolicyRunner:
     """Runs a policy and remembers what it did."""
 
-    by_start = False  # whether runs belong to their start, and the policy has no decisions in single states
+    by_start = False  # whether runs depend on their start, so that the policy has no decisions in single states
 
     def __init__(self, policy: Policy, *, batch_size: int | None = None) -> None:
         if batch_size is not None and batch_size < 1:

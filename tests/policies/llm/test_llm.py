@@ -164,7 +164,7 @@ def test_a_budget_ends_the_work_and_keeps_it() -> None:
             BudgetLimitError, match=r"5 of 5 calls are spent \(5 calls, 550 tokens"
         ) as c:
             policy.decide(states)
-        assert "with --resume goes on" in str(c.value)
+        assert "with --resume continues" in str(c.value)
         assert policy.cost == pytest.approx(5 * (100 * 1 + 10 * 10) / 1e6)
         policy.close()
         # What was paid for is there, and the next process goes on.

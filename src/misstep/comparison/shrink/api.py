@@ -145,7 +145,7 @@ def _refuse_others(campaign: Campaign, record: Record) -> None:
     if not record.is_bug:
         why = " (the policy contradicts itself)" if record.verdict == "FLAKY" else ""
         raise UsageError(
-            f"{record.id} is no bug: {record.verdict}{why}",
+            f"{record.id} is not a bug: {record.verdict}{why}",
             where=campaign._store.where,
             expected="the id of a bug",
             hint="'misstep records DIR --bugs' lists them",

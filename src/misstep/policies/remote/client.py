@@ -221,7 +221,7 @@ class GrpcPolicy(Policy):
         return PolicyAwayError(
             what,
             where=f"policy {self.name}",
-            hint="when the server is there again, --resume goes on; nothing is lost",
+            hint="when the server is back, --resume continues; nothing is lost",
         )
 
     def close(self) -> None:

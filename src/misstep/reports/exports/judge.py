@@ -255,7 +255,9 @@ def _planning_words(case: Case, task: Task, run: Trace, enough: int | None) -> s
         step = _divergence(did, plan)
         ours = f"({did[step]})" if step < len(did) else "nothing more"
         theirs = f"({plan[step]})" if step < len(plan) else "nothing more"
-        lines.append(f"  They part at step {step}: the policy does {ours}, the witness {theirs}.")
+        lines.append(
+            f"  They diverge at step {step}: the policy does {ours}, the witness {theirs}."
+        )
     if run.message:
         lines.append(f"  The policy says: {run.message}")
     return "\n".join(lines)
@@ -281,7 +283,7 @@ def _model_words(
         better = strategy.get(state)
         if better is not None and better != label:
             lines.append(
-                f"  They part at step {step}, in {task.text(state)}: the policy does {label}, "
+                f"  They diverge at step {step}, in {task.text(state)}: the policy does {label}, "
                 f"the witness {better}."
             )
             break

@@ -110,7 +110,9 @@ def export_tests(
     chosen = campaign.bugs if bugs is None else [campaign.record(bug) for bug in bugs]
     for record in chosen:
         if not record.is_bug:
-            done.remarks.append(f"{record.id} is no bug ({record.verdict}) and makes no new test")
+            done.remarks.append(
+                f"{record.id} is not a bug ({record.verdict}), so there is no test for it"
+            )
     made = _Made(campaign.settings, {task.name: task for task in campaign.tasks})
     cases = _merged(before, campaign.records, [own for own in chosen if own.is_bug], made, done)
     identity = campaign.policy
