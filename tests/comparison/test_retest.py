@@ -325,7 +325,7 @@ def _elsewhere(folder: Path, place: Path) -> Any:
 
 
 BAD: dict[str, tuple[Callable[[Path, Path], Callable[[], object]], type[Exception], str]] = {
-    "no policy": (lambda f, _: lambda: again(f, None), UsageError, "no policy"),
+    "no policy": (lambda f, _: lambda: again(f, None), UsageError, "the policy to test is missing"),
     "the same folder": (lambda f, _: lambda: again(f, "first", out=f), UsageError, "replace"),
     "another campaign": (_elsewhere, UsageError, "not the campaign in the folder"),
     "no such oracle": (lambda f, _: lambda: again(f, "first", oracle="best"), UsageError, "best"),

@@ -19,7 +19,7 @@ _LONGEST = 60  # of a value in the heading
 
 
 def in_words(found: Comparison) -> str:
-    """All of it: what differs, numbers, changes, families, tests."""
+    """The whole comparison as text: what differs, numbers, changes, families, tests."""
     return "\n".join(_lines(found))
 
 
@@ -49,7 +49,7 @@ def _lines(found: Comparison) -> Iterator[str]:
 def _heading(found: Comparison) -> Iterator[str]:
     sides = found.campaigns
     if not found.differs:
-        yield "The campaigns differ in nothing that is recorded: same policy, oracles, settings and tasks."
+        yield "The campaigns have the same policy, oracles, settings and tasks."
     else:
         shown = _in_words(found.differs)
         yield "The campaigns differ in: " + ", ".join(shown) + "."
@@ -60,7 +60,7 @@ def _heading(found: Comparison) -> Iterator[str]:
 
 
 def _in_words(differs: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """A retest sets two settings that the user has not typed; one line says what they mean."""
+    """Replace the two settings that a retest sets by one line that says what they mean."""
     made = differs.get("retest")
     if made is None:
         return differs
@@ -87,7 +87,7 @@ def _numbers(found: Comparison, title: str, numbers: Sequence[Numbers]) -> Itera
 
 
 def _oracles(found: Comparison) -> Iterator[str]:
-    """Where several oracles have judged: what each has proven, on the states that are compared."""
+    """If several oracles have judged: what each has proven, on the states that are compared."""
     common = bool(found.common_states)
     rows = []
     for side in found.campaigns:
@@ -114,12 +114,12 @@ def _changes(found: Comparison, j: int) -> Iterator[str]:
             yield f"  {word:<10} {counts[word]:>6}  {text}"
     left = sum(change.word == "fixed" and change.after.is_bug for change in changes)
     if left:
-        yield f"  of those that are fixed, {left} are bugs by a plan that is better than the old witness"
+        yield f"  {left} of the fixed states are still bugs, by a plan that is better than the old witness"
     yield from _families(found.families(0, j), first, second)
 
 
 def _families(own: Families, first: Side, second: Side) -> Iterator[str]:
-    basis = "common states" if own.common else "all states, as none is common"
+    basis = "common states" if own.common else "all states, because none is common"
     if not (own.came or own.went or own.stayed):
         return
     yield f"families of bugs, on {basis}"
@@ -134,7 +134,7 @@ def _families(own: Families, first: Side, second: Side) -> Iterator[str]:
             yield f"  {title:<7} ... and {len(shown) - MOST_FAMILIES} more (--json has all)"
     if any(own.unnamed):
         yield (
-            f"  without a proven fault, so of no family: {own.unnamed[0]} in {first.label}, "
+            f"  without a proven fault, so in no family: {own.unnamed[0]} in {first.label}, "
             f"{own.unnamed[1]} in {second.label}"
         )
 

@@ -219,7 +219,7 @@ def test_a_policy_that_takes_no_other_task_keeps_its_task() -> None:
     assert shrunk.record.state in {own.state for own in bug.faults or ()}
     assert shrunk.record.family == bug.family
     assert not shrunk.minimal
-    assert "takes no other task" in shrunk.reason
+    assert "accepts no other task" in shrunk.reason
     assert shrunk.record.is_bug
     assert shrunk.task.digest == task.digest
     assert shrunk.campaign.replay().ok
