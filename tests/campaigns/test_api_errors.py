@@ -200,10 +200,10 @@ def test_names_of_options(place: Path, task: Task, model: JaniTask) -> None:  # 
 
     refused(on(task, orcale="exact"), "no option 'orcale'", "did you mean oracle", "max_steps")
     refused(on(model, raduis=1), "no option 'raduis'", "did you mean radius")
-    refused(on(task, runs=5), "runs is no option of a planning task", "expected one of oracle")
-    refused(on(task, radius=1), "radius is no option of a planning task")
-    refused(on(model, pool=5), "pool is no option of a model")
-    refused(on(model, preset="p24"), "preset is no option of a model")
+    refused(on(task, runs=5), "runs is not an option for a planning task", "expected one of oracle")
+    refused(on(task, radius=1), "radius is not an option for a planning task")
+    refused(on(model, pool=5), "pool is not an option for a model")
+    refused(on(model, preset="p24"), "preset is not an option for a model")
     refused(on(task, preset="p25"), "no preset 'p25'; expected p22, p23, p24")
     refused(on(task, fuzz="greedy-1"), "'greedy-1'; expected none, policy-cost, loop")
     refused(on(model, fuzz="detour"), "no fuzzing 'detour'; expected", "greedy-inf")
@@ -321,7 +321,7 @@ def _odd(value: object) -> bool:
 def test_explaining(place: Path, found: Campaign, found_unsafe: Campaign) -> None:  # noqa: ARG001
     explain: Any = found.explain
     no_bug = next(record for record in found_unsafe.records if not record.is_bug)
-    refused(lambda: found_unsafe.explain(no_bug), "is no bug: NOT A BUG", "lists the bugs")
+    refused(lambda: found_unsafe.explain(no_bug), "is not a bug: NOT A BUG", "lists the bugs")
     refused(lambda: found.explain(no_bug), f"no record '{no_bug.id}'")
     for value in ("x", 0, -1, True, float("nan"), 10**30):
         again = partial(explain, found.bugs[0], deeper=True, time_limit=value)

@@ -1,4 +1,4 @@
-"""A policy that is no function of the state has no bugs, and whoever is one is never called flaky.
+"""A policy that is not a function of the state has no bugs, and a policy that is one is never called flaky.
 
 Policies lie in files (`support.unsteady`), as users have them, and are asked again in a new interpreter. What comes out
 does not depend on luck; the sizes are such that a wrong result has a probability below 1e-9.

@@ -1,4 +1,4 @@
-"""Campaigns with policies that are no function of the state: set-valued, stochastic, open loop, with memory."""
+"""Campaigns with policies that are not functions of the state: set-valued, stochastic, open loop, with memory."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def load(argument: str, task: Task) -> Policy:
     if inner.set_valued or inner.stochastic or inner.plans:
         inner.close()
         raise UsageError(
-            f"the policy {spec} is no function of the state",
+            f"the policy {spec} is not a function of the state",
             where=where,
             expected="a policy that names one operator in each state",
         )

@@ -92,7 +92,7 @@ def prove_safe(
     """The policy was loaded for the task."""
     if policy.set_valued or policy.plans:
         raise UnsupportedError(
-            f"the policy {policy.spec} is no function of the state", where=task.name
+            f"the policy {policy.spec} is not a function of the state", where=task.name
         )
     search = _Search(task, policy, settings or ProveSettings(), progress)
     return carried_out(search, policy.deterministic, ENDINGS)
