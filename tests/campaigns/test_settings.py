@@ -246,9 +246,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ("world", "options", "says"),
     [
         ("planning", {"colour": 1}, "no option 'colour'; expected one of"),
-        ("planning", {"runs": 1}, "runs is no option of a planning task"),
-        ("model", {"pool": 1}, "pool is no option of a model"),
-        ("model", {"preset": "p22"}, "preset is no option of a model"),
+        ("planning", {"runs": 1}, "runs is not an option for a planning task"),
+        ("model", {"pool": 1}, "pool is not an option for a model"),
+        ("model", {"preset": "p22"}, "preset is not an option for a model"),
         ("planning", {"pool": 0}, "pool is 0"),
         ("planning", {"walk_length": 0}, "walk_length is 0"),
         ("planning", {"oracle": ""}, "the oracle is empty"),

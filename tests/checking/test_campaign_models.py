@@ -173,8 +173,8 @@ FORGED: list[tuple[str, tuple[str, str], str, Change, str]] = [
     ("strategy that is not there", BUG, "strategy", lambda _: 10**6, "there is no strategy"),
     ("strategy as text", BUG, "strategy", lambda _: "a", "expected an integer"),
     ("size", BUG, "size", lambda _: 5, "the size of one that is too large"),
-    ("radius", BUG, "low", lambda _: 7, "which is no interval"),
-    ("radius 0", BUG, "high", lambda _: 0, "which is no interval"),
+    ("radius", BUG, "low", lambda _: 7, "which is not an interval"),
+    ("radius 0", BUG, "high", lambda _: 0, "which is not an interval"),
     ("negative radius", BUG, "low", lambda _: -1, "no negative number"),
     ("bounds", BUG, "upper", lambda _: 3, "a plan, a derivation or bounds for a model"),
     ("plan", BUG, "plan", lambda _: "[]", "a plan, a derivation or bounds for a model"),
@@ -183,7 +183,7 @@ FORGED: list[tuple[str, tuple[str, str], str, Change, str]] = [
     ("fault decision", FAULT, "decision", lambda x: 1 - min(x, 1), "the policy's decision is"),
     ("fault outcome", FAULT, "outcome", listed(lambda x: [0] * len(x)), "the outcome is none of"),
     ("fault better", FAULT, "better", lambda _: 99, "the better label (label 99) does not apply"),
-    ("fault loss", FAULT, "high", lambda _: 1, "which is no interval"),
+    ("fault loss", FAULT, "high", lambda _: 1, "which is not an interval"),
     ("fault share", FAULT, "share", lambda _: -1, "its share is -1"),
 ]
 
@@ -410,7 +410,7 @@ def test_a_radius_is_held_to() -> None:
         ("UPDATE states SET run = NULL WHERE number = 0", "the number of the run"),
         ("UPDATE states SET state = '7' WHERE number = 0", "no state of the model"),
         ("UPDATE states SET state = NULL WHERE number = 0", "missing or no text"),
-        ("UPDATE runs SET operators = '{}' WHERE number = 0", "the run is no list"),
+        ("UPDATE runs SET operators = '{}' WHERE number = 0", "the run is not a list"),
         ("DELETE FROM states", "the last state is not unsafe"),
     ],
 )

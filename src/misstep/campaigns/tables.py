@@ -130,7 +130,7 @@ class Content:
             return None
         if not all(isinstance(text, str) for text in found[0]):
             raise InputFormatError(
-                "the database is damaged: the policy is no text", where=self.store.path, hint=AGAIN
+                "the database is damaged: the policy is not text", where=self.store.path, hint=AGAIN
             )
         return PolicyIdentity(*found[0])
 
@@ -327,7 +327,7 @@ class Findings:
         specs = [spec for (spec,) in self.store.rows(query, self.task)]
         if not all(isinstance(spec, str) for spec in specs):
             raise InputFormatError(
-                "the database is damaged: an oracle is no text", where=self.store.path, hint=AGAIN
+                "the database is damaged: an oracle is not text", where=self.store.path, hint=AGAIN
             )
         return specs
 

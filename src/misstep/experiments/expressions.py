@@ -267,7 +267,7 @@ def _constant(node: ast.expr) -> Value:
         node.value, (str, int, float, bool, type(None))
     ):
         return node.value
-    raise ExpressionError(f"{ast.unparse(node)[:60]!r} is no plain value")
+    raise ExpressionError(f"{ast.unparse(node)[:60]!r} is not a plain value")
 
 
 def _arithmetic(apply: Callable[[float, float], float], left: Value, right: Value) -> Value:
@@ -284,7 +284,7 @@ def _quotient(left: Value, right: Value) -> Value:
 
 def _name(node: ast.Call) -> str:
     if not isinstance(node.func, ast.Name):
-        raise ExpressionError(f"{ast.unparse(node.func)[:60]!r} is no function")
+        raise ExpressionError(f"{ast.unparse(node.func)[:60]!r} is not a function")
     return node.func.id
 
 

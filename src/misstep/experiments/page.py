@@ -34,7 +34,7 @@ def write_page(folder: Path, page: Path) -> tuple[Path, ...]:
         head = (definition.title, definition.top["paper"])
         text = "# {}\n\n{}\n".format(*map(in_markdown, head)) + f"\n{first}\n{last}\n"
     except (OSError, UnicodeDecodeError) as error:
-        why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+        why = reason(error) if isinstance(error, OSError) else "it is not text in UTF-8"
         raise InputFileError(f"cannot read the page: {why}", where=str(page)) from error
     begin, end = text.find(first), text.find(last)
     if not 0 <= begin < end:

@@ -98,7 +98,7 @@ def checked(
 ) -> dict[str, Any]:
     """The table with defaults filled in; the first thing that is wrong is told with its line."""
     if not isinstance(tree, dict):
-        raise InputFormatError(f"{what} is no table", where=source.where(path))
+        raise InputFormatError(f"{what} is not a table", where=source.where(path))
     for name in tree:
         if name not in keys:
             raise InputFormatError(
@@ -165,7 +165,7 @@ def expression(
         found = kind(text)
     except ExpressionError as error:
         raise InputFormatError(
-            f"{str(text)[:80]!r} is no expression: {error}", where=source.where(path)
+            f"{str(text)[:80]!r} is not an expression: {error}", where=source.where(path)
         ) from error
     if columns is None:
         return

@@ -1,8 +1,8 @@
-"""What a verdict on a set-valued policy rests on beside a run and a plan: what the policy permits in which states.
+"""The sets of permitted operators that a verdict on a set-valued policy rests on, besides a run and a plan.
 
-That some permitted run fails is shown by the run. That all do, or that the cheapest or dearest one costs so much, is
-shown by what is permitted in all states that matter. These sets are stored with the verdict, and before that the
-independent checker draws the same conclusions from them.
+A failing permitted run proves that some permitted run fails. To prove that all fail, or the cost of the cheapest or
+most expensive one, the permitted operators of all relevant states are needed. These sets are stored with the verdict,
+after the independent checker has drawn the same conclusions from them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`noisy:P:SEED+SPEC`: another policy that errs with probability P, reproducibly.
 
-Whether it errs in a state, and how, is drawn from a hash of the state: asked twice it errs twice in the same way.
+Whether it errs in a state, and how, depends on a hash of the state: asked twice, it makes the same error twice.
 """
 
 from __future__ import annotations

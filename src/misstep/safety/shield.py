@@ -205,7 +205,7 @@ class DeciderShield:
         def make(document: dict[str, Any]) -> DeciderShield:
             for name in ("task", "model", "policy", "decider"):
                 if not isinstance(document[name], str):
-                    raise ValueError(f"{name} is no text")
+                    raise ValueError(f"{name} is not text")
             return cls(**{own.name: document[own.name] for own in fields(cls)})
 
         return _parse(text, DECIDER, make)
@@ -297,7 +297,7 @@ def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Sh
 def _optional_text(document: dict[str, Any], key: str) -> str | None:
     found = document.get(key)
     if found is not None and not isinstance(found, str):
-        raise ValueError(f"{key} is no text")
+        raise ValueError(f"{key} is not text")
     return found
 
 

@@ -106,7 +106,7 @@ class System(Generic[StateT, LabelT]):
         try:
             return self.transitions.id(state)
         except (IndexError, TypeError) as error:
-            raise UsageError(f"{state!r} is no state of this system") from error
+            raise UsageError(f"{state!r} is not a state of this system") from error
 
     def state(self, id: int) -> StateT:
         return self.transitions.state(id)
@@ -118,7 +118,7 @@ class System(Generic[StateT, LabelT]):
         try:
             return self.transitions.label_id(label)
         except (IndexError, TypeError) as error:
-            raise UsageError(f"{label!r} is no label of this system") from error
+            raise UsageError(f"{label!r} is not a label of this system") from error
 
     def states(self, ids: Iterable[int]) -> tuple[StateT, ...]:
         return tuple(map(self.transitions.state, ids))
@@ -158,7 +158,7 @@ class _PolicyOverIds(Generic[StateT, LabelT]):
             self._act = policy
         else:
             raise UsageError(
-                f"{policy!r} is no policy", expected="a function from states to labels"
+                f"{policy!r} is not a policy", expected="a function from states to labels"
             )
 
     def act(self, id: int) -> int | None:
@@ -186,7 +186,7 @@ def _transitions(
         return model
     if not isinstance(model, Model):
         raise UsageError(
-            f"{type(model).__name__} is no transition system",
+            f"{type(model).__name__} is not a transition system",
             expected="an object with applicable, outcomes, is_goal and is_unsafe",
         )
     if initial is None:

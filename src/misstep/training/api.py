@@ -1,6 +1,6 @@
-"""Training and selection as functions of tasks and keywords: what the commands `train` and `select` call.
+"""The functions behind the commands `train` and `select`.
 
-Keywords have the names of the commands' options. PyTorch is loaded when a training begins, not before.
+Keywords have the names of the commands' options. PyTorch is loaded only when a training begins.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def train(
     report: Callable[..., None] | None = None,
     **settings: Any,
 ) -> TrainingSummary | QSummary:
-    """Train a policy and keep all checkpoints in the folder `out`; `best` of what is returned is the chosen one.
+    """Train a policy and keep all checkpoints in the folder `out`; `best` of the result is the chosen one.
 
     For planning tasks, small ones of one domain, an ASNet learns from a teacher. Every checkpoint is tested on the
     tasks `validate`; `from_bugs` is a campaign, or its folder, whose faults it learns from too, and whose tasks are
@@ -110,7 +110,9 @@ def train(
         raise UsageError("keep is for resume=True: how many models to go on after")
     planning = [task for task in loaded if isinstance(task, Task)]
     if planning and len(planning) < len(loaded):
-        raise UsageError("tasks and models together", expected="planning tasks, or one model")
+        raise UsageError(
+            "planning tasks and models are mixed", expected="planning tasks, or one model"
+        )
     if not planning:
         for name, value in (("validate", validate), ("keep", keep)):
             if value is not None and value != ():

@@ -149,7 +149,7 @@ def one(tensors: dict[str, Any]) -> bytes:
         (state_dict(actor([2, 2])), "no file data"),
         (archive(b"no archive"), "policy.pth: the file is not a state dict"),
         (archive(state_dict(actor([2, 2])), [1]), "no JSON object"),
-        (archive(state_dict({})), "no state dict"),
+        (archive(state_dict({})), "not a state dict"),
         (one({"log_std": [1.0]}), "continuous actions"),
         (one({"actor.mu.weight": [[1.0]]}), "continuous actions .as those of SAC"),
         (one({"lstm_actor.weight_ih_l0": [[1.0]]}), "lstm_actor.weight_ih_l0, which is a memory"),

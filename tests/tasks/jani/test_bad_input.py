@@ -124,7 +124,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("variables", 1, "type", "lower-bound", to="pos"),
         InputFormatError,
         "variables[1].type.lower-bound",
-        "this is no constant",
+        "this is not a constant",
     ),
     (
         "initial value",
@@ -159,7 +159,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("constants", 1, "value", to=op("/", 1, 0)),
         InputFormatError,
         "constants[1].value",
-        "no constant, or has no value",
+        "not a constant, or has no value",
     ),
     (
         "parameter",
@@ -400,7 +400,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed(*G, "left", to={"op": "aa", "exp": "vel", "index": 0}),
         InputFormatError,
         f"{EDGE}.guard.exp.left.exp",
-        "this is no array",
+        "this is not an array",
     ),
     (
         "array as value",
@@ -414,7 +414,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("variables", 0, "type", to={"kind": "array", "base": "int"}),
         InputFormatError,
         "variables[0].initial-value",
-        "no constant array",
+        "not a constant array",
     ),
 ]
 

@@ -156,9 +156,9 @@ def test_identity(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("pos=1, vel=0", "missing or unknown: crash"),
-        ("pos=1, vel=0, crash", "'crash' is no value"),
+        ("pos=1, vel=0, crash", "'crash' is not a value"),
         ("pos=1, pos=1, vel=0, crash=0", "each variable once"),
-        ("pos=1, vel=x, crash=0", "'x' is no value"),
+        ("pos=1, vel=x, crash=0", "'x' is not a value"),
         ("pos=9, vel=0, crash=0", "outside its bounds"),
         ("pos=1.5, vel=0, crash=0", "not an integer"),
     ],

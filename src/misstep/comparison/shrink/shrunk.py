@@ -39,7 +39,7 @@ class Sizes:
         if not isinstance(values, dict) or not set(values) <= set(Sizes.__dataclass_fields__):
             raise InputFormatError("sizes that are none")
         if not all(own is None or (type(own) is int and own >= 0) for own in values.values()):
-            raise InputFormatError("sizes that are no numbers")
+            raise InputFormatError("sizes that are not numbers")
         return Sizes(**values)
 
 
@@ -121,7 +121,7 @@ class Note:
             for name in ("removed", "walk"):
                 own = values[name]
                 if (own is not None or name == "removed") and not _texts(own):
-                    raise InputFormatError(f"{name} is no list of texts")
+                    raise InputFormatError(f"{name} is not a list of texts")
             return Note(
                 **{
                     **values,

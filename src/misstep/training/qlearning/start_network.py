@@ -61,7 +61,7 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
         raise InputFormatError(
             f"the network has no output for the label {missing[0]}"
             if missing
-            else "the network has outputs that are no labels of the model",
+            else "the network has outputs that are not labels of the model",
             where=str(interface_file),
             expected="the labels of the model: " + ", ".join(task.labels[:20]),
         )
