@@ -26,7 +26,7 @@ def rests_on_graph(verdict: Verdict) -> bool:
 
 
 def sets_behind(policy: WorstCase, run: Trace, verdict: Verdict) -> list[PermittedSet]:
-    """What is permitted in all states that a verdict rests on: those of the run, and of the graph where it matters."""
+    """The permitted operators of all states that a verdict rests on: those of the run, and of the graph if needed."""
     found = {own.state: own for own in policy.sets(run.states)}
     if rests_on_graph(verdict):
         found |= {own.state: own for own in policy.certificate(verdict.state)}
@@ -43,7 +43,7 @@ def check_sets(
     *,
     costly_some: bool,
 ) -> None:
-    """Have the checker come to the same verdict from what is permitted; an error if it does not."""
+    """Let the checker derive the verdict from the permitted operators; raises an error if it differs."""
     for row in rows:
         sets.add(tuple(row.state.values), row.operators)
     claim = Claim(runs.closed, _cost(runs.least), _cost(runs.most), costly_some)
