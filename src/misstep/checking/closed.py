@@ -1,8 +1,8 @@
-"""Whether a shared strategy is safe, in plain Python: every state of it is looked at, once for all who rest on it.
+"""Check in plain Python that a shared strategy is safe: every state is checked once for all records that rest on it.
 
 A strategy is safe if no state of it is unsafe or an end of runs, if the label of each applies, and if each outcome is
 a state of it again, or a goal, or a dead end: then its runs stay in it until they end well, whatever the outcomes are.
-Where the strategy says that its states lead has to be where they lead.
+The successors that the strategy lists for its states must be the real ones.
 """
 
 from __future__ import annotations

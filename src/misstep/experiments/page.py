@@ -1,9 +1,8 @@
-"""The results of an experiment as a part of a page of one's own, such as a paper's appendix or `docs/results/ps.md`.
+"""Write the results of an experiment into a page, such as a paper's appendix or `docs/results/ps.md`.
 
-The part stands between two lines of the page, `<!-- experiment NAME -->` and `<!-- end of experiment NAME -->`, and is
-written anew each time, so that numbers in a page are never copied by hand. A page that is not there is begun with the
-title of the experiment. Figures are written into `images/` beside the page if they are small; what is larger is left
-to the report.
+The results stand between two lines of the page, `<!-- experiment NAME -->` and `<!-- end of experiment NAME -->`, and
+are replaced each time, so that numbers are never copied by hand. A new page begins with the title of the experiment.
+Small figures are written into `images/` beside the page; larger ones are only in the report.
 """
 
 from __future__ import annotations
