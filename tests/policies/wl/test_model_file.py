@@ -127,9 +127,9 @@ def archive(**members: bytes) -> bytes:
     [
         (archive(a_opts=b"{}"), "0 files that end in .params"),
         (archive(a_params=b"{}", b_params=b"{}"), "2 files that end in .params"),
-        (archive(a_params=b"[]"), "no JSON object"),
-        (archive(a_params=b"[" * 200_000), "no JSON"),
-        (b"{" + b'"a":{' * 100_000, "no JSON"),
+        (archive(a_params=b"[]"), "not a JSON object"),
+        (archive(a_params=b"[" * 200_000), "not JSON"),
+        (b"{" + b'"a":{' * 100_000, "not JSON"),
         (b"\x80\x02cos\nsystem\n", "the file is not a ranker"),
         (b"PK\x03\x04 and no more", "cut short or damaged"),
     ],

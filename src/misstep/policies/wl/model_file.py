@@ -60,7 +60,7 @@ def read_model(path: Path) -> WlModel:
             f"this is not JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
         ) from None
     if not isinstance(document, dict):
-        _refuse("the parameters are no JSON object", where)
+        _refuse("the parameters are not a JSON object", where)
     return decode(document, where, hashlib.sha256(content).hexdigest())
 
 
