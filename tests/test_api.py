@@ -192,7 +192,7 @@ def model() -> JaniTask:
         (lambda t: api.train(t, "out", gamma=1), "no option 'gamma' of the training on plann"),
         (lambda t: api.train(t, "out", device="tpu"), "no device 'tpu'; expected cpu or cuda"),
         (lambda t: api.train(t, "out", resume=1), "resume is 1; expected True or False"),
-        (lambda t: api.train(t, "out", keep=1), "keep is for resume=True"),
+        (lambda t: api.train(t, "out", keep=1), "keep needs resume=True"),
         (lambda t: api.train(t, "out", from_bugs=5), "from_bugs is 5; expected a campaign"),
         (lambda t: api.train([t, model()], "out"), "planning tasks and models are mixed"),
         (lambda _: api.train(model(), "out", epochs=1), "no option 'epochs' of the training"),

@@ -1,8 +1,8 @@
-"""A transition system under a policy, whoever brings them: native code, tables, or any Python object.
+"""A transition system under a policy: native code, tables, or any Python object.
 
-States and labels are what the model uses for them, and all classes here have their types as parameters: numbers of an
-explicit system, tuples of values and names of a JANI model, any hashable objects of a model in Python. The native core
-knows them by ids; `System` translates.
+States and labels have the types of the model, which are parameters of all classes here: numbers for an explicit system,
+tuples of values and names for a JANI model, any hashable objects for a model in Python. The native core uses ids;
+`System` translates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 
 @runtime_checkable
 class Model(Protocol[StateT, LabelT]):
-    """What a transition system in Python has to bring along.
+    """The methods of a transition system in Python.
 
     Optional: `initial_states()`, where fuzzing starts; `distance(state)`, 0 if and only if the state is unsafe,
     which guides it; `policy(state)`, if no other policy is given.
@@ -57,7 +57,7 @@ AnyPolicy: TypeAlias = (
 
 
 class System(Generic[StateT, LabelT]):
-    """What everything else in this package works on. Whatever is asked about a state is asked once, and remembered.
+    """A transition system with a policy. Everything about a state is computed once and remembered.
 
     `policy` is a native policy, a function from states to labels, an object with `act`, a mapping, or "first" (the
     first label that applies). `dead_end` says what states without a label count as; `inapplicable` what to do
