@@ -408,7 +408,7 @@ def test_a_radius_is_held_to() -> None:
         ("DELETE FROM runs WHERE number = 0", "there is no such run"),
         ("UPDATE verdicts SET number = 999 WHERE number = 0", "a verdict without a state"),
         ("UPDATE states SET run = NULL WHERE number = 0", "the number of the run"),
-        ("UPDATE states SET state = '7' WHERE number = 0", "no state of the model"),
+        ("UPDATE states SET state = '7' WHERE number = 0", "not a state of the model"),
         ("UPDATE states SET state = NULL WHERE number = 0", "missing or no text"),
         ("UPDATE runs SET operators = '{}' WHERE number = 0", "the run is not a list"),
         ("DELETE FROM states", "the last state is not unsafe"),

@@ -64,7 +64,7 @@ def test_known_run() -> None:
     assert verdict.is_bug
     with pytest.raises(UsageError, match="does not start"):
         judge(decider, 1, run=UnsafeRun((0, 2), (0,)))
-    with pytest.raises(MisstepError, match="no unsafe run"):
+    with pytest.raises(MisstepError, match="not an unsafe run"):
         judge(decider, 0, run=UnsafeRun((0, 1), (0,)))
 
 
@@ -93,7 +93,7 @@ def test_checker_refuses() -> None:
         with pytest.raises(MisstepError, match="not a safe strategy"):
             check_strategy(system, Strategy(0, radius, labels))
     check_run(system, UnsafeRun((0, 2), (0,)))
-    with pytest.raises(MisstepError, match="no unsafe run"):
+    with pytest.raises(MisstepError, match="not an unsafe run"):
         check_run(system, UnsafeRun((0, 3), (0,)))
 
 

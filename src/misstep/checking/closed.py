@@ -54,7 +54,7 @@ def _targets(
     ends: dict[State, str | None],
 ) -> list[int]:
     if list(map(repr, task.read_state(state))) != list(map(repr, state)):
-        raise CheckError("it is no state of the model")  # true and 1 are equal, and not the same
+        raise CheckError("it is not a state of the model")  # true and 1 are equal, and not the same
     if task.is_unsafe(state):
         raise CheckError("it is unsafe")
     if task.is_goal(state):
