@@ -101,7 +101,7 @@ def test_right_risks_pass(campaign: Path) -> None:
         ("UPDATE risks SET least_low = -1", "not probabilities"),
         ("UPDATE decisions SET label = 3 WHERE label = 2", "otherwise than in its run"),
         ("UPDATE decisions SET label = 99", "not a label"),
-        ("UPDATE decisions SET state = '[]' WHERE rowid = 1", "no state"),
+        ("UPDATE decisions SET state = '[]' WHERE rowid = 1", "not a state"),
     ],
 )
 def test_forged_risks_are_refused(

@@ -191,9 +191,9 @@ def test_what_is_no_policy(task: Task, model: JaniTask, given: Any) -> None:
 def test_what_is_no_task_or_no_option(task: Task, model: JaniTask) -> None:
     with pytest.raises(UsageError, match="'gripper' is not a task"):
         load_policy("first", "gripper")  # type: ignore[call-overload]
-    with pytest.raises(UsageError, match="inapplicable is an option of models"):
+    with pytest.raises(UsageError, match="inapplicable is an option for models only"):
         load_policy("first", task, inapplicable="filter")
-    with pytest.raises(UsageError, match="engine is an option of models"):
+    with pytest.raises(UsageError, match="engine is an option for models only"):
         load_policy("first", task, engine=model.engine)
 
     class Broken:

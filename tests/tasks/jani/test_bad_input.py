@@ -309,7 +309,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed(*D, "assignments", 0, "ref", to="p"),
         InputFormatError,
         f"{EDGE}.destinations[0].assignments[0].ref",
-        "'p' is no variable",
+        "'p' is not a variable",
     ),
     (
         "ref operator",
