@@ -164,7 +164,7 @@ def test_python_exports_what_the_commands_export(folders: tuple[Path, Path], pla
         campaign.export("figure", "a.pdf", figure="depth", others=[campaign])
         for what, options, word in (
             ("odd", {}, "cannot be exported"),
-            ("csv", {"odd": 1}, "no option of the export 'csv'"),
+            ("csv", {"odd": 1}, "not an option of the export 'csv'"),
             ("plan", {}, "needs a record"),
         ):
             with pytest.raises(UsageError, match=word):

@@ -119,7 +119,7 @@ def a_bug(plain: dict[str, Any]) -> dict[str, Any]:
     ("change", "text"),
     [
         (lambda p: p.update(format="junit"), "the field format is not 'misstep baseline'"),
-        (lambda p: p.update(version=2), "it has the version 2, and this Misstep reads 1"),
+        (lambda p: p.update(version=2), "it has the version 2, but this Misstep reads 1"),
         (lambda p: p.update(world="moon"), "the field world is neither"),
         (lambda p: p.update(policy=[]), "the field policy is not an object"),
         (lambda p: p.update(policy={"spec": 5}), "the field policy has no spec"),
