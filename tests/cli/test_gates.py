@@ -84,7 +84,7 @@ def test_the_gate_is_told_and_files_are_written(known: Path, tmp_path: Path) -> 
     shown = misstep("test", *tested, "--baseline", known / "known.json", *reports)
     assert shown.returncode == 0
     assert "\ngate     passed\nagainst  0 new, " in shown.stdout
-    assert f"the baseline is of the policy {BAD}, and heuristic:ff is tested" in shown.stdout
+    assert f"the baseline is of the policy {BAD}, but heuristic:ff is tested" in shown.stdout
     assert files["junit"].read_text().startswith("<?xml")
     assert '"2.1.0"' in files["sarif"].read_text()
     assert files["markdown"].read_text().startswith("## Misstep: gate passed")
