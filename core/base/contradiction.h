@@ -4,8 +4,8 @@
 
 namespace misstep {
 
-// Two statements that are both said to be proven exclude each other. Nothing that rests on either can be trusted, so this is
-// thrown in all builds and must end the work, however it came about.
+// Two claims that are both said to be proven contradict each other. Nothing that rests on either can be trusted, so
+// this is thrown in all builds and must end the work.
 struct Contradiction : std::logic_error {
     using std::logic_error::logic_error;
 };

@@ -2,10 +2,10 @@
 
 namespace misstep {
 
-// Ctrl-C and alarms inside long work that has no `Limits` of its own, such as the estimates of a batch or the reading of a
-// task. Whatever is done for one state or one operator calls `let_interrupt()` first. The clock is looked at every few calls
-// and the poll function called once in 50 milliseconds; it may throw. A call costs a decrement.
-// Threads that the poll function does not know must be told apart by it.
+// Ctrl-C and alarms inside long work that has no `Limits`, such as evaluating a batch or reading a task. The work calls
+// `let_interrupt()` for each state or operator. The clock is read every few calls, and the poll function is called
+// every 50 milliseconds; it may throw. Most calls only decrement a counter. The poll function must handle calls from
+// threads that it does not know.
 using InterruptPoll = void (*)();
 void set_interrupt_poll(InterruptPoll poll);
 

@@ -30,9 +30,9 @@ struct Limits {
     std::function<bool(const Progress &)> poll;
 };
 
-// Watches the limits from inside a hot loop. Counters are compared on every call; the clock, the memory
-// and the poll callback only every few calls, where "few" adapts so that it happens about once a
-// millisecond: a blind search calls this a million times a second, LM-cut on a large task ten times.
+// Checks the limits from inside a hot loop. Counters are compared on every call; the clock, the memory and the poll
+// callback only every few calls, about once per millisecond: a blind search calls this a million times a second, LM-cut
+// on a large task ten times.
 class LimitWatch {
    public:
     explicit LimitWatch(const Limits &limits);

@@ -13,26 +13,26 @@ namespace misstep {
 
 // What is known about the cheapest plan of every state ever seen: upper bounds with their witnesses, and lower bounds.
 //
-// The store keeps states and the transitions between them that anybody has come across (transition_cache.h). Three
-// things are read off them and kept up to date: the cheapest known plan of every state (goal_distances.h), what
-// dominance proves beyond that (derived_bounds.h), and what no plan can be cheaper than (lower_bounds.h). Whoever adds
-// a plan, a run of a policy, a comparison or a proof only adds edges or raises a bound.
+// The store keeps states and all known transitions between them (transition_cache.h). Three things are derived from
+// them and kept up to date: the cheapest known plan of every state (goal_distances.h), better bounds proven by
+// dominance (derived_bounds.h), and lower bounds on all plans (lower_bounds.h). Adding a plan, a run of a policy, a
+// comparison or a proof only adds edges or raises a bound.
 //
 // Two searches grow the store, `look_ahead` and `grow`. The second is plan neighbourhood graph search (Nakhost and
 // Mueller, the second half of Aras). A bad plan is rarely bad everywhere. It takes detours, and a detour is undone by a
-// short cut between two states that both lie close to the plan. So instead of searching for another plan from the start,
-// it looks around each state of the plan a little, keeps every transition it sees, and asks for the cheapest path
-// through what it has seen. Then it looks around the new plan twice as far, and so on, until the neighbourhood is the
-// whole reachable part of the task or a limit bites. The old plan is itself a path of the store, so the cost never
-// increases.
+// short cut between two states that both lie close to the plan. So instead of searching for another plan from the
+// start, it looks around each state of the plan a little, keeps every transition it sees, and asks for the cheapest
+// path through what it has seen. Then it looks around the new plan twice as far, and so on, until the neighbourhood is
+// the whole reachable part of the task or a limit is reached. The old plan is itself a path of the store, so the cost
+// never increases.
 //
-// Looking around a state is a uniform-cost search that stops after n generated states. It counts every operator as one
-// dearer than it is (unless all cost 1): costs of zero would otherwise let it run away along free
-// operators. These adjusted costs only steer the growth; paths are compared by true costs.
+// Looking around a state is a uniform-cost search that stops after n generated states. It adds 1 to the cost of every
+// operator (unless all cost 1): otherwise it would only follow operators of cost zero. These adjusted costs only guide
+// the growth; paths are compared by true costs.
 //
 // One store serves all plans of a task. Three things make that cheap:
-//   - A state is expanded once. Every later search around it, and that is most of them, as neighbourhoods overlap
-//     and n doubles, walks over the stored transitions.
+//   - A state is expanded once. Every later search around it uses the stored transitions; neighbourhoods overlap and n
+//     doubles, so most searches do.
 //   - Distances to the goal are kept up to date instead of computed, so a question about a state that an earlier plan
 //     has passed by costs next to nothing.
 //   - If no state of the store is left to be expanded, all distances are exact, and the next plan is answered at once.
@@ -74,8 +74,8 @@ class BoundStore {
     StateId add(const int *values) { return transitions_.add(values); }
     // Takes the transitions of a valid plan in, by expanding its states up to the first goal or until a limit bites.
     void add_plan(StateId start, std::span<const OperatorId> plan, Budget &budget);
-    // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran out
-    // of states before.
+    // Looks around a state: walks over transitions, nearest states first, until their number reaches n. True if it ran
+    // out of states before.
     bool grow(StateId root, std::uint64_t n, Budget &budget);
     // Takes in one transition, or those of a path, without expanding anything. Each operator must apply when its turn
     // comes.
@@ -89,9 +89,9 @@ class BoundStore {
     }
 
     // States at a distance of `depth` steps from a state, with the cost of the cheapest way there that is cheaper than
-    // `bound`. Goals, and states that an at most as expensive and shorter way leads to, are left out, and so is what lies
-    // behind them: the transitions that are taken in on the way tell all about them. States that a limit keeps from being
-    // expanded are leaves too.
+    // `bound`. Goals, and states that an at most as expensive and shorter way leads to, are left out, and so is what
+    // lies behind them: the transitions that are taken in on the way tell all about them. States that a limit keeps
+    // from being expanded are leaves too.
     struct Leaf {
         StateId state;
         Cost cost;
@@ -111,14 +111,14 @@ class BoundStore {
         derived_.update();
         return derived_;
     }
-    // Somebody has proven that h*(state) <= h*(source) - value.
+    // Adds the proof that h*(state) <= h*(source) - value.
     void add_jump(StateId state, StateId source, Cost value) { derived_.add_jump(state, source, value); }
     // No plan is cheaper than these, as of now.
     const LowerBounds &lower_bounds() {
         lower_bounds_.update();
         return lower_bounds_;
     }
-    // Somebody has proven that no plan from this state is cheaper.
+    // Adds the proof that no plan from this state is cheaper.
     void raise_lower_bound(StateId id, Cost bound) { lower_bounds_.raise(id, bound); }
     const TransitionCache &transitions() const { return transitions_; }
     std::size_t bytes() const;

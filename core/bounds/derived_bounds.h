@@ -11,17 +11,18 @@ namespace misstep {
 
 // Upper bounds that are proven without a plan.
 //
-// A dominance function D tells of two states that h*(t) <= h*(s) - D(s,t): whoever knows a plan from s knows what a plan
-// from t need not exceed, though not which one. In the graph of all known transitions that is one more edge from t, a
-// jump to s of weight -D(s,t), which may be negative. Bounds travel along jumps as they travel along transitions, so
-// what dominance says of one state serves all that lead to it, and a plan that is found later improves all that
-// jumped to it.
+// A dominance function D proves h*(t) <= h*(s) - D(s,t) for two states: a plan from s bounds the cost of the cheapest
+// plan from t, without giving that plan. In the graph of all known transitions this is one more edge from t, a jump to
+// s of weight -D(s,t), which may be negative. Bounds are propagated along jumps as along transitions, so a dominance
+// bound of one state improves all states that lead to it, and a plan that is found later improves all states that jump
+// to it.
 //
-// Plans stay apart: GoalDistances keeps the cheapest way without jumps, and this only what is better than that. As long as
-// nobody adds a jump, nothing is kept here at all.
+// Plans stay apart: GoalDistances keeps the cheapest way without jumps, and this only what is better than that. As long
+// as nobody adds a jump, nothing is kept here at all.
 //
-// A circle of jumps and transitions weighs at least 0, as h* of its states is finite; so improvements come to an end, and
-// following the chosen steps never runs in a circle. If a bound falls below 0, D was no dominance function.
+// A cycle of jumps and transitions has a weight of at least 0, because h* of its states is finite. So propagation
+// terminates, and following the chosen steps never runs in a cycle. If a bound falls below 0, D is not a dominance
+// function.
 class DerivedBounds {
    public:
     DerivedBounds(const TransitionCache &graph, const GoalDistances &plans) : graph_(graph), plans_(plans) {}

@@ -11,10 +11,10 @@ namespace misstep {
 
 // What a bound store knows about some of its states, in a form that can be stored and given to another store.
 //
-// A store may hold millions of states that searches have passed by. Most of them carry no bound that anybody asks for.
-// So only this goes out: for each of the given states the chain of steps that its upper bounds stand on, the transitions
-// between given states, and the lower bounds of all states mentioned. A store that takes it in has the same bounds for
-// the given states as the one it came from, or better ones if it knew more before.
+// A store may hold millions of states that searches have met, and most of their bounds are not needed. So the knowledge
+// only has this: for each given state the steps that its upper bounds rest on, the transitions between given states,
+// and the lower bounds of all these states. A store that adds it has the same bounds for the given states as the
+// original store, or better ones if it knew more before.
 struct Knowledge {
     // In place of an operator: the edge is a jump (derived_bounds.h).
     static constexpr std::int64_t JUMP = -1;
@@ -38,7 +38,8 @@ struct InvalidKnowledge : std::invalid_argument {
 Knowledge knowledge(BoundStore &store, std::span<const std::int32_t> given);
 
 // Throws InvalidKnowledge, before anything has got into the store, if a number is out of range, or an operator does not
-// apply or leads elsewhere. Jumps and lower bounds cannot be checked here. The values of the states have to be in range.
+// apply or leads elsewhere. Jumps and lower bounds cannot be checked here. The values of the states have to be in
+// range.
 void add_knowledge(BoundStore &store, std::span<const std::int32_t> states, std::span<const std::int64_t> lower,
                    std::span<const std::int64_t> edges);
 

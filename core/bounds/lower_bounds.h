@@ -10,10 +10,10 @@ namespace misstep {
 
 // For every state of a transition cache, a cost that no plan from it can be cheaper than.
 //
-// A bound comes from outside: an admissible heuristic, a search that was exhausted. What is known of one state says
-// something about the states behind it. If s leads to t at cost c, a plan from t gives one from s, so h*(s) <= c + h*(t)
-// and h*(t) >= l(s) - c. Bounds therefore travel forwards, getting weaker by the cost of the way. Proving one
-// run optimal proves every state on it optimal, and what lies behind a dead end is a dead end.
+// A bound comes from outside: an admissible heuristic, or an exhausted search. It also bounds the successors of the
+// state: if s leads to t at cost c, a plan from t gives one from s, so h*(s) <= c + h*(t) and h*(t) >= l(s) - c. Bounds
+// are therefore propagated forwards, reduced by the cost of the path. Proving one run optimal proves every state on it
+// optimal, and all states that a dead end leads to are dead ends.
 //
 // Backwards nothing follows from a single transition: another one may be cheaper.
 class LowerBounds {

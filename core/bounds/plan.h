@@ -10,7 +10,7 @@ namespace misstep {
 
 using Plan = std::vector<OperatorId>;
 
-// A sequence of operators that is no plan: the message names the step, the first one being 1.
+// A sequence of operators that is not a plan: the message names the step, counted from 1.
 struct InvalidPlan : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };

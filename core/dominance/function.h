@@ -10,8 +10,8 @@
 
 namespace misstep::dominance {
 
-// D(s, t) of whole states: the sum over the factors of a factoring, and the largest of the sums where there are several
-// factorings. -infinity if a part of either state was pruned. Of an unsolvable task it knows nothing at all.
+// D(s, t) of whole states: the sum over the factors of a factoring, and the largest sum if there are several
+// factorings. -infinity if a part of either state was pruned. For an unsolvable task it is always -infinity.
 class Function {
    public:
     Function(std::vector<int> domain_sizes, std::vector<Simulation> factorings)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import sys
 
-# Not that of `typing`, which takes longer to load than the rest of a start: until `__main__` runs, Ctrl-C is noisy.
+# Defined here, because importing `typing` takes longer than everything else that happens before `__main__` runs, and
+# until then Ctrl-C prints a traceback.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from misstep.tasks.task import State, Task
     from misstep.training.api import select, train
 
-# Where each name is defined; behind a colon the name that it has there.
+# The module that defines each name, and after a colon the name that it has in that module if it differs.
 _HOMES = {
     "Campaign": "misstep.campaigns.campaign",
     "MisstepError": "misstep.errors",
@@ -111,6 +112,6 @@ def __dir__() -> list[str]:
     return [*__all__, "__version__"]
 
 
-# Whoever works with Gymnasium finds our environments in it by their plain ids; nobody else loads it.
+# If Gymnasium is loaded already, register our environments, so that `gymnasium.make` knows their plain ids.
 if hasattr(sys.modules.get("gymnasium"), "register"):
     import misstep.gym  # noqa: F401

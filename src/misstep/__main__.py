@@ -1,4 +1,4 @@
-"""The `misstep` program. Loading the commands takes a moment, in which Ctrl-C must do what it does later."""
+"""The `misstep` program. Ctrl-C must work in the same way while the commands are still being loaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable
 
-# What `Interrupted("stopped by the user")` gives. It is written down here because an import may be under way.
+# The output of `Interrupted("stopped by the user")`, as a literal: an interrupted import cannot import the class.
 CODE = 23
 LINE = b"misstep: stopped by the user\n"
 OBJECT = (
@@ -20,10 +20,10 @@ _report: Callable[[int], None] = lambda _: None  # noqa: E731
 
 
 def _stop(*_: object) -> None:
-    """End at once. Nothing has begun that would need cleaning up, and an exception could get lost in an import."""
+    """End at once. Nothing needs cleaning up yet, and an import could swallow an exception."""
     try:
         if "--json" in sys.argv:
-            # A command may have moved its output away from descriptor 1, which policies print to.
+            # A command may have moved its own output away from descriptor 1, because policies print there.
             os.write(sys.stdout.fileno(), OBJECT)
         os.write(2, LINE)
     finally:
@@ -33,7 +33,7 @@ def _stop(*_: object) -> None:
 
 def main() -> None:
     global _report
-    # Who starts a program with Ctrl-C ignored (`nohup`, a job in the background) means it.
+    # If Ctrl-C is ignored at the start (`nohup`, a background job), it stays ignored.
     quiet = "--debug" not in sys.argv and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
     )

@@ -1,8 +1,8 @@
-"""Exact intervals for shares: the method of Clopper and Pearson.
+"""Exact confidence intervals for shares, by the method of Clopper and Pearson.
 
-Of n states, k are bugs. Which shares p of bugs among all such states are not contradicted by that? Those for which
-seeing k or more, and seeing k or fewer, both have a probability of at least 2.5 %. The tails of the binomial
-distribution are values of the regularised incomplete beta function, so the two ends of the interval are its
+Suppose that k of n tested states are bugs. The interval contains every share p of bugs that this observation does not
+contradict: every p for which "k or more" and "k or fewer" both have at least a probability of 2.5 %. The tails of the
+binomial distribution are values of the regularised incomplete beta function, so the two ends of the interval are its
 quantiles. The interval holds for any n and any p, also where the usual formula with a square root says [0, 0].
 
 It treats the states as independent draws. States of one task are alike, so for a claim about *tasks* the paired tests
@@ -22,7 +22,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True)
 class Share:
-    """So many of so many, with the exact 95 % interval of the share; None where there is nothing to share."""
+    """A count out of a total, with the share and its exact 95 % interval; these are None if the total is 0."""
 
     count: int
     total: int
@@ -54,7 +54,7 @@ def share_of(count: int, total: int) -> Share:
 def clopper_pearson(count: int, total: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The exact interval of a share that was seen `count` times in `total` draws."""
     if not 0 <= count <= total or total == 0:
-        raise ValueError(f"{count} of {total} is no share")
+        raise ValueError(f"{count} of {total} is not a share")
     tail = (1 - confidence) / 2
     low = 0.0 if count == 0 else _quantile(tail, count, total - count + 1)
     high = 1.0 if count == total else _quantile(1 - tail, count + 1, total - count)
@@ -62,7 +62,7 @@ def clopper_pearson(count: int, total: int, confidence: float = CONFIDENCE) -> t
 
 
 def _quantile(probability: float, a: int, b: int) -> float:
-    """Where the beta distribution reaches that probability. It grows, so halving finds the place."""
+    """The place where the beta distribution function reaches a probability, found by bisection."""
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

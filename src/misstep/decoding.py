@@ -1,8 +1,8 @@
-"""Decoding what others have written, within limits.
+"""Decode untrusted data within limits.
 
-A few kilobytes can stand for gigabytes (zlib), for a nest of lists that ends the interpreter's stack, or for a number
-of a million digits that takes minutes to read. Whoever decodes what comes from a file, a program or a server does it
-here, and gets a `ValueError` that says what is wrong, to be told with the place.
+A few kilobytes can unpack to gigabytes (zlib), hold lists nested so deeply that the interpreter's stack overflows, or a
+number of a million digits that takes minutes to read. All data from files, programs and servers is therefore decoded
+here. The functions raise a `ValueError` that says what is wrong; the caller adds the file or address.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn
 
-# numpy is loaded where it is needed: whoever looks for a campaign that is not there does not wait for it.
+# numpy is imported inside the functions that need it, so that a command that fails early need not wait for it.
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_DEPTH = 500  # of lists and objects within each other
 MAX_ARRAYS = 100_000  # of an archive
 MAX_DIGITS = 40  # of a number without a fraction
-# Whatever `zipfile` raises for an archive that is cut off or damaged, or encrypted (RuntimeError).
+# The errors that `zipfile` raises for an archive that is cut off, damaged or encrypted (RuntimeError).
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError)
 _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -35,16 +35,16 @@ _SUSPECT = re.compile(r"\d{19}|[eE]\+?\d{3}")
 
 
 def unpack(data: object, max_bytes: int) -> bytes:
-    """What zlib has packed, if it is not more than that many bytes."""
+    """Decompress zlib data, unless the result is larger than `max_bytes`."""
     if not isinstance(data, (bytes, memoryview)):
         raise ValueError("compressed data are missing")
     stream = zlib.decompressobj()
     try:
-        found = stream.decompress(data, max_bytes + 1)  # one more, to see that there is more
+        found = stream.decompress(data, max_bytes + 1)  # one more byte shows that there is more
     except zlib.error as error:
         raise ValueError(f"compressed data are damaged ({error})") from None
     if len(found) > max_bytes:
-        raise ValueError(f"compressed data stand for more than {max_bytes:,} bytes")
+        raise ValueError(f"compressed data unpack to more than {max_bytes:,} bytes")
     if not stream.eof or stream.unused_data:
         raise ValueError("compressed data are cut off, or something follows them")
     return found
@@ -59,7 +59,7 @@ class LargeArchiveError(ValueError):
 
 
 class _Archive(zipfile.ZipFile):
-    """Raises BadZipFile where a member is at a place before the beginning or has a name that is no text."""
+    """Raises BadZipFile if a member lies before the start of the file or its name is not valid text."""
 
     def open(
         self,
@@ -77,9 +77,9 @@ class _Archive(zipfile.ZipFile):
 
 @contextmanager
 def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
-    """A zip archive from somebody else. Members never give more bytes than they promise, and promises are added up.
+    """Open an untrusted zip archive. No member may unpack to more than it declares, nor all together to too much.
 
-    What goes wrong while members are read, also in the `with` block, is told as damage of the archive.
+    Errors while members are read, also inside the `with` block, are reported as a damaged archive.
     """
     try:
         archive = _Archive(io.BytesIO(content))
@@ -88,9 +88,9 @@ def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
     try:
         with archive:
             members = archive.infolist()
-            # Other methods take memory as the archive says.
+            # With other methods the archive decides how much memory unpacking takes.
             if any(member.compress_type not in _METHODS for member in members):
-                raise zipfile.BadZipFile("an unusual method of packing")
+                raise zipfile.BadZipFile("an unusual compression method")
             size = sum(member.file_size for member in members)
             if size > max_bytes:
                 raise LargeArchiveError(f"unpacks to {size:,} bytes, more than {max_bytes:,}")
@@ -100,11 +100,11 @@ def open_archive(content: bytes, max_bytes: int) -> Iterator[zipfile.ZipFile]:
 
 
 def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
-    """The arrays of an archive of numpy, if they are no larger than their bytes and than the limit together."""
+    """Read the arrays of an .npz file; each must fit its bytes, and all together the limit."""
     import numpy as np
 
     try:
-        # numpy warns of headers that it has to guess at; ours are not of that kind.
+        # numpy warns about headers that it has to guess; we never write such headers.
         with warnings.catch_warnings(), open_archive(content, max_bytes) as archive:
             warnings.simplefilter("error", UserWarning)
             members = archive.infolist()
@@ -117,13 +117,13 @@ def read_npz(content: bytes, max_bytes: int) -> dict[str, NDArray[Any]]:
                 return dict(stored)
     except UserWarning as error:
         raise ValueError("an array with a header that is not ours") from error
-    # numpy takes the header of an array apart as a piece of Python, as far as that goes.
+    # numpy parses the header of an array as a Python literal, which can raise any of these errors.
     except (LookupError, SyntaxError, tokenize.TokenError, TypeError, MemoryError) as error:
         raise ValueError(f"a damaged archive of arrays ({type(error).__name__})") from error
 
 
 def _check_array(file: IO[bytes], size: int) -> None:
-    """Compare what the header promises with what is there, before room is made for it."""
+    """Compare the size in the header with the bytes that are there, before memory is allocated."""
     import numpy as np
 
     version = np.lib.format.read_magic(file)
@@ -143,9 +143,9 @@ def parse_json(
     max_depth: int = MAX_DEPTH,
     constants: bool = False,
 ) -> Any:
-    """JSON of limited depth and of finite numbers; `members` makes an object of its keys and values.
+    """Parse JSON of limited depth with finite numbers; `members` turns keys and values into an object.
 
-    With `constants`, NaN and Infinity are read as well: other programs write them where they mean nothing.
+    With `constants`, NaN and Infinity are read as well, because other programs write them for missing values.
     """
     if isinstance(text, (bytes, bytearray, memoryview)):
         text = bytes(text).decode("utf-8-sig")
@@ -153,7 +153,7 @@ def parse_json(
         raise ValueError("no text")
     if text.count("[") + text.count("{") > max_depth and _depth(text) > max_depth:
         raise ValueError(f"nested too deeply: more than {max_depth} lists or objects in each other")
-    # Looking at each number takes time, so that is done only where one could be too long.
+    # Checking each number takes time, so it is done only if one could be too long.
     if _SUSPECT.search(text) is None:
         return json.loads(
             text, parse_constant=float if constants else _refused, object_pairs_hook=members
@@ -179,18 +179,18 @@ def _depth(text: str) -> int:
 
 
 def excerpt(text: str, letters: int = 60) -> str:
-    """The beginning of what stands in a file, for an error: short, and nothing that a terminal would obey."""
+    """The beginning of a text for an error message: short, and without control characters."""
     shown = text if len(text) <= letters else text[:letters] + "..."
     return "".join(own if own.isprintable() else repr(own)[1:-1] for own in shown)
 
 
 def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _integer(text: str) -> int:
     if len(text) > MAX_DIGITS:
-        raise ValueError(f"a number of {len(text):,} digits, of which {MAX_DIGITS} are allowed")
+        raise ValueError(f"a number of {len(text):,} digits; at most {MAX_DIGITS} are allowed")
     return int(text)
 
 

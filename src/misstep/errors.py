@@ -1,8 +1,8 @@
-"""Errors a user can meet, and the exit code each one gives the command line.
+"""The errors that users can meet, and the exit code of each.
 
 Every error says what is wrong, where, what was expected and what to do, in one line. The fields
-stay separate so that `--json` can hand them on; the text is only their rendering. A class
-stands for one exit code; docs/exit-codes.md is the table, and a test keeps the two in step.
+stay separate so that `--json` can print them one by one. Each class has one exit code; a test
+compares them with the table in docs/exit-codes.md.
 """
 
 from __future__ import annotations
@@ -76,13 +76,13 @@ class UndecidedError(MisstepError):
 
 
 class ToolError(MisstepError):
-    """A program that Misstep calls failed for a reason of its own."""
+    """A program that Misstep calls failed."""
 
     exit_code = 33
 
 
 class PolicyCrashError(ToolError):
-    """The policy crashed, or answered what is no answer; `test`: in some runs, and no other bug was found."""
+    """The policy crashed or gave an invalid answer; `test`: in some runs, and no other bug was found."""
 
     exit_code = 11
 
@@ -100,7 +100,7 @@ class PolicyAwayError(MisstepError):
 
 
 class FlakyPolicyError(MisstepError):
-    """The policy is no function of the state; `test`: and no bug was found."""
+    """The policy is not a function of the state; `test`: and no bug was found."""
 
     exit_code = 13
 
@@ -148,12 +148,12 @@ class UnsupportedError(MisstepError):
 
 
 class MissingDependencyError(MisstepError):
-    """An optional package is needed for this and not installed."""
+    """An optional package is needed and not installed."""
 
     exit_code = 34
 
 
 class ReplayError(MisstepError):
-    """What a campaign has recorded does not hold when it is checked again."""
+    """A record of a campaign does not hold when it is checked again."""
 
     exit_code = 35

@@ -1,8 +1,8 @@
-"""Reading files that a user named, and writing files that survive a crash.
+"""Read files that a user named, and write files that survive a crash.
 
-Paths that a user names are followed wherever they lead. Files *inside* a folder of ours are not: the folder may come
-from a stranger, and a link in it would let us write over, or read, any file of the user. There a link is refused
-(`refuse_link`, `open_inside`), also a hard link, which is another name of a file that may lie anywhere.
+Links in a path that the user named are followed. Links *inside* a folder that Misstep wrote are refused
+(`refuse_link`, `open_inside`): the folder may come from a stranger, and a link would make us overwrite or read any
+other file of the user. Hard links are refused too, because they are another name of a file that may lie anywhere.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from pathlib import Path
 from misstep.errors import InputFileError
 
 _PIECE = 2**20
-# What the system says in other words than ours.
+# Clearer words for some errors of the operating system.
 _REASONS = {
-    errno.ENOLCK: "this file system has no locks to give (a network disk without a lock service?)",
+    errno.ENOLCK: "this file system supports no locks (a network disk without a lock service?)",
     errno.EMFILE: "this process has too many open files (ulimit -n)",
     errno.ENFILE: "the system has too many open files",
     errno.ENAMETOOLONG: "the name is too long for this file system",
@@ -31,14 +31,14 @@ _REASONS = {
 
 
 def reason(error: OSError) -> str:
-    """Why the system refuses something, in words that say what to look at."""
+    """The reason of an error of the operating system, in words that help the user."""
     return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def refuse_link(path: Path, *, only_read: bool = False) -> None:
-    """An error if there is something else than a file of its own: a link, or a file that has other names.
+    """Raise an error if the path is a symbolic link, or a file with further hard links.
 
-    A file that is only read may have other names, as in backups that share unchanged files.
+    A file that is only read may have hard links: backups use them to share unchanged files.
     """
     try:
         _refuse_link(os.lstat(path), path, only_read)
@@ -49,9 +49,9 @@ def refuse_link(path: Path, *, only_read: bool = False) -> None:
 
 
 def open_inside(path: Path, flags: int) -> int:
-    """Open a file in a folder of ours without following links; the flags are those of `os.open`."""
+    """Open a file inside a folder of Misstep without following links; the flags are those of `os.open`."""
     try:
-        # Not waiting: opening a pipe that nobody reads would take forever.
+        # Opening a pipe that nobody reads would otherwise wait forever.
         handle = os.open(path, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o666)
         try:
             _refuse_link(os.fstat(handle), path)
@@ -80,7 +80,7 @@ def _refuse_link(found: os.stat_result, path: Path, only_read: bool = False) -> 
 
 
 def write_inside(path: Path, content: bytes) -> None:
-    """Write a new file in a folder of ours; what stands in its place is taken away, not followed."""
+    """Write a new file inside a folder of Misstep. An existing file or link there is replaced, not followed."""
     path.unlink(missing_ok=True)
     handle = open_inside(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     with os.fdopen(handle, "wb") as file:
@@ -90,10 +90,10 @@ def write_inside(path: Path, content: bytes) -> None:
 
 
 def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
-    """The content of a file, or one line on why that is impossible. `kind` says what was hoped for."""
+    """The content of a file, or an error of one line. `kind` says what kind of file was expected."""
     name = str(path)
     try:
-        # Asking before opening: opening a pipe that nobody writes to would wait forever.
+        # Check before opening: opening a pipe that nobody writes to would wait forever.
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             raise InputFileError("this is a folder", where=name, expected=kind)
@@ -101,7 +101,7 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
             raise InputFileError("this is not a regular file", where=name, expected=kind)
         with path.open("rb") as file:
             content = bytearray()
-            # In pieces: asked for so many bytes at once, Python makes room for all of them at once.
+            # Read in pieces: for one large read Python allocates all the memory at once.
             while len(content) <= max_bytes and (piece := file.read(_PIECE)):
                 content += piece
     except FileNotFoundError as error:
@@ -127,9 +127,9 @@ def read_bytes(path: Path, max_bytes: int, kind: str) -> bytes:
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file all or nothing: after a crash, a kill or on a full disk there is the old one or the new one.
+    """Write a file atomically: after a crash, a kill or on a full disk, either the old or the new file is there.
 
-    Nothing but a regular file is replaced: not a device, and not a symbolic link, which is followed.
+    Only regular files are replaced. A device is refused, and a symbolic link is followed.
     """
     name = str(path)
     try:
@@ -157,10 +157,10 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def check_target(path: Path, kind: str, is_kind: Callable[[bytes], bool]) -> None:
-    """Refuse, before the work, a place where a file cannot be written or where a file of another kind is.
+    """Check before the work that a file can be written here and that it replaces no file of another kind.
 
-    `is_kind` is asked about the first bytes of a file that exists: an older result may be replaced, but a slip of the
-    pen must not cost the user a policy or a model.
+    `is_kind` gets the first bytes of an existing file: an older result may be replaced, but a typing mistake must not
+    destroy a policy or a model.
     """
     name = str(path)
     try:

@@ -3,9 +3,9 @@
     gymnasium.make("misstep.gym:misstep/Jani-v0", model="model.jani")
     gymnasium.make("misstep.gym:misstep/Planning-v0", task=misstep.load_task("domain.pddl", "problem.pddl"))
 
-Gymnasium has had no entry points for environments of other packages since 1.0. What it has is the module in front of
-the id, which it imports; this is that module. Importing it registers the plain ids, `misstep/Jani-v0` and
-`misstep/Planning-v0`. The environments themselves are imported when one is made.
+Since version 1.0, Gymnasium no longer finds environments of other packages by itself, but it imports the module that is
+named before the id. This is that module. Importing it registers the plain ids `misstep/Jani-v0` and
+`misstep/Planning-v0`. The code of an environment is imported when one is made.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IDS = {
 
 
 def register() -> None:
-    """Both ids, each once."""
+    """Register both ids, unless they are registered already."""
     for id, entry_point in IDS.items():
         if id not in gymnasium.registry:
             gymnasium.register(id, entry_point=entry_point)

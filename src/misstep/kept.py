@@ -1,12 +1,12 @@
-"""Programs that we start, and their certain end.
+"""Start programs so that they always end when we do.
 
-A program runs below a keeper, a tiny process that watches a pipe from us. The system closes our end of the pipe when
-we end, however that happens (SIGKILL, a closed terminal, a crash), and the keeper then ends the program and all that
-the program started. It finds them because orphans below a "subreaper" become its own children, also those in sessions
-of their own. It does the same when the program ends by itself, and ends the way the program did.
+A program is the child of a keeper, a tiny process that watches a pipe from us. The system closes our end of the pipe
+when we end for any reason (SIGKILL, a closed terminal, a crash). The keeper then ends the program and all processes
+that the program started. It finds them because it is a "subreaper": orphans below it become its children, even those in
+other sessions. It does the same when the program ends by itself, and exits with the program's exit status.
 
-This file is also the program of the keeper, which imports nothing of Misstep. On systems other than Linux there are no
-subreapers: there only the process group of the program is ended, and only by us.
+This file is also the program of the keeper, so it imports nothing else of Misstep. Systems other than Linux have no
+subreapers: there, only the process group of the program is ended, and only by us.
 """
 
 # pathlib would double the time that a keeper needs to start.
@@ -28,13 +28,13 @@ _PROGRAM = os.path.abspath(__file__)
 _PATIENCE = 2.0  # seconds for the keeper to end everything; then its group is killed
 _SET_DEATH_SIGNAL = 1
 _SET_SUBREAPER = 36
-# How a program of ours for `python -c` begins: Python would look for modules in the current folder first, and a file
-# json.py of a stranger would run there.
+# The first statement of our `python -c` programs. Without it Python would import from the current folder first, and run
+# a stranger's json.py if there is one.
 NOT_FROM_HERE = "import sys; sys.path[:] = [own for own in sys.path if own]; "
 
 
 class Kept:
-    """A running program below its keeper. `process` has the streams of the program."""
+    """A running program and its keeper. `process` has the streams of the program."""
 
     def __init__(self, process: subprocess.Popen[bytes], pid: int, lifeline: int) -> None:
         self.process = process
@@ -47,11 +47,11 @@ class Kept:
 
     @property
     def returncode(self) -> int | None:
-        """As of `subprocess.Popen`, once the program has been waited for."""
+        """As in `subprocess.Popen`, once the program has been waited for."""
         return self.process.returncode
 
     def exited(self) -> bool:
-        """Whether the program has ended; it stays to be reaped."""
+        """Whether the program has ended, without reaping it."""
         if self.process.returncode is not None:
             return True
         flags = os.WEXITED | os.WNOHANG | os.WNOWAIT
@@ -59,9 +59,9 @@ class Kept:
 
 
 def start(command: Sequence[str], *, memory_bytes: int | None = None, **how: Any) -> Kept:
-    """Start a program as `subprocess.Popen(command, **how)` does, with the same errors, below a keeper.
+    """Start a program below a keeper, with the arguments and errors of `subprocess.Popen(command, **how)`.
 
-    `end` of what is returned ends the program and all that it started; so does the end of this process.
+    The method `end` ends the program and all that it started; so does the end of this process.
     """
     watched, lifeline = os.pipe()
     told, tell = os.pipe()
@@ -109,12 +109,12 @@ def _end(process: subprocess.Popen[bytes], lifeline: int, owner: int) -> None:
 
 
 def end_with_parent(number: int = signal.SIGKILL) -> None:
-    """Let the system end this process when the thread that started it ends, however that happens."""
+    """Let the system end this process when the thread that started it ends, for whatever reason."""
     _prctl(_SET_DEATH_SIGNAL, number)
 
 
 def adopt_orphans() -> None:
-    """Processes below this one whose parents have ended become children of this one."""
+    """Make this process the parent of all its descendants whose own parents have ended."""
     _prctl(_SET_SUBREAPER, 1)
 
 
@@ -126,7 +126,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def end_children() -> None:
-    """Kill all children of this process, and those that become its children by that."""
+    """Kill all children of this process, and the orphans that it adopts by that."""
     deadline = monotonic() + _PATIENCE
     while monotonic() < deadline:
         for pid in _children():
@@ -149,7 +149,7 @@ def _children() -> list[int]:
 
 
 def _children_by_search() -> list[int]:
-    """For systems whose /proc has no lists of children."""
+    """The children, for systems where /proc has no lists of them."""
     found = []
     for name in os.listdir("/proc") if os.path.isdir("/proc") else ():
         if name.isdecimal():
@@ -194,7 +194,7 @@ def _keep(watched: int, tell: int, memory: str, command: Sequence[str]) -> NoRet
 
 
 def _become(command: Sequence[str], memory: str, tell: int) -> NoReturn:
-    """The program itself, in the fork of the keeper."""
+    """Replace this fork of the keeper by the program."""
     import resource
 
     try:
@@ -216,7 +216,7 @@ def _become(command: Sequence[str], memory: str, tell: int) -> NoReturn:
 
 
 def _status(program: int) -> int | None:
-    """How the program has ended, once it has. Orphans that have ended are reaped on the way."""
+    """The exit status of the program once it has ended, else None. Also reaps orphans that have ended."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:

@@ -1,4 +1,4 @@
-"""Planning with the native searches: one function, a table of search names."""
+"""Planning with the native searches."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEURISTICS: dict[str, Callable[[Task], _core.Heuristic]] = {
 
 @dataclass(frozen=True)
 class SearchKind:
-    """A search algorithm with its heuristic; `optimal` ones return cheapest plans."""
+    """A search algorithm with its heuristic. If it is `optimal`, it returns cheapest plans."""
 
     summary: str
     optimal: bool
@@ -59,11 +59,11 @@ SEARCHES: dict[str, SearchKind] = {
 
 @dataclass(frozen=True)
 class PlanResult:
-    """What a search found out.
+    """The result of a search.
 
     `status` is "plan", "unsolvable" (proven), "none-below-bound" (proven: no plan is cheaper than the bound),
-    "undecided" (the method gave up) or "limit"; `limit` then names which. No plan is cheaper than `lower_bound`
-    (None: there is no plan).
+    "undecided" (the method gave up) or "limit" (`limit` then names which one). No plan is cheaper than `lower_bound`;
+    None means that there is no plan.
     """
 
     status: str
@@ -85,14 +85,14 @@ class PlanResult:
 
 
 def make_heuristic(name: str, task: Task) -> _core.Heuristic:
-    """A heuristic of the task: ff, add, max or lmcut. Call it with a state; `evaluate_batch` takes many."""
+    """Make a heuristic for the task: ff, add, max or lmcut. Call it with a state; `evaluate_batch` takes many."""
     return HEURISTICS[known_heuristic(name)](task)
 
 
 def known_heuristic(name: str) -> str:
     """The name, or an error if there is no such heuristic."""
     if name not in HEURISTICS:
-        raise UsageError(f"no heuristic {name!r}", expected=", ".join(HEURISTICS))
+        raise UsageError(f"there is no heuristic {name!r}", expected=", ".join(HEURISTICS))
     return name
 
 

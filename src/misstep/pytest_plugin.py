@@ -1,10 +1,10 @@
-"""The plugin for pytest: exported bugs as tests of the current policy.
+"""The pytest plugin, which runs exported bugs as tests of the current policy.
 
     pytest tests --misstep-policy python:policy.py:act
 
 `misstep export tests` writes a test module with the mark `misstep_bugs`, and the data that the mark names. Each bug
-becomes a test, which is expected to fail as long as the bug is there. This module is loaded by every run of pytest
-where Misstep is installed, so it imports nothing of it before such a test is found.
+becomes a test, which is expected to fail as long as the bug is there. Every run of pytest loads this module where
+Misstep is installed, so it imports nothing else of Misstep until it finds such a test.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class Bug:
-    """What the fixture `misstep_bug` gives: one bug, and the policy that is tested."""
+    """The value of the fixture `misstep_bug`: one bug, and the policy that is tested."""
 
     def __init__(self, case: Case, bench: Bench) -> None:
         self.case = case
@@ -59,7 +59,7 @@ class Bug:
         except MisstepError as error:
             problem = str(error)
         if problem is not None:
-            # No failed assertion: an expected failure must not hide that nothing could be tested.
+            # An error, not a failed assertion: an expected failure must not hide that nothing could be tested.
             pytest.fail(problem, pytrace=False)
 
 
@@ -90,13 +90,13 @@ def _marks(case: Case) -> list[pytest.MarkDecorator]:
 
 @pytest.fixture(scope="session")
 def misstep_policy(pytestconfig: pytest.Config) -> Any:
-    """The policy to test: a spec, or None. A conftest.py may define this fixture anew, and return any policy."""
+    """The policy to test: a spec, or None. A conftest.py may override this fixture and return any policy."""
     return pytestconfig.getoption("misstep_policy") or pytestconfig.getini("misstep_policy") or None
 
 
 @pytest.fixture(scope="session")
 def misstep_benches(misstep_policy: Any) -> Iterator[dict[Path, Bench]]:
-    """What tests share: tasks and policies that are loaded, by data file."""
+    """The loaded tasks and policies that tests share, by data file."""
     benches = _Benches(misstep_policy)
     yield benches
     for bench in benches.values():

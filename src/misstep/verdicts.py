@@ -1,4 +1,4 @@
-"""What every verdict has, in both worlds: its status, the kind of a bug, and what it took to reach it."""
+"""What verdicts on planning tasks and on models have in common: status, kind of the bug, and effort."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Objective(Enum):
 class Status(Enum):
     BUG = "bug"  # proven: a witness shows that the policy could do better
     OPTIMAL = "optimal"  # planning, proven: nothing is better
-    NOT_A_BUG = "not a bug"  # models, proven: the policy is safe, or nobody could be
+    NOT_A_BUG = "not a bug"  # models, proven: the policy is safe, or no strategy is
     UNKNOWN = "unknown"
-    FLAKY = "flaky"  # the policy contradicts itself on its run, so nothing is said of the state
+    FLAKY = "flaky"  # the policy contradicts itself on its run, so the state gets no verdict
 
 
 class Kind(Enum):
-    """Of a bug."""
+    """The kind of a bug."""
 
     FAILS = "fails"  # the goal can be reached, and the policy does not reach it
     COSTLY = "costly"  # the policy reaches the goal, and a cheaper plan exists
@@ -32,14 +32,14 @@ class Kind(Enum):
     FAILS_SOME = "fails-some"  # a permitted run gets stuck or loops for ever
     COSTLY_BEST = "costly-best"  # a plan is cheaper than every permitted run
     COSTLY_SOME = "costly-some"  # a plan is cheaper than some permitted run
-    # The policy's run was cut after having spent more than a plan costs: one of the two, whichever.
+    # The policy's run was cut after it had spent more than a plan costs: it either fails or is costly.
     UNCLASSIFIED = "unclassified"
     UNSAFE = "unsafe"  # the policy may get unsafe, and a strategy would not
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What was spent. Seconds are for information; everything that decides counts in the others."""
+    """The effort that was spent. Seconds are only for information; limits use the other counts."""
 
     seconds: float = 0.0
     expansions: int = 0

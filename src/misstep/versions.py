@@ -1,4 +1,4 @@
-"""Which Misstep a machine has. Records are the same everywhere only if the code is."""
+"""The version of Misstep on a machine. Records are reproducible only with the same code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import misstep
 
 
 class Identity(NamedTuple):
-    """Of the Misstep in one process."""
+    """The version, code and Python of the Misstep in one process."""
 
     version: str
     code: str  # the digest of its Python files; the native core may be built for each machine
@@ -24,7 +24,7 @@ class Identity(NamedTuple):
 
 @lru_cache(maxsize=1)
 def identity() -> Identity:
-    """A worker calls this by its name, so a worker without Misstep cannot even find it."""
+    """The identity of this process. Workers call it by its name, so one without Misstep cannot find it."""
     root = Path(misstep.__file__).parent
     total = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):

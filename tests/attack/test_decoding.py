@@ -85,8 +85,8 @@ def test_unpack() -> None:
         ("9" * 1_000_000, "a number of 1,000,000 digits"),
         ("-" + "9" * 100, "a number of 101 digits"),
         ("1e999", "too large"),
-        ("NaN", "no number of JSON"),
-        ("[1, Infinity]", "no number of JSON"),
+        ("NaN", "not a number in JSON"),
+        ("[1, Infinity]", "not a number in JSON"),
     ],
 )
 def test_json(text: str, what: str) -> None:

@@ -38,7 +38,7 @@ def test_no_locks(task: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(fcntl, "lockf", refuse)
     done = misstep("test", task, "--policy", "first", "--pool", "3", "--out", tmp_path / "out")
     assert done.returncode == 30
-    assert "this file system has no locks to give" in done.stderr
+    assert "this file system supports no locks" in done.stderr
     assert "choose a folder on a local disk" in done.stderr
 
 

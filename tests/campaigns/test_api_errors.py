@@ -97,7 +97,7 @@ def test_what_is_no_task(value: Any, place: Path) -> None:  # noqa: ARG001
         refused(lambda: run_test(value, "first", out="o"), "no task to test on", error=UsageError)
         return
     for call in (lambda: load_task(value), lambda: run_test(value, "first", out="o")):
-        refused(call, "is no task; expected", "domain", ".jani", error=UsageError)
+        refused(call, "is not a task; expected", "domain", ".jani", error=UsageError)
 
 
 @pytest.mark.parametrize("path", ["", "nowhere", "nowhere.pddl", "nowhere.sas", "nowhere.jani"])
@@ -109,22 +109,24 @@ def test_a_missing_task_leaves_no_folder(path: str, place: Path) -> None:  # noq
 def test_options_of_tasks(place: Path, task: Task) -> None:  # noqa: ARG001
     gripper, line = generate("gripper", balls=2), generate("one-way-line", cells=4)
     refused(lambda: load_task(gripper, use_cahce=1), "use_cahce", "did you mean use_cache")
-    refused(lambda: load_task(line, use_cache=True), "use_cache is no option of models")
-    refused(lambda: load_task(gripper, constants={}), "constants is no option of planning tasks")
+    refused(lambda: load_task(line, use_cache=True), "use_cache is not an option of models")
+    refused(
+        lambda: load_task(gripper, constants={}), "constants is not an option of planning tasks"
+    )
     refused(lambda: load_task(gripper, time_limit="x"), "time limit is 'x'; expected a positive")
     refused(lambda: load_task(gripper, memory_limit_mb=[1]), "memory limit is [1]")
     refused(lambda: load_task(line, constants=5), "constants are 5; expected a dictionary")
     refused(lambda: load_task(line, constants={"cells": "x"}), "the parameter cells is 'x'")
     refused(lambda: load_task(line, out_of_bounds=7), "out_of_bounds=7; expected 'error'")
-    refused(lambda: load_task(task, use_cache=True), "comes too late")
-    refused(lambda: load_task(task, task), "is no task")
+    refused(lambda: load_task(task, use_cache=True), "has no effect")
+    refused(lambda: load_task(task, task), "is not a task")
 
 
 @pytest.mark.parametrize("value", [*ODD, None], ids=named)
 def test_what_is_no_policy(value: Any, place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
     for own in (task, model):
         takes = "expected a spec such as 'first', a function"
-        refused(partial(load_policy, value, own), "is no policy", takes)
+        refused(partial(load_policy, value, own), "is not a policy", takes)
         more = {} if value is None else {"out": "o"}
         refused(partial(run_test, own, value, **more), "policy", error=UsageError)
 
@@ -143,8 +145,10 @@ def test_a_wrong_policy_leaves_no_folder(
 
 def test_options_of_policies(place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
     refused(lambda: load_policy("fist", task), "did you mean first")
-    refused(lambda: load_policy("first", 5), "5 is no task")
-    refused(lambda: load_policy("first", task, inapplicable="error"), "is an option of models")
+    refused(lambda: load_policy("first", 5), "5 is not a task")
+    refused(
+        lambda: load_policy("first", task, inapplicable="error"), "is an option for models only"
+    )
     refused(lambda: load_policy("first", model, inapplicable=5), "inapplicable is 5", "stop_safe")
     refused(lambda: load_policy("first", model, engine=5), "engine is 5; expected an engine")
     other = load_policy("first", load_task(generate("gripper", balls=3)))
@@ -200,10 +204,10 @@ def test_names_of_options(place: Path, task: Task, model: JaniTask) -> None:  # 
 
     refused(on(task, orcale="exact"), "no option 'orcale'", "did you mean oracle", "max_steps")
     refused(on(model, raduis=1), "no option 'raduis'", "did you mean radius")
-    refused(on(task, runs=5), "runs is no option of a planning task", "expected one of oracle")
-    refused(on(task, radius=1), "radius is no option of a planning task")
-    refused(on(model, pool=5), "pool is no option of a model")
-    refused(on(model, preset="p24"), "preset is no option of a model")
+    refused(on(task, runs=5), "runs is not an option for a planning task", "expected one of oracle")
+    refused(on(task, radius=1), "radius is not an option for a planning task")
+    refused(on(model, pool=5), "pool is not an option for a model")
+    refused(on(model, preset="p24"), "preset is not an option for a model")
     refused(on(task, preset="p25"), "no preset 'p25'; expected p22, p23, p24")
     refused(on(task, fuzz="greedy-1"), "'greedy-1'; expected none, policy-cost, loop")
     refused(on(model, fuzz="detour"), "no fuzzing 'detour'; expected", "greedy-inf")
@@ -212,9 +216,11 @@ def test_names_of_options(place: Path, task: Task, model: JaniTask) -> None:  # 
 
 
 def test_tasks_that_do_not_go_together(place: Path, task: Task, model: JaniTask) -> None:  # noqa: ARG001
-    refused(lambda: run_test([task, model], "first", out="o"), "tasks and models together")
+    refused(
+        lambda: run_test([task, model], "first", out="o"), "planning tasks and models are mixed"
+    )
     refused(lambda: run_test([task, task], "first", out="o"), "two tasks have the name gripper")
-    refused(lambda: run_test([task, 7], "first", out="o"), "7 is no task")
+    refused(lambda: run_test([task, 7], "first", out="o"), "7 is not a task")
 
 
 @pytest.mark.parametrize("value", [*ODD[:5], True, "", "nowhere.toml", "."], ids=named)
@@ -319,7 +325,7 @@ def _odd(value: object) -> bool:
 def test_explaining(place: Path, found: Campaign, found_unsafe: Campaign) -> None:  # noqa: ARG001
     explain: Any = found.explain
     no_bug = next(record for record in found_unsafe.records if not record.is_bug)
-    refused(lambda: found_unsafe.explain(no_bug), "is no bug: NOT A BUG", "lists the bugs")
+    refused(lambda: found_unsafe.explain(no_bug), "is not a bug: NOT A BUG", "lists the bugs")
     refused(lambda: found.explain(no_bug), f"no record '{no_bug.id}'")
     for value in ("x", 0, -1, True, float("nan"), 10**30):
         again = partial(explain, found.bugs[0], deeper=True, time_limit=value)
@@ -329,8 +335,8 @@ def test_explaining(place: Path, found: Campaign, found_unsafe: Campaign) -> Non
 
 @pytest.mark.parametrize("value", ODD, ids=named)
 def test_replaying(value: Any, place: Path, found: Campaign, found_unsafe: Campaign) -> None:  # noqa: ARG001
-    refused(lambda: found.replay(value), "is no policy")
-    refused(lambda: found_unsafe.replay(value), "is no policy")
+    refused(lambda: found.replay(value), "is not a policy")
+    refused(lambda: found_unsafe.replay(value), "is not a policy")
     if value is not True:
         refused(lambda: found.replay(rerun=value), "rerun is", "expected True or False")
 

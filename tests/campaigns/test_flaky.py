@@ -1,4 +1,4 @@
-"""A policy that is no function of the state has no bugs, and whoever is one is never called flaky.
+"""A policy that is not a function of the state has no bugs, and a policy that is one is never called flaky.
 
 Policies lie in files (`support.unsteady`), as users have them, and are asked again in a new interpreter. What comes out
 does not depend on luck; the sizes are such that a wrong result has a probability below 1e-9.
@@ -333,5 +333,5 @@ def test_questions_come_in_another_order_and_are_all_asked() -> None:
 
 def test_only_bugs_and_flaky_records_are_explained(folder: Path, task: Task) -> None:
     campaign = of_task(folder, task, "Optimal", pool=5)
-    with pytest.raises(UsageError, match="is no bug"):
+    with pytest.raises(UsageError, match="is not a bug"):
         campaign.explain(campaign.records[0])

@@ -266,6 +266,6 @@ def test_a_lent_pool_does_not_grow() -> None:
     lender = run_campaign(task, "heuristic:ff", pool=12, seed=1)
     borrower = run_campaign(task, "noisy:0.4:3+heuristic:ff", pool_from=lender, pool=12, seed=2)
     before = told(borrower)
-    with pytest.raises(UsageError, match=r"was lent.*--pool-from"):
+    with pytest.raises(UsageError, match=r"was taken.*--pool-from"):
         borrower.resume(pool=30)
     assert told(borrower) == before

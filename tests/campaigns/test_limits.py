@@ -71,7 +71,7 @@ def test_time_ends_a_campaign_cleanly(limits: Limits, monkeypatch: pytest.Monkey
     assert time.perf_counter() - began < 5
     assert not found.summary.finished
     assert any(
-        "the time limit of 0.3 seconds was reached: " in text and "--resume goes on" in text
+        "the time limit of 0.3 seconds was reached: " in text and "--resume continues" in text
         for text in found.summary.remarks
     )
     assert found.replay(rerun=False).ok

@@ -1,4 +1,4 @@
-"""Campaigns with policies that are no function of the state: set-valued, stochastic, open loop, with memory."""
+"""Campaigns with policies that are not functions of the state: set-valued, stochastic, open loop, with memory."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_risk() -> None:
     assert all(row["run"]["risk"] is None for row in records(DrawingPolicy(task, RULE)))
 
 
-# -- runs that belong to their start --------------------------------------------------------------
+# -- runs that depend on their start --------------------------------------------------------------
 
 
 @cache
@@ -154,7 +154,7 @@ def test_an_avoiding_policy() -> None:
     assert records(policy, revisit="avoid", jobs=2, batch_size=1) == rows
     with run_campaign(task, policy, revisit="avoid", **HOW) as found:
         remarks = found.summary.remarks
-        assert any("belong to their start" in text for text in remarks)
+        assert any("depend on their start" in text for text in remarks)
         assert "the results belong to the pair of the policy and --revisit avoid" in remarks
         bug = next(record for record in found.records if record.is_bug)
         assert "the pair of the policy and --revisit avoid" in str(found.explain(bug))

@@ -163,7 +163,7 @@ def test_a_file_with_a_few_settings(tmp_path: Path) -> None:
         assert found.settings == make_settings(
             "planning", "first", {"seed": 1, "chunk": 2, "pool": 3}
         )
-    with pytest.raises(UsageError, match="no policy to test"):
+    with pytest.raises(UsageError, match="policy to test is missing"):
         run_campaign(task, None, config=path)
     path.write_text('policy = "first"\nseed = 5\n')
     for tested in (task, small_model("two-way-line")):  # the world is that of the task
@@ -246,9 +246,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     ("world", "options", "says"),
     [
         ("planning", {"colour": 1}, "no option 'colour'; expected one of"),
-        ("planning", {"runs": 1}, "runs is no option of a planning task"),
-        ("model", {"pool": 1}, "pool is no option of a model"),
-        ("model", {"preset": "p22"}, "preset is no option of a model"),
+        ("planning", {"runs": 1}, "runs is not an option for a planning task"),
+        ("model", {"pool": 1}, "pool is not an option for a model"),
+        ("model", {"preset": "p22"}, "preset is not an option for a model"),
         ("planning", {"pool": 0}, "pool is 0"),
         ("planning", {"walk_length": 0}, "walk_length is 0"),
         ("planning", {"oracle": ""}, "the oracle is empty"),

@@ -77,4 +77,4 @@ def test_what_is_too_large_for_the_checker_is_left_to_the_engine(
         raised_to_optimal(found._content.store.connection)
         monkeypatch.setattr(planning_records, "Distances", lambda sas, starts: own(sas, starts, 1))
         problems = [str(problem) for _, problem in found.replay(full=True).report.problems]
-        assert any("and a plan costs" in problem for problem in problems)
+        assert any("but a plan costs" in problem for problem in problems)

@@ -215,12 +215,12 @@ def cut(content: bytes) -> bytes:
 
 
 UNREADABLE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "empty": (lambda _: b"", "this is no certificate"),
-    "another file": (lambda _: b"begin_version\n3\n", "this is no certificate"),
+    "empty": (lambda _: b"", "this is not a certificate"),
+    "another file": (lambda _: b"begin_version\n3\n", "this is not a certificate"),
     "cut in the header": (lambda c: c[: len(MAGIC) + 20], "ends within its header"),
     "cut in a column": (cut, "ends within the column"),
     "something behind": (lambda c: c + b"x", "something follows the last column"),
-    "no JSON": (lambda c: c.replace(b'{"claim"', b'{"claim', 1), "is no JSON"),
+    "no JSON": (lambda c: c.replace(b'{"claim"', b'{"claim', 1), "is not JSON"),
     "a column of noise": (
         lambda c: (
             c[: c.index(b"\n", len(MAGIC)) + 1] + bytes(len(c) - c.index(b"\n", len(MAGIC)) - 1)

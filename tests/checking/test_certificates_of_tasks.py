@@ -85,7 +85,7 @@ PLANNING_DAMAGE: dict[str, tuple[Change, str]] = {
     ),
     "a solvable state is said to be a dead end": (
         lambda h, c: put(-2, of_code(c, lambda code: code >= 2), 1)(h, c),
-        "is no dead end",
+        "is not a dead end",
     ),
     "a dead end is said to be solved": (
         lambda h, c: put(-2, of_code(c, lambda code: code == 1), 2)(h, c),

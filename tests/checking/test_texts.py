@@ -50,7 +50,7 @@ def test_numbers(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["[" * 10**5, "[" + "9" * 10**6 + "]", "[1e999]", b"\xff\xfe\x00"])
 def test_columns(text: str | bytes) -> None:
-    with pytest.raises(CheckError, match="is no JSON") as caught:
+    with pytest.raises(CheckError, match="is not JSON") as caught:
         loaded(text, "the state")
     assert len(str(caught.value)) < 300
 

@@ -297,7 +297,7 @@ def test_limits_end_the_work_with_their_exit_codes(
         command: list[str | Path] = ["test", task, "--policy", "first", "--time", "0.000001"]
         stopped = result_of(*command, "-o", out, code=20)
         assert (stopped["finished"], stopped["limit"]) == (False, "time")
-        assert "--resume goes on" in stopped["remarks"][0]
+        assert "--resume continues" in stopped["remarks"][0]
         assert result_of("test", "--resume", "-o", out, code=1)["finished"]
     made = misstep("generate", "blocksworld", "--blocks", "12", "-o", tmp_path / "large")
     assert made.returncode == 0
@@ -343,7 +343,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(gripper: Path, tmp_path
     assert "stopped by the user; what is done is kept" in errors
     errors = "".join(line for line in errors.splitlines(True) if not line.startswith("["))
     assert errors.count("\n") == 1  # beside the progress
-    again = errors.partition("; misstep ")[2].removesuffix(" goes on\n")
+    again = errors.partition("; misstep ")[2].removesuffix(" continues\n")
     assert again == f"test --resume --out {out} --policy python:{tmp_path}/slow.py:policy"
     # The command works as it was told, within the time that it gets here.
     done = misstep(*shlex.split(again), "--time", "2")
@@ -374,7 +374,7 @@ def test_progress_appears_on_a_terminal_before_the_first_work_is_done(
     os.close(master)
     assert process.communicate(timeout=30)[0] == b""
     assert process.returncode == 23
-    assert b"goes on" in shown
+    assert b"continues" in shown
 
 
 # -- judge ----------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_bugs() -> None:
         ),
         (
             {"crashes": 20, "timeouts": 10},
-            "the policy answered nowhere, so nothing is known about it",
+            "the policy answered in no state, so nothing is known about it",
             "misstep records found",
         ),
         ({"finished": False, "limit": "time"}, "none", "misstep test --resume --out found"),
@@ -99,7 +99,7 @@ def test_what_the_worst_case_cannot_tell_needs_states_that_were_decided(tmp_path
     options = ("--cells", "6", "--packages", "2", "--ice", "3", "--drop")
     misstep("generate", "one-way-line", *options, "-o", model)
     test = ("test", model, "--policy", "first", "--runs", "5")
-    note = "cannot tell policies apart"
+    note = "does not distinguish policies"
     assert note in misstep(*test, "-o", tmp_path / "all").stderr
     totals = {"outcomes": {"unsafe": 5}, "runs": 5, "bugs": {"total": 0}, "unknown": 0}
     assert _cannot_tell({**totals, "tested": 9})

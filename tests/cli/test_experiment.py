@@ -113,7 +113,7 @@ def test_refusals(tmp_path: Path) -> None:
         (("ps", str(tmp_path)), 2, "one argument too many"),
         (("ps", "--page", "page.md"), 2, "--page belongs to misstep experiment report DIR"),
         (("report",), 2, "misstep experiment report DIR"),
-        (("report", str(tmp_path), "--scale", "small"), 2, "--scale says nothing about a report"),
+        (("report", str(tmp_path), "--scale", "small"), 2, "--scale has no effect on a report"),
         (("report", str(tmp_path / "none")), 30, "no experiment is in this folder"),
         ((str(path),), 31, f"tiny.toml:{line}: unknown key 'orakles'"),
         ((str(tmp_path / "none.toml"),), 30, "no such file"),

@@ -163,9 +163,9 @@ def test_python_exports_what_the_commands_export(folders: tuple[Path, Path], pla
         campaign.export("latex", "a.tex", table="summary", booktabs=True)
         campaign.export("figure", "a.pdf", figure="depth", others=[campaign])
         for what, options, word in (
-            ("odd", {}, "nothing to export"),
-            ("csv", {"odd": 1}, "no option of the export 'csv'"),
-            ("plan", {}, "about one record"),
+            ("odd", {}, "cannot be exported"),
+            ("csv", {"odd": 1}, "not an option of the export 'csv'"),
+            ("plan", {}, "needs a record"),
         ):
             with pytest.raises(UsageError, match=word):
                 campaign.export(what, place / "x", **options)
@@ -183,5 +183,5 @@ def test_baseline(folders: tuple[Path, Path], place: Path) -> None:
     (place / "mine.py").write_text("def policy(state): ...")
     refused = misstep("export", "baseline", folders[0], "-o", "mine.py")
     assert refused.returncode == 2
-    assert "this file is no baseline, so it is not overwritten" in refused.stderr
+    assert "this file is not a baseline, so it is not overwritten" in refused.stderr
     assert (place / "mine.py").read_text() == "def policy(state): ..."

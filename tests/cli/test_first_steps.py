@@ -79,7 +79,7 @@ def test_a_shrink_that_the_time_ends_names_the_command_that_goes_on(place: Path)
     command = "shrink found --families --legal any --time 0.000001"
     ran = misstep(*command.split(), cwd=place)
     assert ran.returncode == 20
-    assert "; misstep shrink found --families --legal any goes on" in ran.stderr
+    assert "; misstep shrink found --families --legal any continues" in ran.stderr
 
 
 def test_a_line_appears_although_the_first_step_takes_long() -> None:

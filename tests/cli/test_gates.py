@@ -84,7 +84,7 @@ def test_the_gate_is_told_and_files_are_written(known: Path, tmp_path: Path) -> 
     shown = misstep("test", *tested, "--baseline", known / "known.json", *reports)
     assert shown.returncode == 0
     assert "\ngate     passed\nagainst  0 new, " in shown.stdout
-    assert f"the baseline is of the policy {BAD}, and heuristic:ff is tested" in shown.stdout
+    assert f"the baseline is of the policy {BAD}, but heuristic:ff is tested" in shown.stdout
     assert files["junit"].read_text().startswith("<?xml")
     assert '"2.1.0"' in files["sarif"].read_text()
     assert files["markdown"].read_text().startswith("## Misstep: gate passed")
@@ -106,9 +106,9 @@ def test_a_finished_campaign_is_checked_again(known: Path) -> None:
         (["--stop-at-first", "--max-bugs", "3"], 2, "--stop-at-first with --max-bugs"),
         (["--baseline", "absent.json"], 30, "no such file"),
         (["--baseline", "."], 30, ""),
-        (["--baseline", "domain.pddl"], 31, "this is no baseline"),
+        (["--baseline", "domain.pddl"], 31, "this is not a baseline"),
         (["--baseline", "broken.json"], 31, "it is not JSON at line 1, column 2"),
-        (["--write-baseline", "domain.pddl"], 2, "this file is no baseline"),
+        (["--write-baseline", "domain.pddl"], 2, "this file is not a baseline"),
         (["--junit", "absent/j.xml"], 30, "--junit cannot be written there"),
         (["--junit", "."], 30, "--junit cannot be written there"),
         (["--junit", "x", "--sarif", "x"], 2, "--junit and --sarif name the same file"),

@@ -120,7 +120,7 @@ def test_options_of_models_on_a_planning_task(tmp_path: Path, capsys: Captured) 
 def test_files_that_are_no_certificates(ball: Path, tmp_path: Path, capsys: Captured) -> None:
     assert run("prove", ball, "--check", tmp_path / "nothing") == 30
     assert run("prove", ball, "--check", ball) == 31
-    assert f"--check {ball}: this is no certificate" in capsys.readouterr().err
+    assert f"--check {ball}: this is not a certificate" in capsys.readouterr().err
     generate("gripper", balls=1).write(tmp_path / "task")
     proof = tmp_path / "reaches.proof"
     assert run("prove", tmp_path / "task", "--policy", "optimal", "--certificate", proof) == 0

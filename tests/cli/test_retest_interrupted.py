@@ -1,4 +1,4 @@
-"""Ctrl-C in `misstep retest`: what is said to be kept is kept, and the command that goes on works as it is told."""
+"""Ctrl-C in `misstep retest`: what is said to be kept is kept, and the command that it names continues the work."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def interrupted(place: Path, *arguments: str) -> str:
 def test_with_a_folder_the_command_that_goes_on_names_the_policy_once(found: Path) -> None:
     said = interrupted(found, "--policy", "python:slow.py:policy", "-o", "again")
     assert "what is done is kept" in said
-    command = said.partition("; misstep ")[2].removesuffix(" goes on")
+    command = said.partition("; misstep ")[2].removesuffix(" continues")
     assert command == "retest found --policy python:slow.py:policy --out again --resume"
     ran = misstep(*shlex.split(command), "--time", "1", cwd=found)
     assert ran.returncode in (0, 1, 20), ran.stderr
@@ -71,5 +71,5 @@ def test_folders_that_are_taken_are_refused_in_words_of_this_command(found: Path
     result_of("retest", found / "found", "--policy", "first", "-o", found / "taken", code=1)
     ran = misstep("retest", "found", "--policy", "first", "-o", "taken", cwd=found)
     assert (ran.returncode, ran.stderr.count("\n")) == (30, 1)
-    assert "--resume goes on with a retest" in ran.stderr
+    assert "--resume continues a retest" in ran.stderr
     assert "misstep test" not in ran.stderr

@@ -107,7 +107,7 @@ def test_bad_usage(
 
 def test_what_has_no_risk(tmp_path: Path, capsys: Captured) -> None:
     assert run("risk", tmp_path / "domain.pddl", "--policy", "first") == 2
-    assert "no model" in capsys.readouterr().err
+    assert "not a model" in capsys.readouterr().err
     document = {**as_jani(GAME), "type": "lts"}
     for edge in document["automata"][0]["edges"]:
         del edge["destinations"][1:]

@@ -48,8 +48,14 @@ def test_options_without_meaning_are_refused(tmp_path: Path) -> None:
         (("qlearning", "--from-bugs", tmp_path / "none"), "none"),
         (("qlearning", "--steps", "-5"), "misstep: --steps is -5; expected from 1"),
         (("qlearning", "--epsilon", "2"), "misstep: --epsilon is 2"),
-        (("qlearning", "--init", "mine.py"), "--init mine.py: a training goes on from networks"),
-        (("loop", "--init", "agent.zip"), "--init agent.zip: a training goes on from networks"),
+        (
+            ("qlearning", "--init", "mine.py"),
+            "--init mine.py: training can only continue from networks",
+        ),
+        (
+            ("loop", "--init", "agent.zip"),
+            "--init agent.zip: training can only continue from networks",
+        ),
         (("loop", "--resume"), "no loop in this folder"),
         (("loop", "--test-time", "0"), "--test-time is 0"),
     ):

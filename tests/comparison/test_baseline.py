@@ -119,18 +119,21 @@ def a_bug(plain: dict[str, Any]) -> dict[str, Any]:
     ("change", "text"),
     [
         (lambda p: p.update(format="junit"), "the field format is not 'misstep baseline'"),
-        (lambda p: p.update(version=2), "it has the version 2, and this Misstep reads 1"),
+        (lambda p: p.update(version=2), "it has the version 2, but this Misstep reads 1"),
         (lambda p: p.update(world="moon"), "the field world is neither"),
-        (lambda p: p.update(policy=[]), "the field policy is no object"),
+        (lambda p: p.update(policy=[]), "the field policy is not an object"),
         (lambda p: p.update(policy={"spec": 5}), "the field policy has no spec"),
         (lambda p: p.update(tasks={}), "it names no task"),
-        (lambda p: p.update(tasks={"a": 5}), "is no object"),
+        (lambda p: p.update(tasks={"a": 5}), "is not an object"),
         (lambda p: p.update(families={}), "the field families does not fit the bugs"),
         (lambda p: the_task(p).update(digest=None), "has no digest"),
         (lambda p: the_task(p).update(fine=5), "has no field fine"),
-        (lambda p: the_task(p).update(fine="xyz"), "'xyz' is no digest of a state"),
-        (lambda p: the_task(p).update(open="0123456789ab"), "is no digest of a state with a cost"),
-        (lambda p: the_task(p)["bugs"].update({"..": {}}), "'..' is no digest of a state"),
+        (lambda p: the_task(p).update(fine="xyz"), "'xyz' is not the digest of a state"),
+        (
+            lambda p: the_task(p).update(open="0123456789ab"),
+            "is not the digest of a state with a cost",
+        ),
+        (lambda p: the_task(p)["bugs"].update({"..": {}}), "'..' is not the digest of a state"),
         (lambda p: a_bug(p).update(kind="nice"), "has no kind that is known"),
         (lambda p: a_bug(p).update(family=5), "has no family and outcome"),
         (lambda p: a_bug(p).update(cost="4"), "'4' where a number is expected"),
@@ -153,7 +156,7 @@ def test_damaged_files_are_refused(
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"[" * 1000, b"[1]", b'{"a": NaN}'])
 def test_what_is_no_baseline_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "known.json").write_bytes(content)
-    with pytest.raises(InputFormatError, match="this is no baseline"):
+    with pytest.raises(InputFormatError, match="this is not a baseline"):
         Baseline.read(tmp_path / "known.json")
 
 

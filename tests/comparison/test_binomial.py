@@ -42,7 +42,7 @@ def test_known_values() -> None:
 
 @pytest.mark.parametrize(("count", "total"), [(0, 0), (-1, 3), (4, 3)])
 def test_what_is_no_share_is_refused(count: int, total: int) -> None:
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         clopper_pearson(count, total)
 
 

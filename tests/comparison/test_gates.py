@@ -89,7 +89,7 @@ def test_the_same_campaign_has_nothing_new(bad: Campaign) -> None:
 
 def test_another_policy_is_said(bad: Campaign, fine: Campaign) -> None:
     (text,) = Gate(baseline=Baseline.of(bad)).check(fine).remarks
-    assert text == f"the baseline is of the policy {BAD}, and optimal is tested"
+    assert text == f"the baseline is of the policy {BAD}, but optimal is tested"
 
 
 @dataclass

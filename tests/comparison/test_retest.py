@@ -207,7 +207,7 @@ def test_a_lower_bound_that_the_new_policy_contradicts_is_an_error(tmp_path: Pat
     with run_campaign(task, "random:7", oracle="lmcut", pool=5, out=tmp_path / "found") as before:
         assert not before.bugs
     change = "UPDATE verdicts SET lower = 90, verdict = 'UNKNOWN'"
-    with pytest.raises(InputFormatError, match="costs less than what it gives as a lower bound"):
+    with pytest.raises(InputFormatError, match="costs less than its lower bound"):
         again(copied(tmp_path / "found", tmp_path, change), "optimal")
 
 
@@ -325,7 +325,7 @@ def _elsewhere(folder: Path, place: Path) -> Any:
 
 
 BAD: dict[str, tuple[Callable[[Path, Path], Callable[[], object]], type[Exception], str]] = {
-    "no policy": (lambda f, _: lambda: again(f, None), UsageError, "no policy"),
+    "no policy": (lambda f, _: lambda: again(f, None), UsageError, "the policy to test is missing"),
     "the same folder": (lambda f, _: lambda: again(f, "first", out=f), UsageError, "replace"),
     "another campaign": (_elsewhere, UsageError, "not the campaign in the folder"),
     "no such oracle": (lambda f, _: lambda: again(f, "first", oracle="best"), UsageError, "best"),

@@ -40,7 +40,7 @@ def test_built_in_definitions_can_be_read_and_cut_into_units(name: str, scale: s
             'cells = { u = "sum(unsave)" }',
             "did you mean unsafe?",
         ),
-        ('value = "share(unsafe > 20)"', 'value = "share(unsafe > )"', "no expression"),
+        ('value = "share(unsafe > 20)"', 'value = "share(unsafe > )"', "not an expression"),
         ('agrees = ">= 0.5"', 'agrees = "about 0.5"', "between 0.7 and 0.9"),
         ('type = "scatter"', 'type = "pie"', "bars, curves, growth, scatter"),
         ('against = "tarjan"\n', "", "has no against"),

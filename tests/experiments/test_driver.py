@@ -56,7 +56,7 @@ def test_a_killed_driver_loses_only_what_is_under_way(tmp_path: Path, number: in
     said = process.communicate()[1].decode()
     assert process.returncode == (-9 if number == signal.SIGKILL else 23)
     if number == signal.SIGINT:
-        assert "the same command goes on" in said
+        assert "the same command continues" in said
     before = count(tmp_path / "out")
     total = len(definition().units("small", 8))
     assert 3 <= before < total

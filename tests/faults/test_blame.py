@@ -143,7 +143,7 @@ def test_no_such_bug(campaign: Campaign) -> None:
     for handle in ("x", "nowhere:1", "999"):
         with pytest.raises(UsageError, match=f"no record '{handle}'"):
             campaign.explain(handle)
-    with pytest.raises(UsageError, match="is no bug"):
+    with pytest.raises(UsageError, match="is not a bug"):
         campaign.explain(sound)
 
 

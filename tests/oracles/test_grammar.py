@@ -127,7 +127,7 @@ WRONG = {
     "gbfs(3_)": "expected a whole number",
     "lookahead(first=yes)": "column 17: first is yes; expected true or false",
     "elimination(seconds=-1)": "column 21: seconds is -1; expected a number, 0 or more",
-    "ehc(heuristic=hff)": "column 1: no heuristic 'hff'; expected ff, add, max, lmcut",
+    "ehc(heuristic=hff)": "column 1: there is no heuristic 'hff'; expected ff, add, max, lmcut",
     "astar(heuristic=ff)": "column 1: astar cannot use the heuristic 'ff'; expected auto, lmcut",
     "aras(growth=0)": "column 1: aras: growth is 0; expected at least 1",
     "aras/ehc/gbfs": "column 9: found '/'",

@@ -84,7 +84,7 @@ def test_a_plan_is_a_policy(tmp_path: Path) -> None:
     assert run_once(load_policy(f"plan:{file}", task), off_plan).outcome == "stuck"
     lines = found.text.splitlines()
     file.write_text("\n".join([lines[1], *lines]))
-    with pytest.raises(InputFormatError, match=rf"{file}:1: this is no plan"):
+    with pytest.raises(InputFormatError, match=rf"{file}:1: this is not a plan"):
         load_policy(f"plan:{file}", task)
 
 

@@ -182,16 +182,18 @@ def test_a_policy_is_taken_as_it_is(task: Task) -> None:
 @pytest.mark.parametrize("given", [7, None, object(), ["first"], b"first"])
 def test_what_is_no_policy(task: Task, model: JaniTask, given: Any) -> None:
     for own in (task, model):
-        with pytest.raises(UsageError, match="is no policy; expected a spec such as 'first', a fu"):
+        with pytest.raises(
+            UsageError, match="is not a policy; expected a spec such as 'first', a fu"
+        ):
             load_policy(given, own)
 
 
 def test_what_is_no_task_or_no_option(task: Task, model: JaniTask) -> None:
-    with pytest.raises(UsageError, match="'gripper' is no task"):
+    with pytest.raises(UsageError, match="'gripper' is not a task"):
         load_policy("first", "gripper")  # type: ignore[call-overload]
-    with pytest.raises(UsageError, match="inapplicable is an option of models"):
+    with pytest.raises(UsageError, match="inapplicable is an option for models only"):
         load_policy("first", task, inapplicable="filter")
-    with pytest.raises(UsageError, match="engine is an option of models"):
+    with pytest.raises(UsageError, match="engine is an option for models only"):
         load_policy("first", task, engine=model.engine)
 
     class Broken:

@@ -313,7 +313,7 @@ def test_attributes_of_the_object(task: Task, model: JaniTask) -> None:
             "the arguments are 'depth'; expected NAME?model=w.pt",
         ),
         ("{file}:any_name?a=1&a=2", UsageError, "the arguments are"),
-        ("{file}:acts?k=3", UsageError, "Acts is no factory, so it takes no arguments"),
+        ("{file}:acts?k=3", UsageError, "Acts is not a factory, so it takes no arguments"),
         ("{file}:any_name?depth=0", InputFormatError, "makes None; expected an object with act"),
         ("{file}:any_name?depth=9", InputFormatError, "any_name(task, depth) raises IndexError"),
         ("{file}:missing", InputFormatError, "'missing'"),

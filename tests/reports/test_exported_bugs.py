@@ -100,7 +100,7 @@ def test_a_bug_of_a_campaign_as_a_problem_and_a_plan(tmp_path: Path) -> None:
     with pytest.raises(InputFileError, match="exists and differs"):
         write_problem(campaign, campaign.bugs[0], problem)
     write_problem(campaign, campaign.bugs[0], problem, force=True)
-    with pytest.raises(UsageError, match="is where the domain goes"):
+    with pytest.raises(UsageError, match="is the name of the domain file"):
         write_problem(campaign, bug, tmp_path / "domain.pddl")
 
 
@@ -238,7 +238,7 @@ def test_what_has_no_meaning_in_the_other_world_says_what_to_use_instead(tmp_pat
         write_problem(models, models.bugs[0], tmp_path / "p")
     with pytest.raises(UnsupportedError, match="export problem"):
         write_model(tasks, tasks.bugs[0], tmp_path / "p")
-    with pytest.raises(UnsupportedError, match="strategies and no plans"):
+    with pytest.raises(UnsupportedError, match="strategies, not plans"):
         plan_text(models, models.bugs[0])
     with pytest.raises(UsageError, match="no record 'nowhere:7'"):
         write_problem(tasks, "nowhere:7", tmp_path / "p")

@@ -76,7 +76,7 @@ def test_bugs_of_tasks_are_expected_to_fail_until_they_are_fixed(tmp_path: Path)
     assert "the bug is fixed: export the tests again" in fixed.stdout
     shown = run_pytest(tmp_path, "--runxfail", cwd=tmp_path)
     assert f"{bugs[0].id} is a bug: " in shown.stdout
-    assert "They part at step " in shown.stdout
+    assert "They diverge at step " in shown.stdout
 
 
 def test_bugs_of_models_are_expected_to_fail_until_they_are_fixed(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_damaged_data_is_one_line(tmp_path: Path) -> None:
     (tmp_path / DATA_NAME).write_text('{"format": "misstep-tests", "version": 1}')
     ran = run_pytest(tmp_path, cwd=tmp_path)
     assert ran.returncode != 0
-    assert "no data of exported tests: no 'tasks'" in ran.stdout + ran.stderr
+    assert "not the data of exported tests: no 'tasks'" in ran.stdout + ran.stderr
 
 
 # -- the judge ----------------------------------------------------------------------------------------
@@ -199,12 +199,14 @@ def test_the_words_name_both_ways_and_where_they_part(tmp_path: Path) -> None:
     explained = campaign.explain(costly).diff
     assert explained is not None
     assert explained.divergence is not None
-    assert f"They part at step {explained.divergence.step}: the policy does (" in text
+    assert f"They diverge at step {explained.divergence.step}: the policy does (" in text
     model = model_campaign()
     export_tests(model, tmp_path / "model", bugs=model.bugs[:1])
     (text,) = bench(tmp_path / "model", None)[1]
     assert "an unsafe state can be reached in " in text
-    assert re.search(r"They part at step \d+, in .*: the policy does \w+, the witness \w+\.", text)
+    assert re.search(
+        r"They diverge at step \d+, in .*: the policy does \w+, the witness \w+\.", text
+    )
 
 
 def test_a_goal_is_enough_where_cost_does_not_count(tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_a_witness_that_is_none_is_an_error(tmp_path: Path) -> None:
     data = json.loads((tmp_path / DATA_NAME).read_text())
     data["cases"][0]["witness"]["operators"].pop()
     (tmp_path / DATA_NAME).write_text(json.dumps(data))
-    with pytest.raises(InputFormatError, match="the witness is no plan any more"):
+    with pytest.raises(InputFormatError, match="the witness is not a plan any more"):
         bench(tmp_path, None)
 
 
@@ -328,7 +330,7 @@ def test_what_was_changed_by_hand_is_not_overwritten(tmp_path: Path) -> None:
     module, data = tmp_path / MODULE_NAME, tmp_path / DATA_NAME
     module.write_text(module.read_text() + "\n# mine\n")
     done = export_tests(campaign, tmp_path)
-    assert done.remarks == [f"{module} was changed by hand and is left as it is"]
+    assert done.remarks == [f"{module} was changed by hand and is left unchanged"]
     assert module.read_text().endswith("# mine\n")
     assert len(marks(tmp_path)) == len(campaign.bugs)
     changed = data.read_text().replace('"costly"', '"fails"')
@@ -341,17 +343,19 @@ def test_what_was_changed_by_hand_is_not_overwritten(tmp_path: Path) -> None:
 def test_files_that_are_not_ours_are_not_overwritten(tmp_path: Path) -> None:
     campaign = planning_campaign()
     (tmp_path / MODULE_NAME).write_text("def test_mine(): pass\n")
-    with pytest.raises(InputFileError, match="not ours has the name of the test module"):
+    with pytest.raises(
+        InputFileError, match="name of the test module exists, but no export wrote it"
+    ):
         export_tests(campaign, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == [MODULE_NAME]
     export_tests(campaign, tmp_path / "b")
     domain = next((tmp_path / "b").rglob("domain.pddl"))
     domain.write_text("; mine\n")
-    with pytest.raises(InputFileError, match="is there and is not what was exported"):
+    with pytest.raises(InputFileError, match="exists and differs from what was exported"):
         export_tests(campaign, tmp_path / "b")
     (tmp_path / "c").mkdir()
     (tmp_path / "c" / DATA_NAME).write_text("[]")
-    with pytest.raises(InputFormatError, match="no data of exported tests"):
+    with pytest.raises(InputFormatError, match="not the data of exported tests"):
         export_tests(campaign, tmp_path / "c")
 
 
@@ -360,7 +364,9 @@ def test_records_that_are_no_bugs_are_said(tmp_path: Path) -> None:
     sound = next(record for record in campaign.records if not record.is_bug)
     done = export_tests(campaign, tmp_path, bugs=[sound, campaign.bugs[0]])
     assert len(done.added) == 1
-    assert done.remarks == [f"{sound.id} is no bug ({sound.verdict}) and makes no new test"]
+    assert done.remarks == [
+        f"{sound.id} is not a bug ({sound.verdict}), so there is no test for it"
+    ]
 
 
 # -- the truth ----------------------------------------------------------------------------------------

@@ -143,7 +143,7 @@ def test_only_reports_are_overwritten(campaign: Campaign, tmp_path: Path) -> Non
     campaign.report(file)
     other = tmp_path / "thesis.html"
     other.write_text("<!doctype html> years of work")
-    with pytest.raises(UsageError, match="no report of Misstep"):
+    with pytest.raises(UsageError, match="not a report of Misstep"):
         campaign.report(other)
     assert other.read_text().endswith("years of work")
     campaign.report(other, force=True)
@@ -398,7 +398,7 @@ def test_families_of_very_many_bugs_are_told_by_their_signature(
     told = head(make_report([found]))["campaigns"][0]["families"]
     assert told
     assert {own["signature"] for own in told} == {bug.family for bug in found.bugs if bug.family}
-    assert all("so many bugs" in own["measured"] for own in told)
+    assert all("this many bugs" in own["measured"] for own in told)
 
 
 def test_a_campaign_is_reported_on_while_it_is_written(tmp_path: Path) -> None:

@@ -120,7 +120,7 @@ def test_avoiding_is_what_single_runs_do() -> None:
 
 def test_who_cannot_avoid() -> None:
     task = Task(LINE.encode(), name="line")
-    with pytest.raises(UsageError, match="cannot choose among the states not seen"):
+    with pytest.raises(UsageError, match="cannot choose among a subset of operators"):
         make_runner(PlanPolicy(task, lambda *_: []), revisit="avoid")
     with pytest.raises(UsageError, match="no revisit mode"):
         make_runner(load_policy("first", task), revisit="never")
@@ -130,5 +130,5 @@ def test_single_decisions_are_refused() -> None:
     task = Task(LINE.encode(), name="line")
     runner = make_runner(PlanPolicy(task, lambda *_: []))
     ids = runner.graph.add(rows([task.initial_state]))
-    with pytest.raises(UnsupportedError, match="belong to their start"):
+    with pytest.raises(UnsupportedError, match="depend on their start"):
         runner.ask(ids)

@@ -241,7 +241,7 @@ def test_natures() -> None:
 
 def test_other_runners_refuse_what_is_no_function_of_the_state() -> None:
     for policy in (line(), PlanPolicy(line().task, lambda *_: [])):
-        with pytest.raises(UnsupportedError, match="no function of the state"):
+        with pytest.raises(UnsupportedError, match="not a function of the state"):
             PolicyRunner(policy)
 
 

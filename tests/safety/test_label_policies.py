@@ -355,8 +355,8 @@ def test_shields_of_other_models_are_refused(task: JaniTask, tmp_path: Path) -> 
     [
         ("oracle", {"state": [0, 0], "allowed": []}, "no label is allowed in"),
         ("blacklist", {"state": {"a": 1}, "forbidden": ["acc"]}, "unhashable"),
-        ("blacklist", {"state": [0, 0, 0], "forbidden": [3]}, "3 is no label"),
-        ("blacklist", {"state": [0, 0, 0], "forbidden": [{}]}, "is no label"),
+        ("blacklist", {"state": [0, 0, 0], "forbidden": [3]}, "3 is not a label"),
+        ("blacklist", {"state": [0, 0, 0], "forbidden": [{}]}, "is not a label"),
         ("blacklist", {"state": [0, 0], "forbidden": 3}, "not iterable"),
         ("blacklist", {"state": [0, 0]}, "it has no 'forbidden'"),
     ],

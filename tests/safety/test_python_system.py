@@ -131,7 +131,7 @@ def test_policies_of_all_kinds() -> None:
         assert system.label(found) == f"l{label}"
     explicit = System(world.transitions(), {0: 1})
     assert explicit.native.decision(0) == 1
-    with pytest.raises(UsageError, match="3 is no policy"):
+    with pytest.raises(UsageError, match="3 is not a policy"):
         System(model, 3)  # type: ignore[arg-type]
     wide = Explicit([0] * 4, [[(0, [1, 2, 3])], *([(0, [s])] for s in (1, 2, 3))], [0] * 4)
     batch = Batch()
@@ -150,7 +150,7 @@ def test_policy_errors() -> None:
 
 
 def test_model_errors() -> None:
-    with pytest.raises(UsageError, match="dict is no transition system"):
+    with pytest.raises(UsageError, match="dict is not a transition system"):
         System({}, "first")  # type: ignore[arg-type]
 
     class Broken(Named):

@@ -64,7 +64,7 @@ def test_known_run() -> None:
     assert verdict.is_bug
     with pytest.raises(UsageError, match="does not start"):
         judge(decider, 1, run=UnsafeRun((0, 2), (0,)))
-    with pytest.raises(MisstepError, match="no unsafe run"):
+    with pytest.raises(MisstepError, match="not an unsafe run"):
         judge(decider, 0, run=UnsafeRun((0, 1), (0,)))
 
 
@@ -75,7 +75,7 @@ def test_a_run_that_is_given_is_checked_first() -> None:
         judge(safe, 0, run=UnsafeRun((), ()))
     for decider, state in ((safe, 0), (lost, 1)):
         for run in (UnsafeRun((state,), ()), UnsafeRun((state, state), (7,))):
-            with pytest.raises(UsageError, match="no unsafe run of the policy"):
+            with pytest.raises(UsageError, match="not an unsafe run of the policy"):
                 judge(decider, state, run=run)
     assert judge(lost, 1).status is Status.NOT_A_BUG
 
@@ -90,10 +90,10 @@ def test_checker_refuses() -> None:
         ({0: 1, 1: 0}, math.inf),
         ({}, math.inf),
     ):
-        with pytest.raises(MisstepError, match="no safe strategy"):
+        with pytest.raises(MisstepError, match="not a safe strategy"):
             check_strategy(system, Strategy(0, radius, labels))
     check_run(system, UnsafeRun((0, 2), (0,)))
-    with pytest.raises(MisstepError, match="no unsafe run"):
+    with pytest.raises(MisstepError, match="not an unsafe run"):
         check_run(system, UnsafeRun((0, 3), (0,)))
 
 
@@ -107,7 +107,7 @@ def test_usage() -> None:
             decider.decide(0, radius)
     with pytest.raises(UsageError, match="not known to be safe"):
         decider.strategy(0, 1)
-    with pytest.raises(UsageError, match="no state of this system"):
+    with pytest.raises(UsageError, match="not a state of this system"):
         decider.decide(99)
     assert decider.known(0) is Answer.UNKNOWN
     assert decider.decide(0, 10**30).is_safe

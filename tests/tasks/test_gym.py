@@ -138,7 +138,7 @@ def test_wrong_arguments(task: Task) -> None:
     for options in ({"observation": "graph"}, {"horizon": 0}, {"walk": -1}):
         with pytest.raises(UsageError):
             PlanningEnv(task, **options)
-    with pytest.raises(UsageError, match="no planning task"):
+    with pytest.raises(UsageError, match="not a planning task"):
         PlanningEnv("task")  # type: ignore[arg-type] # what users do
     with pytest.raises(UsageError, match="call reset first"):
         PlanningEnv(task).step(0)

@@ -71,7 +71,7 @@ def test_the_nearest_domain_counts(lay: Lay) -> None:
 
 def test_a_domain_that_is_too_far_away(lay: Lay) -> None:
     folder = lay("domain.pddl", "a/b/c/d/p01.pddl")
-    with pytest.raises(InputFileError, match="a problem without its domain") as caught:
+    with pytest.raises(InputFileError, match="the domain of this problem was not found") as caught:
         task_files(folder / "a/b/c/d/p01.pddl")
     assert "up to 3 folders up" in str(caught.value)
     assert "DOMAIN.pddl --suite FOLDER" in str(caught.value)
@@ -144,10 +144,10 @@ def test_patterns(lay: Lay) -> None:
     assert list(tasks_of(folder, folder / "*.pddl")) == ["p01", "p02", "p11"]  # without the domain
     assert task_files(folder / "p1*.pddl")[1].name == "p11.pddl"
     with pytest.raises(
-        UsageError, match=r"2 files fit this pattern, such as p01.pddl and p02.pddl"
+        UsageError, match=r"2 files match this pattern, such as p01.pddl and p02.pddl"
     ):
         task_files(folder / "p0*.pddl")
-    with pytest.raises(InputFileError, match="no file fits"):
+    with pytest.raises(InputFileError, match="no file matches"):
         suite_files([folder / "q*.pddl"])
 
 
@@ -174,9 +174,9 @@ def test_lists(lay: Lay) -> None:
     [
         ("", "the list is empty"),
         ("# nothing\n", "the list is empty"),
-        ("\na b c\n", r"tasks.txt:2: 'a b c' is no task"),
+        ("\na b c\n", r"tasks.txt:2: 'a b c' is not a task"),
         ("'open", "cannot read the line"),
-        ("other.txt", "is no task"),
+        ("other.txt", "is not a task"),
         ("missing.pddl", "no such file or folder"),
     ],
 )
@@ -234,7 +234,7 @@ def test_a_suite_is_loaded(tmp_path: Path) -> None:
     assert [task.digest for task in load_suite(tmp_path / "large", tmp_path / "small")] == [
         task.digest for task in tasks
     ]
-    with pytest.raises(UsageError, match="is no path"):
+    with pytest.raises(UsageError, match="is not a path"):
         load_suite(5)  # type: ignore[arg-type]
 
 

@@ -1,1 +1,1 @@
-"""Campaigns: what testing a policy found, kept so that nothing is lost and everything can be computed again."""
+"""Campaigns: the stored results of testing a policy, complete enough to check and reproduce all of them."""

@@ -1,8 +1,8 @@
-"""What the checker could not compute again by itself, computed again by the engine: `misstep replay --full`.
+"""`misstep replay --full`: recompute with the engine what the independent checker cannot compute by itself.
 
 Dominance functions are compared byte by byte, as computing one is deterministic. Lower bounds of tasks that are too
-large for the checker are computed by A* with LM-cut within a budget. This is the code that made the records, or close
-to it: it finds changed records and broken machines, but not its own mistakes. The report tells the two apart.
+large for the checker are computed by A* with LM-cut within a budget. This is nearly the same code that made the
+records: it finds changed records and broken machines, but not its own mistakes. The report lists these checks apart.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from misstep.oracles.dominance import try_dominance
 from misstep.planning import make_heuristic
 from misstep.tasks.task import Task
 
-# what is done, how much of it, of how much
+# Arguments: what is being done, how much of it is done, and the total.
 Progress = Callable[[str, int, int], None]
 EVALUATIONS = 20_000  # of LM-cut, for each lower bound
 SECONDS = 30.0
@@ -44,7 +44,7 @@ def _compare_dominance(content: Content, task: Task, report: CampaignReport) -> 
         report.left_open["dominance functions"] += 1
         report.remarks.append(f"{task.name}: no dominance function now: {found}")
     elif bytes(found.to_bytes()) != stored:
-        problem = "the dominance function is not the one that is computed from the task"
+        problem = "the dominance function differs from the one that is computed from the task"
         report.findings.append(Finding(task.name, problem))
     else:
         report.confirmed_by_engine["dominance functions"] += 1
@@ -60,7 +60,7 @@ def _confirm_bound(content: Content, bound: OpenBound, report: CampaignReport) -
     result = _core.AStar(task, heuristic, state, None).run(evaluations=EVALUATIONS, seconds=SECONDS)
     lower = math.inf if result.lower_bound is None else result.lower_bound
     if result.cost is not None and result.cost < claimed:
-        problem = f"the lower bound is {claimed}, and a plan costs {result.cost}"
+        problem = f"the lower bound is {claimed}, but a plan costs {result.cost}"
         report.findings.append(Finding(f"{bound.task}:{bound.number}", problem))
         return
     confirmed = lower >= claimed

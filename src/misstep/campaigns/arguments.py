@@ -1,6 +1,6 @@
-"""Checks of what a caller gives beside settings: numbers, paths, limits.
+"""Checks of arguments that are not settings: numbers, paths, limits.
 
-Each error says what it got and what it takes.
+Each error says what was given and what is expected.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ def check_seconds(name: str, value: object) -> None:
 
 
 def as_path(name: str, value: object, expected: str) -> Path:
-    """Bytes are no path here: names of files are text everywhere."""
+    """Check that the value is a path. Bytes are refused, because file names are text everywhere else."""
     if not isinstance(value, (str, os.PathLike)) or not os.fspath(value):
         raise UsageError(f"{name} is {value!r:.80}", expected=expected)
     return Path(value)
 
 
 def as_limits(limits: object) -> Limits:
-    """Limits, also as a dictionary such as `{"time": 60}`."""
+    """Convert to `Limits`; a dictionary such as `{"time": 60}` will do."""
     if limits is None:
         return Limits()
     if isinstance(limits, Mapping):
@@ -61,7 +61,7 @@ def as_limits(limits: object) -> Limits:
 def check_session(
     jobs: object, batch_size: object, limits: object, progress: object, cluster: object = None
 ) -> None:
-    """What a session of work is given beside the settings of the campaign."""
+    """Check the arguments of a session of work that are not settings of the campaign."""
     check_number("jobs", jobs)
     if batch_size is not None:
         check_number("batch_size", batch_size)
@@ -73,13 +73,13 @@ def check_session(
 
 
 def check_cluster(cluster: object, jobs: object, limits: Limits) -> None:
-    """Before anything is begun. Nothing is connected to yet."""
+    """Check the options of a cluster before the work begins, without connecting to it."""
     read_address(cluster)
     if jobs != 1:
-        raise UsageError("both --jobs and --cluster", expected="one of them")
+        raise UsageError("both --jobs and --cluster are given", expected="one of them")
     if limits.memory is not None:
         raise UsageError(
-            "--memory with --cluster: workers come and go, so nobody knows their share",
+            "--memory with --cluster: the number of workers varies, so the limit of each is not known",
             expected="--task-memory MB, the limit of each process that works",
         )
 

@@ -1,4 +1,4 @@
-"""How many states policies were asked about at once: sizes of batches, and how many calls had them."""
+"""Statistics of batch sizes: how many calls to the policy asked about how many states."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ Sizes = Mapping[int, int]  # size -> calls
 
 
 def encoded(sizes: Sizes) -> str:
-    """As it is stored with a unit."""
+    """The text that is stored with a unit."""
     if not sizes:
         return "{}"
     return json.dumps({str(size): calls for size, calls in sorted(sizes.items()) if calls})
 
 
 def decoded_sizes(text: str) -> Counter[int]:
-    """Raises ValueError if this is nothing that `encoded` has written."""
+    """The inverse of `encoded`; raises ValueError if the text is invalid."""
     content = parse_json(text)
     if not isinstance(content, dict):
         raise ValueError("expected sizes of batches")

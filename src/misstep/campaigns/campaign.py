@@ -1,10 +1,10 @@
-"""Testing a policy, in five lines of Python: the campaign as an object.
+"""A campaign as an object: test a policy in a few lines of Python.
 
     found = misstep.test(task, policy, pool=100)        # in memory; with out=DIR in a folder
     for bug in found.bugs: print(found.explain(bug))
     found.save("found"); misstep.open_campaign("found")
 
-The commands are thin callers of what stands here.
+The commands are thin layers over these methods.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from misstep.campaigns.view import read_records
 from misstep.errors import InputFormatError, UsageError
 from misstep.tasks.load import AnyTask
 
-# What only some methods need is loaded there: whoever reads records does not wait for oracles and policies.
+# Modules that only some methods need are imported there, so that reading records does not load oracles and policies.
 if TYPE_CHECKING:
     from misstep.campaigns.explain import BlamedDecision, Explanation
     from misstep.campaigns.limits import Limits, Progress
@@ -53,10 +53,10 @@ StrPath = str | os.PathLike[str]
 
 
 class Campaign:
-    """What was found about a policy on some tasks or models. Made by `test` and `open_campaign`."""
+    """The results of testing a policy on tasks or models. `test` and `open_campaign` return one."""
 
     def __init__(self, store: Store, policy: Any = None, trust: Trust = False) -> None:
-        """`policy` is what the user has given, so that it can be asked again; else the stored one has to be trusted."""
+        """`policy` is the policy that the user has given, if any. Otherwise the stored policy must be trusted."""
         self._store = store
         self._policy = policy
         self._trust = trust
@@ -66,7 +66,7 @@ class Campaign:
 
     @property
     def folder(self) -> Path | None:
-        """Where it lies; None: in memory."""
+        """The folder of the campaign, or None if it is in memory."""
         return self._store.folder
 
     @property
@@ -75,7 +75,7 @@ class Campaign:
 
     @property
     def policy(self) -> PolicyIdentity | None:
-        """Spec and digest of the policy; None: none was asked yet."""
+        """Spec and digest of the policy, or None if no policy was asked yet."""
         return self._content.policy
 
     @property
@@ -84,7 +84,7 @@ class Campaign:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is odd about the files."""
+        """Notes about oddities in the files."""
         return self._store.remarks
 
     @property
@@ -101,19 +101,19 @@ class Campaign:
 
     @contextmanager
     def reading_once(self) -> Iterator[None]:
-        """Within, the database is read once: for whoever wants the summary and all records, and has the memory."""
+        """Inside the `with` block, the database is read only once and kept in memory."""
         with self._store.keeping_rows():
             yield
 
     def iter_records(self, task: str | None = None) -> Iterator[Record]:
-        """The records one by one, for campaigns that are too large for a list; those of one task if it is named."""
+        """Iterate over the records, of one task if it is named, without holding all of them in memory."""
         with noticing_damage(self._store):
             for name in self._content.task_names() if task is None else [task]:
                 yield from read_records(self._content, name)
 
     @cached_property
     def records(self) -> list[Record]:
-        """All tested states, task by task."""
+        """The records of all tested states, task by task."""
         return list(self.iter_records())
 
     @property
@@ -122,16 +122,16 @@ class Campaign:
 
     @property
     def faults(self) -> list[BlamedDecision]:
-        """The decisions behind all bugs, those that cause most of them first."""
+        """The decisions that cause the bugs, those that cause most bugs first."""
         from misstep.campaigns.explain import blamed_decisions
 
         return blamed_decisions(self.records)
 
     @cached_property
     def families(self) -> list[Family]:
-        """The bugs by what goes wrong and under which conditions, most bugs first. Asks nobody.
+        """Groups of bugs with the same mistake under the same conditions, largest first. The policy is not asked.
 
-        What `measure_families` has found out about their descriptions is in `Family.measured`.
+        The results of `measure_families` are in `Family.measured`.
         """
         from misstep.comparison.families.facade import families_of
 
@@ -146,9 +146,10 @@ class Campaign:
         seed: int | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> list[Family]:
-        """Ask the policy in fresh states that fit the descriptions of the families; the shares are kept.
+        """Measure how often the policy makes the mistake of a family in new states that fit its description.
 
-        `states` is how many a family gets at most (100), `time_limit` is in seconds, for all of them (60).
+        At most `states` (100) are asked for each family, and at most `time_limit` (60) seconds are spent on all of
+        them. The shares are stored in the campaign.
         """
         from misstep.comparison.families.facade import measure_families
 
@@ -161,13 +162,13 @@ class Campaign:
         return self.families
 
     def record(self, handle: Record | str | int) -> Record:
-        """The record of that id (`TASK:NUMBER`); its number alone will do where there is one task."""
+        """The record with an id (`TASK:NUMBER`); the number is enough if there is only one task."""
         return find_record(self.records, self._content.task_names(), handle, self._store.where)
 
     def explain(
         self, bug: Record | str | int, *, deeper: bool = False, time_limit: float | None = None
     ) -> Explanation:
-        """Why a state is a bug, from what is stored; `deeper` looks further, within a time limit in seconds."""
+        """Explain why a state is a bug, from the stored data; `deeper` also searches, for `time_limit` seconds."""
         from misstep.campaigns.explain import explain_record
 
         check_truth("deeper", deeper)
@@ -195,12 +196,12 @@ class Campaign:
         full: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> Replay:
-        """Check every run and witness again with the independent checker, from what is stored alone.
+        """Check every run and witness again with the independent checker, from the stored data alone.
 
-        In full, what has no witness is computed again: lower bounds, dominance functions, risks, losses.
+        `full` also recomputes what has no witness: lower bounds, dominance functions, risks, losses.
 
-        With a policy, or with `rerun`, which means that of the campaign, it is also run again and compared.
-        `progress` is told what is done, how much of it, and of how much.
+        If `policy` is given, it is also run again and compared with the recorded runs; `rerun` does so with the policy
+        of the campaign. `progress` is called with what is being done, how much of it is done, and the total.
         """
         from misstep.campaigns.replay import replay
         from misstep.policies.load import load_policy
@@ -215,7 +216,7 @@ class Campaign:
             return replay(self._content, self.settings, asked, progress, full=full)
 
     def _require_trust(self) -> None:
-        """Ask for the user's word before any work is done that would be in vain without it."""
+        """Make sure that the stored policy may run, before work is done that needs it."""
         from misstep.campaigns.session import source_of
 
         if self.policy is not None:
@@ -229,7 +230,7 @@ class Campaign:
         if identity is None:
             if self._store.rows("SELECT 1 FROM runs LIMIT 1"):
                 raise InputFormatError(
-                    "the database is damaged: it does not say which policy made its runs",
+                    "the database is damaged: it does not say which policy was tested",
                     where=self._store.path,
                 )
             raise UsageError("the campaign has asked no policy yet", where=self._store.where)
@@ -245,22 +246,22 @@ class Campaign:
         return policy
 
     def risk(self, task: str | None = None, settings: RiskSettings | None = None) -> RiskReport:
-        """How likely the policy gets unsafe from the starts of a model, and how likely that is at least."""
+        """How likely the policy becomes unsafe from each initial state of a model, and the least possible risk."""
         from misstep.campaigns.risks import risk_from_starts
 
         return risk_from_starts(self._content, task, self._ask_again, settings)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """One flat dictionary a record: `pandas.DataFrame(campaign.to_rows())` is a data frame."""
+        """One flat dictionary per record; `pandas.DataFrame(campaign.to_rows())` makes a data frame."""
         return [record.as_row() for record in self.records]
 
     def metrics(self, *, regions: bool = False) -> dict[str, Any]:
-        """The numbers of the papers, over all tasks and task by task, as plain data.
+        """The metrics of the papers, over all tasks and task by task, as plain data.
 
-        `sets` are the sizes of pool, solved and tested states and of each kind of bug; `recall` and `severity` are
-        those of P22, `oracles` the recall of each oracle that judged (P23), `coverage` bugs among all states (P24),
-        `unique_pairs` how varied the bugs are, `blame` where the faults of unsafe runs lie. `regions` also groups bugs
-        that are neighbours, which takes longer.
+        `sets` has the number of pool, solved and tested states and of each kind of bug. `recall` and `severity` are
+        defined as in P22, `oracles` is the recall of each oracle (P23), `coverage` the share of bugs among all states
+        (P24). `unique_pairs` measures how varied the bugs are, and `blame` says where the faults of unsafe runs lie.
+        With `regions`, neighbouring bugs are also grouped, which takes longer.
         """
         from misstep.campaigns.metrics import all_metrics
 
@@ -275,10 +276,10 @@ class Campaign:
         return all_metrics(self.tasks, self.records, pools, regions, blames)
 
     def export(self, what: str, path: StrPath, **options: Any) -> list[Path]:
-        """Write files for other tools, as `misstep export` does; returns those that were written.
+        """Write files for other tools, as `misstep export` does; returns their paths.
 
-        `what` is tests, problem, plan, model (these three of one record, `bug=ID`), csv, json, latex, figure or
-        baseline; `misstep.reports.exports.api` has an example and the options of each.
+        `what` is tests, csv, json, latex, figure or baseline, or, for one record (`bug=ID`), problem, plan or model.
+        `misstep.reports.exports.api` has an example and the options of each.
         """
         from misstep.reports.exports.api import export
 
@@ -287,14 +288,14 @@ class Campaign:
         )
 
     def report(self, path: StrPath, *, force: bool = False) -> Path:
-        """Write what was found as one HTML file that works offline; it may replace an older report only, or all."""
+        """Write an HTML report that works offline. It replaces an older report, and other files only with `force`."""
         from misstep.reports.html.write import write_report
 
         check_truth("force", force)
         return write_report([self], as_path("the report", path, "the path of a file"), force=force)
 
     def shield(self, path: StrPath, **options: Any) -> DeciderShield:
-        """Write an oracle shield for the policy on the one model (`misstep shield`): the policy `shield:FILE`."""
+        """Write a shield for the policy on the only model (see `misstep shield`); use it as policy `shield:FILE`."""
         from misstep.safety.jani_shield import shield_for
 
         made = shield_for(self.tasks, self.settings.policy, self._store.where, **options)
@@ -304,7 +305,7 @@ class Campaign:
     # -- going on ---------------------------------------------------------------------------------
 
     def save(self, folder: StrPath) -> Campaign:
-        """Copy it into a new folder; returns the campaign there."""
+        """Copy the campaign into a new folder; returns the campaign there."""
         self._store.save(as_path("the folder", folder, "the path of a new folder"))
         return Campaign(open_store(Path(folder), readonly=True), self._policy, self._trust)
 
@@ -320,7 +321,7 @@ class Campaign:
         progress: Progress | None = None,
         stop_at_first: StopAt = False,
     ) -> Campaign:
-        """Do what is left to do. A larger `pool`, or more `runs` of models, let a finished campaign grow.
+        """Continue the campaign. A larger `pool`, or more `runs` on models, extend a finished campaign.
 
         `stop_at_first` ends the work at the first bug, as for `misstep.test`.
         """
@@ -384,11 +385,11 @@ class Campaign:
         progress: Callable[[str, int, int], None] | None = None,
         cluster: str | OnCluster | None = None,
     ) -> Shrunk:
-        """The smallest task that still shows the fault of a bug, as a campaign of its own in `DIR/shrunk/`.
+        """Find a small task that still shows the fault of a bug; it is stored as a campaign in `DIR/shrunk/`.
 
-        `legal` is what its start may be: reachable, mutex or any (docs/shrinking.md). `candidates` and `time_limit`
-        end the search early; called again, it goes on. `again` begins anew. `cluster` is the address of one whose
-        workers examine smaller tasks.
+        `legal` says which initial states the small task may have: reachable, mutex or any (docs/shrinking.md).
+        `candidates` and `time_limit` end the search early; a second call continues it, and `again` starts anew.
+        `cluster` is the address of a cluster whose workers examine smaller tasks.
         """
         from misstep.comparison.shrink import DEFAULT_CANDIDATES, shrink_bug
 
@@ -420,10 +421,10 @@ class Campaign:
         cluster: str | None = None,
         progress: Progress | None = None,
     ) -> Retest:
-        """Run another policy from every recorded state and say what is fixed, still there, and new.
+        """Run another policy from every recorded state and find out which bugs are fixed, still there, or new.
 
-        The witnesses of this campaign judge first; the oracle, by default that of the campaign, is asked where they do
-        not decide, and with `judge_fixed` also where the new policy does as well as the witness of an old bug.
+        The witnesses of this campaign judge first. The oracle (default: the oracle of the campaign) judges the states
+        that they do not decide; with `judge_fixed`, also those where the new policy is as good as an old witness.
         """
         from misstep.comparison.retest import retest
 
@@ -459,7 +460,7 @@ class Campaign:
             self._content = Content(self._store)
 
     def close(self) -> None:
-        """Close the files. What was read stays; a campaign in memory is gone."""
+        """Close the files. Records that were read stay valid; a campaign in memory is lost."""
         self._store.close()
 
     def __enter__(self) -> Campaign:
@@ -486,12 +487,12 @@ class Campaign:
 
 
 def open_campaign(folder: StrPath, policy: Any = None, *, trust_policy: Trust = False) -> Campaign:
-    """The campaign in a folder, to be read.
+    """Open the campaign in a folder for reading.
 
-    Reading runs nothing that is stored. Whatever asks the policy again (`resume`, `judge`, `explain(deeper=True)`,
-    `replay(rerun=True)`) needs your word where the stored policy would run code or open a connection: give the policy
-    itself as `policy`, which a policy that had existed only in memory needs anyway, or `trust_policy=True`. A function
-    is asked with the stored spec and answers whether it is to be trusted.
+    Reading runs no stored code. Methods that ask the policy again (`resume`, `judge`, `explain(deeper=True)`,
+    `replay(rerun=True)`) need your permission if the stored policy would run code or open a connection: pass the policy
+    itself as `policy` (always needed if it existed only in memory), or `trust_policy=True`. `trust_policy` may also be
+    a function, which gets the stored spec and returns whether to trust it.
     """
     place = as_path("the folder", folder, "the path of a campaign")
     if not isinstance(trust_policy, bool) and not callable(trust_policy):

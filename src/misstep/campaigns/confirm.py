@@ -1,9 +1,9 @@
-"""Whether a policy stands by what it did: the stage that asks again.
+"""The stage that asks the policy again, to find out whether it is a function of the state.
 
-A verdict speaks about a policy, but all that a campaign has seen of it are runs. If the policy is no function of the
-state, a run is an accident, and a bug that rests on it is a false one. So before anything is blamed, every decision on
-a reported run and one decision of each other run are asked again: later, shuffled, in other batches, in another
-process, with another PYTHONHASHSEED, of a policy that is loaded anew. Two different answers to one state are a
+A verdict is a claim about a policy, but a campaign only sees runs. If the policy is not a function of the state, a run
+is an accident, and a bug that rests on it is false. So before any decision is blamed, the policy is asked again about
+every decision of a reported run and about one decision of each other run: later, in another order, in other batches, in
+another process with another PYTHONHASHSEED, after loading it anew. Two different answers to one state are a
 contradiction. It is stored with both answers, and every record whose run meets such a state is FLAKY.
 
     ask     the decisions of reported runs, and the sample
@@ -11,11 +11,11 @@ contradiction. It is stored with both answers, and every record whose run meets 
     often   if there is any contradiction: the bugs that are left, many more times, in two further processes
     weigh   once more
 
-A policy that differs in more than a tenth of the decisions that were asked again is taken to be no function of the
-state at all, and one that says so itself is believed. Native policies are functions of the state by construction: they
-cannot see anything else, and are not asked again.
+If more than a tenth of the repeated answers differ, the policy counts as not being a function of the state at all; so
+does a policy that declares this itself. Native policies are functions of the state by construction and are not asked
+again.
 
-Units are pure functions of what is stored as all others are, so that a killed campaign goes on with what is left.
+As in all stages, units are pure functions of the stored data, so a killed campaign can continue.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from misstep.policies.policy import FAILED, NO_ACTION, Policy
 
 ASK_UNIT = 50  # reported runs
 SAMPLE_UNIT = 1000  # other runs
-# A policy may also remember what it was asked before. Of the decisions of a unit, so many are asked a second time in
-# the same process, so many a third time, and so on.
+# A policy may also remember what it was asked before. So this many decisions of a unit are asked a second time in the
+# same process, this many a third time, and so on.
 REPEATED = (32, 8, 8, 8, 2, 2, 2, 2, 2)
 OFTEN = 14  # times in each of two further processes: with the first two answers 30 in all
 NO_FUNCTION = 0.1  # share of the decisions asked again that may differ
@@ -45,10 +45,10 @@ ENDS_WITHOUT_ANSWER = ("goal", "loop", "cut", "timeout", "unsafe", "safe")
 
 @dataclass(frozen=True)
 class Asking:
-    """How a policy is to be asked again."""
+    """How to ask a policy again."""
 
-    asks: bool = True  # whether there is a point in asking it
-    deterministic: bool = True  # what it says of itself
+    asks: bool = True  # whether asking it again makes sense
+    deterministic: bool = True  # what it declares about itself
     memoryless: bool = True  # its runs may be compared with each other
 
 
@@ -58,14 +58,13 @@ def asking_of(policy: Policy | LabelPolicy, settings: Settings) -> Asking:
     avoids = settings.of_planning.revisit == "avoid"
     if isinstance(policy, NativePolicy):
         return Asking(asks=False)
-    # Of a policy that permits or draws from a set, the set is what has to stay the same. Which of its operators a run
-    # takes is our choice.
+    # For a policy that permits or draws from a set, the set has to stay the same; we choose which operator a run takes.
     sets = policy.set_valued or policy.stochastic
     return Asking(True, policy.deterministic or sets, not (sets or policy.plans or avoids))
 
 
 class AskedRun(NamedTuple):
-    """A run to ask about, in one of its steps or in all."""
+    """A run to ask about, at one of its steps or at all of them."""
 
     state: Values  # where it starts
     run: RunRow
@@ -134,7 +133,7 @@ def weigh(runs: Sequence[tuple[int, Decisions]], payload: WeighPayload) -> Weigh
 
 
 class Questions:
-    """The decisions that a unit asks about: in which order and batches, and what came of it."""
+    """The decisions that a unit asks about, their order and batches, and the answers."""
 
     def __init__(self, payload: AskPayload, runs: Sequence[Decisions]) -> None:
         self.payload = payload
@@ -175,7 +174,7 @@ class Questions:
 
 
 class ConfirmStage(Stage):
-    """The policy is asked again before anything that it did counts."""
+    """Asks the policy again before its bugs count."""
 
     name = CONFIRM
     title = "asking again"
@@ -201,7 +200,7 @@ class ConfirmStage(Stage):
     # -- which units ------------------------------------------------------------------------------
 
     def _first(self) -> list[Unit]:
-        """What is new since the policy was asked again the last time."""
+        """Units for runs that are new since the policy was last asked again."""
         whole, part = self.findings.marked("asked"), self.findings.marked("sampled")
         reported = self._reported()
         full = [own for own in self._runs() if own[1].number in reported - whole]
@@ -226,7 +225,7 @@ class ConfirmStage(Stage):
         return AskedRun(state, run, draw.randrange(count))
 
     def _often(self) -> list[Unit]:
-        """The bugs that are left, in two further processes."""
+        """Units for the remaining bugs, in two further processes."""
         done = self.findings.done(self.name)
         reported = self._reported() - self.findings.marked("asked often")
         members = self._members([own for own in self._runs() if own[1].number in reported])
@@ -262,7 +261,7 @@ class ConfirmStage(Stage):
         return Unit(self.findings.name, self.name, key, what, payload, process=process)
 
     def _weigh(self) -> list[Unit]:
-        """Unless that was done with the same runs, verdicts and contradictions."""
+        """The unit that weighs, unless it was done with the same runs, verdicts and contradictions."""
         runs, contradictions = self._runs(), self.findings.contradictions()
         key = f"weigh {self.oracle}: {len(runs)} runs, {len(contradictions)} contradictions"
         if not runs or key in self.findings.done(self.name):
@@ -338,19 +337,19 @@ def judged_runs(
 
 
 def rests_on_graph(row: VerdictRow) -> bool:
-    """Of a set-valued policy: whether the verdict speaks of all permitted runs, or of the cheapest one."""
+    """Whether the verdict on a set-valued policy is about all permitted runs, or about the cheapest one."""
     if row.is_bug:
         return row.kind not in ("fails-some", "crash")
     return row.verdict == "OPTIMAL" and not row.is_unsolvable
 
 
 def is_no_function(findings: Findings) -> bool:
-    """Whether the policy differs so often that none of its answers means anything."""
+    """Whether the policy's answers differ so often that none of them is reliable."""
     return len(findings.contradictions()) > NO_FUNCTION * findings.asked_again()
 
 
 def made_flaky(row: VerdictRow) -> VerdictRow:
-    """The verdict without all that rested on the run; what it took to reach it stays."""
+    """The verdict without everything that rested on the run; the effort stays."""
     if row.is_unsolvable:
         return row
     is_planning = row.upper is not None or row.lower is not None

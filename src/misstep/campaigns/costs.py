@@ -1,9 +1,8 @@
-"""What work will cost, as far as it can be known: the long tasks go first.
+"""Estimates of the time that tasks need, so that long tasks start first.
 
-The rounds of a task follow each other, so the last task to end is likely one that takes long and began late. A task
-whose work has begun is expected to go on as it did: what is left of its stage times what the stage has taken for each
-part so far. One that has not begun, or whose stage has not, is compared with the others by the size of its stored
-source. Nothing that is stored depends on these numbers.
+The rounds of a task follow each other, so the last task to end is usually a long one that started late. For a stage
+that has begun, the estimate is the number of remaining parts times the time per part so far. Otherwise tasks are
+compared by the size of their stored source. No record depends on these estimates.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from misstep.campaigns.units import Stage
 
 
 def task_sizes(store: Store) -> dict[str, int]:
-    """Bytes of what is stored of each task: no measure of how hard it is, but the best one without looking."""
+    """The stored size of each task in bytes: a rough measure of difficulty, but one that costs nothing."""
     return {name: size or 0 for name, size in store.rows("SELECT name, length(source) FROM tasks")}
 
 
@@ -33,14 +32,14 @@ class Costs:
         return sorted(tasks, key=lambda task: -self._sizes.get(task, 0))
 
     def see(self, task: str, stage: str, seconds: float) -> None:
-        """A unit has taken so long."""
+        """Note how long a unit took."""
         self._seconds[task] = self._seconds.get(task, 0.0) + seconds
         self._units[task] = self._units.get(task, 0) + 1
         spent, units = self._stages.get((task, stage), (0.0, 0))
         self._stages[task, stage] = spent + seconds, units + 1
 
     def left(self, task: str, stage: Stage, units: int) -> float:
-        """Seconds that the stage of a task still needs, where so many units of its round are not done."""
+        """Seconds that the stage of a task still needs, if `units` of its round are not done."""
         spent, ended = self._stages.get((task, stage.name), (0.0, 0))
         done, total = stage.progress()
         if ended and done and total is not None:

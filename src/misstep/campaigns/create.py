@@ -1,4 +1,4 @@
-"""Making the folder of a campaign: all of it, or nothing that looks like a campaign."""
+"""Create the folder of a campaign completely, or leave nothing that looks like a campaign."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from misstep.files import open_inside, read_bytes, reason, refuse_link, write_in
 CONFIG_NAME = "config.toml"
 DATABASE_NAME = "run.db"
 _UNFINISHED = ".new"
-# What a creation that was killed may leave behind.
+# Files that a killed creation may leave behind.
 _LEFTOVERS = {
     LOCK_NAME,
     CONFIG_NAME + _UNFINISHED,
@@ -48,7 +48,7 @@ def prepare(folder: Path, config: Tree) -> WriterLock:
         ) from error
     lock = WriterLock(folder)
     try:
-        _refuse_used(folder)  # somebody may have been faster
+        _refuse_used(folder)  # another process may have been faster
         _build(folder, text)
     except BaseException:
         lock.release()
@@ -57,12 +57,12 @@ def prepare(folder: Path, config: Tree) -> WriterLock:
 
 
 def discard(folder: Path) -> None:
-    """Let a campaign that nothing was stored in look like one that was killed while it was made."""
+    """Make a campaign without stored data look like a killed creation, so that the folder can be used again."""
     (folder / DATABASE_NAME).rename(folder / (DATABASE_NAME + _UNFINISHED))
 
 
 def remove(folder: Path) -> None:
-    """Take back the folder of a campaign that nothing was stored in."""
+    """Remove the folder of a campaign without stored data."""
     with suppress(OSError):  # then it stays, which does no harm
         for name in _FILES:
             (folder / name).unlink(missing_ok=True)
@@ -158,7 +158,7 @@ def _build(folder: Path, config: str) -> None:
                 "INSERT INTO meta VALUES (?, ?)", [("config", config), ("writing", "0")]
             )
             seal_from_scratch(connection)
-            # Here and not first: until now the database is one file, and so is safe to rename after closing.
+            # Not earlier: without WAL the database is a single file, which can be renamed safely after closing.
             connection.execute("PRAGMA journal_mode = WAL")
         unfinished.rename(folder / DATABASE_NAME)
         _sync_folder(folder)
@@ -171,7 +171,7 @@ def _build(folder: Path, config: str) -> None:
 
 
 def _empty(path: Path) -> None:
-    """Begin with an empty file, without a moment in which there is none: a killed creation is known by it."""
+    """Replace the file by an empty one, so that it exists at every moment: it marks a killed creation."""
     try:
         refuse_link(path)
     except InputFileError:
@@ -184,7 +184,7 @@ def _empty(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Write a file atomically."""
     unfinished = path.with_name(path.name + _UNFINISHED)
     try:
         write_inside(unfinished, text.encode())
@@ -214,9 +214,10 @@ def _sync_folder(folder: Path) -> None:
 
 
 def refuse_links(folder: Path, *, only_read: bool) -> None:
-    """An error if a file of the campaign is a link: it would be read, or written over, outside of the folder.
+    """Raise an error if a file of the campaign is a link, because it leads outside of the folder.
 
-    The folder itself may be one: the user has named it. SQLite writes to the files beside the database also to read.
+    The folder itself may be a link, because the user has named it. SQLite writes to the files beside the database even
+    for reading.
     """
     for end in _LOGS:
         refuse_link(folder / (DATABASE_NAME + end))

@@ -1,9 +1,9 @@
-"""The one place that says of something unexpected whether it is the fault of the files.
+"""Decide whether an unexpected error is caused by damaged files.
 
-Rows are tested when they are read (rows.py, view.py), so a damaged one is usually told there. Some damage makes sense
-row by row and goes wrong only later, where rows meet. Taking every error of ours for damage would hide our own bugs;
-so an error that nobody has foreseen makes the independent checker look at the database. If that finds it damaged, the
-damage is what the user is told, and else the error goes on as what it is.
+Rows are checked when they are read (rows.py, view.py), so most damage is reported there. Some damage only shows later,
+where rows that are valid by themselves do not fit together. To treat every such error as damage would hide our own
+bugs. So after an unexpected error, the independent checker examines the database. If it finds damage, the user is told
+about the damage; otherwise the error is raised unchanged.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from misstep.errors import InputFormatError, MisstepError
 
 @contextmanager
 def noticing_damage(store: Store) -> Iterator[None]:
-    """Around what is made of stored rows."""
+    """Use this around code that works on stored rows."""
     try:
         yield
     except (
@@ -47,7 +47,7 @@ def noticing_damage(store: Store) -> Iterator[None]:
 
 
 def _blame(store: Store, error: Exception) -> None:
-    """Raise what is wrong with the database, if something is."""
+    """Raise an error that describes the damage of the database, if there is any."""
     problem = _problem(store)
     if problem is not None:
         raise InputFormatError(

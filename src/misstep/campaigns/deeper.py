@@ -1,4 +1,4 @@
-"""Looking further into one bug than a campaign does: exact distances or longer searches, and the smallest repairs."""
+"""Analyse one bug further than a campaign does: exact distances or longer searches, and the smallest repairs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def look_deeper(
     policy_of: PolicyOf,
     time_limit: float | None = None,
 ) -> Explanation:
-    """The explanation with all that can be found out about it within the time; what was reached by then is kept."""
+    """Extend the explanation as far as the time allows; results found until then are kept."""
     ends = perf_counter() + (DEFAULT_SECONDS if time_limit is None else time_limit)
     task = explanation.task
     if explanation.record.verdict == "FLAKY":
@@ -73,7 +73,7 @@ def _of_task(
     try:
         with alarm(ends - perf_counter()):
             if policy.plans or record.chooser == "--revisit avoid":
-                why = "its runs belong to their start, and it has no decisions that could be changed one by one"
+                why = "its decisions depend on the whole run, so they cannot be changed one by one"
                 return replace(explanation, problem=why)
             return _with_repairs(explanation, trace, make_runner(policy), known)
     except OutOfTime:
@@ -123,7 +123,7 @@ def _fault(task: Task, own: FoundFault) -> Fault:
 def _of_model(
     explanation: Explanation, task: JaniTask, policy_of: PolicyOf, ends: float
 ) -> Explanation:
-    """Decide again what a budget may have left open on the run."""
+    """Decide the states of the run again that a budget may have left open."""
     record = explanation.record
     states, names = record.run.states, record.run.names
     assert states is not None

@@ -1,10 +1,10 @@
-"""The campaign engine: gives units to workers and stores what comes back.
+"""The campaign engine gives units of work to workers and stores their results.
 
-There is one coordinator, this process, and it alone writes. It asks each task for its next round of units, hands units
-to whoever is free, and stores results in the order of the round; those that follow each other within a moment are
-committed together (transactions.py). With several tasks, work on another task begins as soon as a worker would be idle,
-the tasks that are expected to take long go first, and so do the units of the task that has most left to do. Nothing
-that is stored depends on who worked when, so an interrupted campaign goes on where it was.
+Only the coordinator, this process, writes. It asks each task for its next round of units, gives units to idle workers,
+and stores results in the order of the round; those that follow each other within a moment are committed together
+(transactions.py). Work on another task begins as soon as a worker would be idle. Tasks that are expected to take long
+start first, and units of the task with most work left go first. No record depends on which worker did what and when, so
+an interrupted campaign can continue.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Engine:
         self._began = perf_counter()
 
     def run(self, tasks: Sequence[str]) -> None:
-        """Work until all is done or a limit is reached. Interrupted, it keeps the units that are finished."""
+        """Work until everything is done or a limit is reached. An interruption keeps all finished units."""
         self.costs = Costs(task_sizes(self.content.store))
         left = deque(self.costs.order(tasks) if self._spreads else tasks)
         self._tell_tasks(0, len(tasks))
@@ -140,7 +140,7 @@ class Engine:
 
     @property
     def _spreads(self) -> bool:
-        """Whether tasks may overlap. Until a certain record they do not: which was quickest must not matter."""
+        """Whether tasks may overlap. Not if a record ends the work: then it must not matter which task is fastest."""
         return self.until is None and (self.jobs > 1 or self.elsewhere is not None)
 
     def _wants_more(self, workers: Workers | None, active: Sequence[_TaskRun]) -> bool:
@@ -154,10 +154,10 @@ class Engine:
         return limit is not None and perf_counter() - self._began >= limit
 
     def _leave(self, left: deque[str]) -> None:
-        """Tasks that there is no time for."""
+        """Note the tasks for which no time is left."""
         text = f"the time limit of {self.limits.time:g} seconds was reached before work on it began"
         for task in left:
-            self.content.add_event(LIMIT, f"{text}; --resume goes on", task)
+            self.content.add_event(LIMIT, f"{text}; --resume continues", task)
         self.stopped += left
         self.limit = "time"
         left.clear()
@@ -186,9 +186,9 @@ class Engine:
         return make(findings, self.settings, oracles, self.asking)
 
     def _look(self, findings: Findings, judge: Stage) -> Iterator[tuple[Stage, Sequence[Unit]]]:
-        """After a round of judging: if there are bugs, confirm and blame them, and see whether one ends the work.
+        """After a round of judging, confirm and blame the bugs, and check whether one of them ends the work.
 
-        A round is whole when this is asked, so the answer does not depend on who worked when.
+        The round is complete at this point, so the answer does not depend on the order of the work.
         """
         assert self.until is not None
         if not any(row.is_bug for row in findings.verdicts()):
@@ -283,7 +283,7 @@ class Engine:
             self.report.tasks(done, total)
 
     def _count_bugs(self) -> None:
-        """For the progress. Counting reads all verdicts, so of many it is done more rarely than after each unit."""
+        """Count bugs for the progress. This reads all verdicts, so it is done less often if there are many."""
         self._uncounted += 1
         if self.report is None or self._uncounted <= self._verdicts // COUNTED:
             return
@@ -306,7 +306,7 @@ class Engine:
     def _stop(self, run: _TaskRun, stage: Stage, why: str) -> bool:
         done, total = stage.progress()
         share = "" if total is None else f" at {done} of {total}"
-        text = f"{why}: {stage.title} stopped{share}; --resume goes on"
+        text = f"{why}: {stage.title} stopped{share}; --resume continues"
         self.content.add_event(LIMIT, text, run.findings.name)
         self.stopped.append(run.findings.name)
         run.waiting.clear()

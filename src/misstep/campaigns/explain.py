@@ -1,6 +1,6 @@
-"""Why a state is a bug, as data: the policy's run beside something better, and the decisions to blame.
+"""Why a state is a bug, as data: the policy's run beside a better one, and the decisions to blame.
 
-Everything here is read from a record, so an explanation is there at once. `misstep.campaigns.deeper` looks further, and
+Everything here is read from a record, so it takes no time. `misstep.campaigns.deeper` searches for more, and
 `misstep.campaigns.words` puts an explanation into words.
 """
 
@@ -23,7 +23,7 @@ from misstep.tasks.task import State, Task
 
 @dataclass(frozen=True)
 class Explanation:
-    """A bug explained."""
+    """The explanation of a bug."""
 
     record: Record
     task: AnyTask = field(repr=False)
@@ -38,13 +38,13 @@ class Explanation:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Those that carry most of the gap first."""
+        """The faults, those with the largest share of the gap first."""
         found = self.record.faults or ()
         return tuple(sorted(found, key=lambda fault: (-(fault.share or 0), fault.step)))
 
     @property
     def last_safe_step(self) -> int | None:
-        """Of a model: the last step of the run from where the danger could still be avoided."""
+        """For a model: the last step of the run from which the danger can still be avoided."""
         safe = [step for step, verdict in enumerate(self.verdicts) if verdict == "BUG"]
         return max(safe, default=None)
 
@@ -84,12 +84,12 @@ class Explanation:
 def explain_record(
     task: AnyTask, record: Record, settings: Settings, verdicts: Mapping[Values, str]
 ) -> Explanation:
-    """Explain a bug, or why nothing is said of a state; `verdicts` are those on other states of the task."""
+    """Explain a bug, or why a state has no verdict; `verdicts` are the verdicts on other states of the task."""
     if record.verdict == "FLAKY":
         return Explanation(record, task)
     if not record.is_bug:
         raise UsageError(
-            f"{record.id} is no bug: {record.verdict}",
+            f"{record.id} is not a bug: {record.verdict}",
             hint="'misstep records DIR --verdict BUG' lists the bugs",
         )
     if isinstance(task, JaniTask):
@@ -105,7 +105,7 @@ def explain_record(
 
 @dataclass(frozen=True)
 class BlamedDecision:
-    """A decision, and the bugs that come of it."""
+    """A decision, and the bugs that it causes."""
 
     task: str
     state: Values
@@ -113,7 +113,7 @@ class BlamedDecision:
     decision: Decision | None  # None: the policy stops
     better: Decision | None
     loss: Interval
-    outcome: Values | None  # of a model: what may come of it and is not safe
+    outcome: Values | None  # for a model: a possible outcome that is not safe
     bugs: tuple[str, ...]  # ids of records
 
     def as_dict(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ class BlamedDecision:
 
 
 def blamed_decisions(records: Iterable[Record]) -> list[BlamedDecision]:
-    """All faults on the runs of all bugs, each decision once; those behind most bugs first."""
+    """All faults on the runs of all bugs, each decision once; those that cause most bugs first."""
     found: dict[tuple[str, Values, Decision | None], tuple[Fault, list[str]]] = {}
     for record in records:
         for fault in record.faults or ():
@@ -156,7 +156,7 @@ def blamed_decisions(records: Iterable[Record]) -> list[BlamedDecision]:
         )
         for (task, state, decision), (fault, bugs) in found.items()
     ]
-    # Sorting is stable: what is equal stays in the order in which it was found.
+    # Sorting is stable: equal decisions stay in the order in which they were found.
     return sorted(blamed, key=lambda own: -len(own.bugs))
 
 

@@ -1,7 +1,8 @@
-"""Campaigns that get larger, and pools that are lent.
+"""Extend a finished campaign, or reuse the pool of another campaign.
 
-A pool does not depend on oracles, and a longer pool begins with the shorter one. So a finished campaign can go on with
-more states or runs, and the states of one campaign can be tested for another policy.
+A pool does not depend on oracles, and a longer pool begins with the shorter one. So a finished campaign can be extended
+by more states or runs, and the states of one campaign can be used to test another policy. In this code, the campaign
+that provides states is the lender.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def _check_larger(name: str, before: int, now: object) -> None:
 
 
 def prepare_growth(content: Content, settings: Settings) -> None:
-    """Let a campaign go on with larger settings. What is blamed is looked at again: more is known now."""
+    """Let a campaign continue with larger settings. Blame is computed again, because more is known now."""
     before = Settings.from_dict(content.store.config, content.store.path)
     if settings.world == PLANNING:
         _check_larger(
@@ -55,9 +56,9 @@ def prepare_growth(content: Content, settings: Settings) -> None:
         for name in content.task_names():
             if LENT in content.findings(name).done(PoolStage.name):
                 raise UsageError(
-                    f"the pool of {name} was lent by another campaign and cannot grow here",
+                    f"the pool of {name} was taken from another campaign and cannot grow here",
                     where=content.store.where,
-                    hint="let the other campaign grow, then take its states with --pool-from",
+                    hint="extend the other campaign, then take its states with --pool-from",
                 )
     else:
         _check_larger("runs", before.of_model.runs, settings.of_model.runs)
@@ -73,12 +74,12 @@ def prepare_growth(content: Content, settings: Settings) -> None:
 
 
 def check_lender(tasks: Sequence[AnyTask], lender: Content) -> None:
-    """An error if the other campaign has no states of these tasks."""
+    """Raise an error if the other campaign has no states of these tasks."""
     theirs = lender.task_names()
     for task in tasks:
         if task.world != PLANNING:
             raise UsageError(
-                "models have no pool to take over: their states come from the policy's own runs",
+                "models have no pool to take over, because their states come from the policy's own runs",
                 hint="test the other policy with the same seed instead",
             )
         if task.name not in theirs or lender.task(task.name).digest != task.digest:

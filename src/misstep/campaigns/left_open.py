@@ -1,6 +1,6 @@
 """Why states of a planning task are UNKNOWN, and what would decide them.
 
-"Unknown" alone reads like "fine". A user wants to know whether more time would help, and how to ask for it.
+"Unknown" alone reads like "fine". A user needs to know whether more effort would help, and which option allows it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from misstep.campaigns.rows import RunRow, VerdictRow
 
 CUT = "cut at the step limit"
 LATE = "without an answer in time"
-NOT_CLOSED = "with more permitted runs than were looked at"
+NOT_CLOSED = "with more permitted runs than were explored"
 NO_PLAN = "without a plan or a proof that there is none"
-NOT_PROVEN = "neither bettered nor proven optimal"
+NOT_PROVEN = "neither improved nor proven optimal"
 
 SEARCH = "misstep judge DIR --oracle 'astar(evaluations=100000)' searches further"
 HELPS = {
     CUT: "--max-steps N follows runs further",
     LATE: "--timeout S waits longer",
-    NOT_CLOSED: "--permitted-limit N looks at more",
+    NOT_CLOSED: "--permitted-limit N explores more",
     NO_PLAN: SEARCH,
     NOT_PROVEN: SEARCH,
 }
@@ -45,7 +45,7 @@ def reasons(verdicts: Iterable[VerdictRow], runs: Mapping[int, RunRow]) -> Count
 
 
 def text_of(left_open: Mapping[str, int], folder: str | None) -> str:
-    """For people: how many for which reason, and what would help."""
+    """A text for people: how many states for which reason, and what would help."""
     counts = ", ".join(f"{count} {reason}" for reason, count in left_open.items())
     helps = dict.fromkeys(HELPS[reason] for reason in left_open)
     advice = "; ".join(helps).replace("DIR", folder or "DIR")

@@ -1,18 +1,18 @@
-"""What one campaign lends to another that tests a new version of the policy: its states, and what proves its verdicts.
+"""Copy the states and proofs of one campaign, the lender, into another that tests a new version of the policy.
 
-A witness does not depend on the policy, so what was proven about a state yesterday decides about the policy of today.
-The lender is a folder that anybody may have written, so nothing in it is believed that can be checked:
+A witness does not depend on the policy, so what was proven about a state for the old policy also judges the new one.
+The lender is a folder that anybody may have written, so everything in it that can be checked is checked:
 
-    plans, runs     become transitions of the task, each of which has to apply; whether they reach a goal, and at what
-                    cost, is computed here. Every bug that rests on them is replayed by the independent checker.
-    derivations     rest on a dominance function. That of the lender is not used: what its derivations claim is compared
-                    with a function that is computed anew (`planning.witnesses`).
+    plans, runs     become transitions of the task, and each has to apply; whether they reach a goal, and at what cost,
+                    is computed here. The independent checker replays every bug that rests on them.
+    derivations     rest on a dominance function. The lender's function is not used: its claims are compared with a
+                    function that is computed anew (`planning.witnesses`).
     strategies      of models are replayed by the independent checker before they count (`models.retest`).
-    lower bounds    have no proof in any campaign. They are taken over, so that OPTIMAL is as good as the lender's word,
-                    which `replay --full` checks; those that contradict a plan are dropped, and that is said.
+    lower bounds    have no proof in any campaign. They are taken over, so OPTIMAL is only as reliable as the lender;
+                    `replay --full` checks them. Those that contradict a plan are dropped with a remark.
 
-All of it is copied into the new campaign before its first unit: it needs the lender no more, can be resumed, and
-replayed where the lender is not.
+Everything is copied into the new campaign before its first unit, so the campaign can be resumed and replayed without
+the lender.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def lend(content: Content, settings: Settings, lender: Content) -> None:
     identity = lender.policy
     if identity is None:
         raise UsageError(
-            "no policy was tested there yet: there are no records to test again",
+            "no policy was tested there yet, so there are no records to test again",
             where=lender.store.where,
         )
     with lender.store.snapshot(), content.store.unit():
@@ -133,7 +133,7 @@ def _lend_task(
 
 
 def _take_in_plans(bounds: BoundStore, states: Sequence[State], rows: _Rows) -> int:
-    """How many are none."""
+    """Take in the plans and runs; returns how many do not apply."""
     refused = 0
     paths = [
         *((row.number, row.plan) for row in rows.verdicts if row.plan is not None),
@@ -156,7 +156,7 @@ def _take_in_plans(bounds: BoundStore, states: Sequence[State], rows: _Rows) -> 
 def _claims(
     task: Task, bounds: BoundStore, states: Sequence[State], rows: _Rows
 ) -> Snapshot | None:
-    """The steps of derivations that prove more than all plans do. What their jumps are worth is for others to say."""
+    """The steps of derivations that prove more than the plans do. The values of their jumps are computed elsewhere."""
     numbers: dict[State, int] = {}
     edges: list[tuple[int, int, int, int]] = []
 
@@ -192,7 +192,7 @@ def _claims(
 def _take_in_lower(
     bounds: BoundStore, states: Sequence[State], verdicts: Iterable[VerdictRow]
 ) -> int:
-    """How many were dropped. One that contradicts a plan by way of other states makes all of them doubtful."""
+    """Take in lower bounds; returns how many were dropped: all of them, if one contradicts a plan indirectly."""
     lower: dict[int, float] = {}
     for row in verdicts:
         own = math.inf if row.lower is None else row.lower
@@ -222,7 +222,7 @@ def _values(states: Sequence[State]) -> np.ndarray[tuple[int, int], np.dtype[np.
 
 
 def _check_runs(task: JaniTask, rows: _Rows, where: str) -> None:
-    """An error unless every state lies on a run from a start state: another one need not be reachable."""
+    """Raise an error unless every state lies on a run from a start state; otherwise it might be unreachable."""
     checker = SafetyTask.from_source(task.source)
     last: dict[int, int] = {}
     for row in rows.states:
@@ -232,7 +232,7 @@ def _check_runs(task: JaniTask, rows: _Rows, where: str) -> None:
         run = rows.runs.get(number)
         if run is None or run.states is None or not _leads_to(task, checker, run, step):
             raise InputFormatError(
-                f"run {number} of {task.name} is no run from a start state",
+                f"run {number} of {task.name} does not begin in a start state",
                 where=where,
                 hint="'misstep replay DIR' says what else is wrong with it",
             )
@@ -259,7 +259,7 @@ def _leads_to(task: JaniTask, checker: SafetyTask, run: RunRow, step: int) -> bo
 
 
 def _lend_model(findings: Findings, lender: Findings, settings: Settings, rows: _Rows) -> None:
-    """A run of the new policy begins in each state, and has its number. Strategies are copied as they are."""
+    """A run of the new policy begins in each state and has the state's number. Strategies are copied unchanged."""
     findings.add_states(
         [StateRow(row.number, row.state, run=row.number, step=0) for row in rows.states]
     )

@@ -1,4 +1,4 @@
-"""What a campaign knows of another one that has lent it states and witnesses: a row of the table `meta`."""
+"""The row of the table `meta` about the campaign from which states and witnesses were copied (see `lending`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from misstep.campaigns.store import Store
 from misstep.decoding import parse_json
 
 RETEST = "retest"  # the key of the row
-CLAIMS = 0  # the part of the round before the first that holds derivations nobody has checked yet
+CLAIMS = 0  # the part of the round before the first that holds derivations that are not checked yet
 
 
 class Loan(NamedTuple):
@@ -23,7 +23,7 @@ class Loan(NamedTuple):
 
 
 def loan_of(store: Store) -> Loan | None:
-    """None: the campaign has made its states itself."""
+    """The origin of the states; None if the campaign has made them itself."""
     found = store.rows("SELECT value FROM meta WHERE key = ?", RETEST)
     return decoded(lambda row: _loan(row[0]), found[0], store.path) if found else None
 

@@ -1,4 +1,4 @@
-"""What a session of work on a campaign may spend, and how it tells what it is doing."""
+"""Limits for a session of work on a campaign, and the callbacks that report its progress."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ Progress = Callable[[str, int, int | None, int], None]
 
 @runtime_checkable
 class TaskProgress(Protocol):
-    """A progress that also wants to know how many of the tasks are done."""
+    """A progress callback that is also told how many of the tasks are done."""
 
     def tasks(self, done: int, total: int) -> None: ...
 
 
 @runtime_checkable
 class NoteProgress(Protocol):
-    """A progress that also wants to know what else a user should read, such as the address of a dashboard."""
+    """A progress callback that also takes notes for the user, such as the address of a dashboard."""
 
     def note(self, text: str) -> None: ...
 
 
 def note_of(progress: Callable[..., None] | None) -> Callable[[str], None]:
-    """Who is told a line; nobody, if the progress does not take any."""
+    """The function that takes notes; it does nothing if the progress callback takes none."""
     if isinstance(progress, NoteProgress):
         return progress.note
     return lambda _: None
 
 
-MOST = 10**9  # 30 years, or a petabyte: what is more does not fit the timers of the system
+MOST = 10**9  # 30 years, or a petabyte; timers of the system cannot hold more
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a session may spend. What a limit leaves undone can be done by another session."""
+    """The limits of a session. Another session can do the work that a limit has left."""
 
     time: float | None = None  # seconds for the campaign
     task_time: float | None = None  # seconds for each task
@@ -53,7 +53,7 @@ class Limits:
                 raise UsageError(f"{name} is {value!r}", expected=f"more than 0, at most {MOST}")
 
     def megabytes(self, jobs: int) -> int | None:
-        """For one process."""
+        """The memory limit of one process."""
         shares = [None if self.memory is None else self.memory // jobs, self.task_memory]
         return min((int(share) for share in shares if share is not None), default=None)
 

@@ -1,9 +1,9 @@
-"""One writer a campaign.
+"""The lock that allows only one writer per campaign.
 
-A record lock (`fcntl.lockf`) on a file of the campaign's folder. The system drops it when the process ends, however it
-ends, so nobody ever has to delete a stale lock; and a worker process that was forked does not inherit it, so
-orphans of a killed campaign do not keep it. Two properties of these locks need care: they do not
-keep a process from locking twice, and closing any handle on the file gives the lock up. Hence the table of held locks.
+It is a record lock (`fcntl.lockf`) on a file in the campaign's folder. The system releases it when the process ends for
+any reason, so there are no stale locks. Forked workers do not inherit it, so orphans of a killed campaign do not hold
+it. Two properties need care: a process can lock the file twice, and closing any handle on the file releases the lock.
+Hence the table of held locks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class WriterLock:
             if _HELD.get((known.st_dev, known.st_ino)) == os.getpid():
                 raise self._refusal("this process has it open already")
         except OSError:
-            pass  # opening it says what is wrong
+            pass  # opening it reports the error
         try:
             self._handle = open_inside(self._path, os.O_RDWR | os.O_CREAT)
         except OSError as error:
@@ -62,7 +62,7 @@ class WriterLock:
             os.ftruncate(self._handle, 0)
             os.write(self._handle, f"process {os.getpid()} on {socket.gethostname()}\n".encode())
         except OSError:
-            pass  # On a full disk the lock holds all the same, only without a name.
+            pass  # On a full disk the lock works too, only without the name of its holder.
         held = os.fstat(self._handle)
         self._key = (held.st_dev, held.st_ino)
         _HELD[self._key] = os.getpid()
@@ -84,7 +84,7 @@ class WriterLock:
 
 
 def _lock(handle: int) -> None:
-    """Waits for a moment: a writer whose parent was killed ends a little later than its parent."""
+    """Try for a moment: a writer whose parent was killed ends a little later than its parent."""
     for _ in range(_TRIES - 1):
         try:
             fcntl.lockf(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What kind of policy a campaign is about, as far as its results depend on it."""
+"""The properties of a policy that the results of a campaign depend on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from misstep.decoding import parse_json
 
 
 class Nature(NamedTuple):
-    """What a policy is, and whose choice its runs are beside its own."""
+    """The kind of a policy, and the rule that chooses among its permitted operators, if there is one."""
 
     kind: str = (
         "function"  # set: set-valued; plan: answers with plans; avoid: with memory of the run
@@ -19,7 +19,7 @@ class Nature(NamedTuple):
 
     @property
     def pair(self) -> str | None:
-        """What the results belong to beside the policy."""
+        """The other component that the results depend on besides the policy."""
         return "--revisit avoid" if self.kind == "avoid" else self.chooser
 
 

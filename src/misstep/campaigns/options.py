@@ -1,7 +1,7 @@
-"""Settings by the names that users give them: keywords of `misstep.test`, options of `misstep test`.
+"""Settings by their names for users: keywords of `misstep.test`, options of `misstep test`.
 
-Both have one flat list of names, and each name belongs to one place in the tree of settings. What is not given has
-the value of the file that was given, or else its default.
+Both use one flat list of names, and each name belongs to one place in the tree of settings. An option that is not given
+has its value from the settings file, or else its default.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ PRESET = "preset"  # fuzzing as in a paper, to begin with
 def make_settings(
     world: str, policy: str, options: Mapping[str, Any], base: Settings | None = None
 ) -> Settings:
-    """The settings that the options ask for; `base` has the values of what is not given."""
+    """The settings for these options; `base` has the values of options that are not given."""
     places = {**COMMON, **(OF_PLANNING if world == PLANNING else OF_MODELS)}
     known = [*places, *([PRESET] if world == PLANNING else [])]
     changes: dict[str, dict[str, Any]] = {"": {}, "planning": {}, "fuzzing": {}, "model": {}}
@@ -85,7 +85,9 @@ def make_settings(
             other = option in OF_PLANNING or option in OF_MODELS or option == PRESET
             kind = "a planning task" if world == PLANNING else "a model"
             raise UsageError(
-                f"{option} is no option of {kind}" if other else f"no option {option!r}",
+                f"{option} is not an option for {kind}"
+                if other
+                else f"there is no option {option!r}",
                 expected="one of " + ", ".join(known),
                 hint=did_you_mean(option, known),
             )
@@ -123,7 +125,7 @@ def _changed(settings: Any, changes: Mapping[str, Any]) -> Any:
 
 
 def _in_users_words(text: str, settings: Any) -> str:
-    """An error names the option that was given, not its place in the tree."""
+    """Replace the place in the tree by the name of the option in an error."""
     table = "fuzzing" if isinstance(settings, FuzzingSettings) else None
     for option, place in OF_PLANNING.items():
         if place.table == table and text.startswith(f"{place.name} is "):

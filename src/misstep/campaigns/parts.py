@@ -1,8 +1,8 @@
-"""The rows behind records, a part at a time: whoever wants the first record does not wait for the last one.
+"""Read the rows of records part by part, so that the first record is available early.
 
-A part is what some states need, in the order of their numbers. The first one is small, so that something is there at
-once, and each is larger than the one before, as a query has its price. Each part sees one moment of a campaign that
-somebody else may be writing.
+A part has the rows of some states, in the order of their numbers. The first part is small, so that it comes quickly;
+each next one is larger, because every query has a fixed cost. Each part is a consistent snapshot of a campaign that
+another process may be writing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def read_parts(findings: Findings) -> Iterator[Part]:
-    """All states. Where rows are kept by the store, as it is told to, they are one part."""
+    """Read all states; they are one part if the store keeps its rows in memory."""
     store = findings.store
     if store.kept_rows is not None:
         with store.snapshot():
@@ -48,7 +48,7 @@ def read_parts(findings: Findings) -> Iterator[Part]:
 
 
 def read_alone(findings: Findings, number: int) -> Part:
-    """One state, with those that its walk leads through, and the one it was found from with its verdicts."""
+    """Read one state, the states of its walk, and the state it was found from with its verdicts."""
     last = _between(findings, number, number)
     before: list[StateRow] = []
     verdicts = list(last.verdicts)
@@ -56,7 +56,7 @@ def read_alone(findings: Findings, number: int) -> Part:
     if reference is not None:
         verdicts += _rows(findings, VerdictRow.decoded, "verdicts", "number", reference, reference)
     while reference is not None:
-        # It comes to an end: a state refers to an earlier one.
+        # This ends, because a state only refers to earlier ones.
         found: list[StateRow]
         found = _rows(findings, StateRow.decoded, "states", "number", reference, reference)
         before += found

@@ -1,6 +1,6 @@
-"""What every process that works has in common, wherever it was started: its seed of hashes, its limits, its end.
+"""What all worker processes have in common: their hash seed, their limits, and how they end.
 
-Whoever only starts such processes needs nothing else of the campaigns, so nothing else is imported here.
+Code that only starts such processes needs nothing else of the campaigns, so nothing else is imported here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def hash_seed(role: int) -> str:
-    """Of the interpreter of a process: what depends on the order of hashes shows when it is asked again.
+    """The PYTHONHASHSEED of a process. It varies, so that asking again shows whether a policy depends on it.
 
-    The processes that test all have the same one; this process has whatever the user gave it.
+    All processes that test have the same one; this process has the one of the user.
     """
     ours = os.environ.get("PYTHONHASHSEED", "")
     seed = role
@@ -28,17 +28,17 @@ def hash_seed(role: int) -> str:
 
 
 def end_with(parent: int) -> None:
-    """Let the system end this process when the coordinator's does, however that ends."""
+    """Let the system end this process when the coordinator ends for any reason."""
     end_with_parent()
     if os.getppid() != parent:  # it ended before
         os._exit(Interrupted.exit_code)
 
 
 def limit_memory(megabytes: int) -> None:
-    """What this process may allocate from here on, its data alone: libraries that are mapped do not count."""
+    """Limit the memory that this process may allocate from now on; mapped libraries do not count."""
     import resource
 
-    # What is below it may be allowed more: the inference service works for others as well.
+    # Child processes may use more: the inference service also works for others.
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     size = megabytes * 2**20
     size = size if hard == resource.RLIM_INFINITY else min(size, hard)

@@ -1,4 +1,4 @@
-"""Checking a campaign again: every run and witness by the independent checker, and by asking the policy again."""
+"""Check a campaign again: every run and witness by the independent checker, and by asking the policy again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PolicyOf = Callable[[AnyTask], Policy | LabelPolicy]
 
 @dataclass(frozen=True)
 class Replay:
-    """What holds. `report` is the checker's; `changed` are runs that the policy would not make again."""
+    """The result of a replay: the checker's `report`, and the runs that the policy would not repeat (`changed`)."""
 
     report: CampaignReport
     rerun: int | None = None  # runs that were compared; None: the policy was not asked
@@ -62,7 +62,7 @@ def replay(
     *,
     full: bool = False,
 ) -> Replay:
-    """Everything is read at one moment, also while somebody writes."""
+    """Replay a campaign from a consistent snapshot, even if another process is writing to it."""
     with content.store.snapshot():
         return _replayed(content, settings, policy_of, progress or (lambda *_: None), full)
 
@@ -105,7 +105,7 @@ def _planning_differences(
     assert isinstance(task, Task)
     assert isinstance(policy, Policy)
     findings = content.findings(name)
-    flaky = findings.flaky()  # nothing was said of them
+    flaky = findings.flaky()  # they have no verdict
     runs = {run.number: run for run in findings.runs()}
     own = settings.of_planning
     runner = make_runner(
@@ -145,7 +145,7 @@ def _model_differences(
     bad = {row.state for row in findings.contradictions()}
     for run in findings.runs():
         if run.number in sound or not flaky:
-            # Nothing was said of the part up to the last contradiction.
+            # There is no verdict on the part up to the last contradiction.
             met = [step for step, state in enumerate(run.states or ()) if state in bad]
             first = met[-1] + 1 if met else 0
             changed = _changed_label(task, system.native, system.id, run, first)

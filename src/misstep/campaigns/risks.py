@@ -1,4 +1,4 @@
-"""What stands in the store of the risks of a model's states, and of the decisions that they follow from."""
+"""The stored risks of a model's states, and the decisions from which they are computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Bounds = tuple[float, float]
 
 
 class RiskRow(NamedTuple):
-    """Between which numbers the risk of a state lies: the policy's, and the least that any strategy can reach."""
+    """Intervals for the risk of the policy in a state, and for the least risk of any strategy."""
 
     number: int
     low: float
@@ -30,10 +30,10 @@ class RiskRow(NamedTuple):
 
     def checked(self) -> RiskRow:
         if not all(type(own) is float for own in self[1:]):
-            raise ValueError("a probability is no number")
+            raise ValueError("a probability is not a number")
         for low, high in (self.policy, self.least):
             if not 0 <= low <= high <= 1:
-                raise ValueError(f"no probabilities: {low} to {high}")
+                raise ValueError(f"not an interval of probabilities: {low} to {high}")
         return self
 
     @property
@@ -46,7 +46,7 @@ class RiskRow(NamedTuple):
 
     @property
     def avoidable(self) -> float:
-        """How much of the policy's risk could be avoided, at least."""
+        """A lower bound on the avoidable part of the policy's risk."""
         return max(0.0, self.low - self.least_high)
 
     @staticmethod
@@ -55,7 +55,7 @@ class RiskRow(NamedTuple):
 
 
 class DecisionRow(NamedTuple):
-    """The policy's label in a state; None: it stops there."""
+    """The policy's label in a state, or None if it stops there."""
 
     state: Values
     label: int | None
@@ -64,7 +64,7 @@ class DecisionRow(NamedTuple):
     def decoded(row: Sequence[Any]) -> DecisionRow:
         state, label = row
         if label is not None and type(label) is not int:
-            raise ValueError(f"{label!r} is no label")
+            raise ValueError(f"{label!r} is not a label")
         return DecisionRow(values_of(state), label)
 
 
@@ -73,13 +73,13 @@ def add_risks(findings: Findings, rows: Iterable[RiskRow]) -> None:
 
 
 def add_decisions(findings: Findings, rows: Iterable[DecisionRow]) -> None:
-    """The first answer of a state stands."""
+    """Store decisions; if a state has one already, it stays."""
     encoded = [(findings.task, to_json(row.state), row.label) for row in rows]
     findings.store.insert("decisions", encoded, "ignore")
 
 
 def read_risks(findings: Findings) -> dict[int, RiskRow]:
-    """By the number of the state."""
+    """The risks by the number of the state."""
     where = findings.store.path
     rows = findings.store.read_rows(
         "risks", findings.task, "number", lambda row: decoded(RiskRow.decoded, row[1:], where)
@@ -93,7 +93,7 @@ def risk_from_starts(
     policy_of: Callable[[AnyTask], Policy | LabelPolicy],
     settings: RiskSettings | None,
 ) -> RiskReport:
-    """The risks of the starts of a model of the campaign; its first one if none is named."""
+    """The risks of the initial states of a model (default: the first one of the campaign)."""
     task = content.task(content.task_names()[0] if name is None else name)
     if not isinstance(task, JaniTask):
         raise UsageError(f"{task.name} is a planning task", expected="the name of a model")

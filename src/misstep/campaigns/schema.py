@@ -1,20 +1,20 @@
-"""The tables of `run.db`, the same for both worlds.
+"""The tables of `run.db`, the same for planning tasks and models.
 
-Readable with any SQLite program. States and lists of operators are JSON, sources of tasks are compressed with zlib;
+Any SQLite program can read them. States and lists of operators are JSON, sources of tasks are compressed with zlib;
 nothing is pickled. Operators, and labels of models, are ids: names need not be unique. NULL stands for an infinite
 number, as in the records.
 
 A tested state is a row of `states`. The policy's run from it is the row of `runs` that it names, from its step on: a
 planning task has a run for each state, while many states of a model lie on one unsafe run.
 
-What avoids the danger is a row of `strategies`, which many verdicts on a model name; what it holds is described in
-`misstep.checking.shared`.
+A strategy that avoids the danger is a row of `strategies`, to which many verdicts on a model refer; its format is
+described in `misstep.checking.shared`.
 
-Of a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` what the
-policy permits in each state that a verdict rests on.
+For a set-valued policy, `runs.permitted` says what is known of all permitted runs, and the table `permitted` has the
+permitted operators of each state that a verdict rests on.
 
-Of a model with --risk, `risks` holds between which numbers the policy's and the least possible risk of a state lie, and
-`decisions` what the policy does in all states that it can get to from there, unless they are too many.
+For a model with --risk, `risks` holds intervals for the policy's risk and the least possible risk of a state, and
+`decisions` the policy's decisions in all states that it can reach from there, unless they are too many.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from functools import lru_cache
 from misstep.errors import InputFormatError, UnsupportedError
 
 VERSION = 5
-"""Raised with every change of the tables."""
+"""Incremented with every change of the tables."""
 
-# Stands in the header of the file and tells our databases from others ("MsSt").
+# Stored in the header of the file, to tell our databases from others ("MsSt").
 APPLICATION_ID = 0x4D735374
 
 TABLES = """
@@ -213,7 +213,7 @@ Definition = tuple[str, str, str, str | None]  # type, name, table, the text tha
 
 @lru_cache(maxsize=1)
 def definitions() -> frozenset[Definition]:
-    """What a database of ours is made of, to the letter."""
+    """The exact definitions of all tables in a database of ours."""
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         create_tables(connection)
         return frozenset(connection.execute(_DEFINITIONS))
@@ -223,13 +223,15 @@ _DEFINITIONS = "SELECT type, name, tbl_name, sql FROM sqlite_master"
 
 
 def check_schema(connection: sqlite3.Connection, where: str) -> None:
-    """An error if the tables are not ours to the letter, before anything else is read.
+    """Raise an error unless the tables are exactly ours, before anything else is read.
 
     A view, a trigger, a generated column or a virtual table in a database from a stranger would run what the stranger
     wrote, as part of our queries.
     """
     if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-        raise InputFormatError("a database of another program", where=where, expected="a campaign")
+        raise InputFormatError(
+            "this is a database of another program", where=where, expected="a campaign"
+        )
     found = set(connection.execute(_DEFINITIONS))
     own = {entry for entry in definitions() if entry[2] == "meta"}
     if not own <= found:
@@ -248,7 +250,7 @@ def check_schema(connection: sqlite3.Connection, where: str) -> None:
 
 
 def check_version(connection: sqlite3.Connection, where: str) -> None:
-    """An error if the database has other tables than this program knows."""
+    """Raise an error if the database has another schema version."""
     row = connection.execute("SELECT value FROM meta WHERE key = 'schema'").fetchone()
     if row is None or not str(row[0]).isdecimal():
         raise InputFormatError("the database does not say its schema version", where=where)

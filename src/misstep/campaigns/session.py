@@ -1,4 +1,4 @@
-"""A session of work on a campaign: what is left to do is done, by the policy that it began with."""
+"""A session of work on a campaign: do what is left to do, with the policy with which the campaign began."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def work(
     stop_at_first: StopAt = False,
     cluster: str | None = None,
 ) -> None:
-    """Do what is left to do; for one oracle, or for all that have judged here before.
+    """Do what is left to do, for one oracle or for all that have judged here before.
 
-    `policy` is what the user has given. Without it, the policy of the settings is taken, which is to be trusted.
-    `loaded` is that policy for the first task, where it was loaded already. `stop_at_first` ends the work at a bug, or
-    at a record of which a function says that it is enough. `cluster` is where the work is done, if not here.
+    `policy` is what the user has given; without it, the policy of the settings is used, which must be trusted. `loaded`
+    is that policy for the first task, if it is loaded already. `stop_at_first` ends the work at the first bug, or at
+    the first record for which a function returns true. `cluster` is the cluster that does the work, if any.
     """
     address = None if cluster is None else read_address(cluster)
     names = _whole_campaign(content, settings)
@@ -88,24 +88,24 @@ def work(
         try:
             engine.run(names)
             content.store.set_meta("finished", engine.limit or ("bug" if engine.ended else "1"))
-        finally:  # whatever else went wrong may have been because of that
+        finally:  # damage may be the cause of any other error
             content.store.check_there()
 
 
 def _whole_campaign(content: Content, settings: Settings) -> list[str]:
-    """The names of its tasks; an error if it ended before it had all that work needs."""
+    """The names of its tasks; raises an error if the campaign was interrupted while it was set up."""
     names = content.task_names()
     if not names:
         raise InputFormatError(
-            "the campaign ended before it knew its tasks",
+            "the campaign was interrupted before its tasks were stored",
             where=content.store.where,
             hint="start it again without --resume",
         )
     if settings.retest is not None and loan_of(content.store) is None:
         raise InputFormatError(
-            "the retest ended before it had its states",
+            "the retest was interrupted before its states were copied",
             where=content.store.where,
-            hint="'misstep retest DIR --policy SPEC --out DIR2 --resume' goes on",
+            hint="'misstep retest DIR --policy SPEC --out DIR2 --resume' continues it",
         )
     return names
 
@@ -113,7 +113,7 @@ def _whole_campaign(content: Content, settings: Settings) -> list[str]:
 def _oracles(
     content: Content, settings: Settings, names: Sequence[str], trust: Trust
 ) -> dict[str, None]:
-    """Those that have judged here before, and that of the settings."""
+    """The oracles that have judged here before, and the one of the settings."""
     oracles: dict[str, None] = {settings.oracle: None}
     for name in names:
         oracles.update(dict.fromkeys(content.findings(name).oracles()))
@@ -121,7 +121,7 @@ def _oracles(
         require_oracle_trust(spec, trust, content.store.where)
         try:
             check_oracle(settings.world, spec)
-        except UsageError as error:  # of the files, not of the command
+        except UsageError as error:  # the files are wrong, not the command
             raise InputFormatError(
                 f"the campaign names an oracle that does not exist: {error.what}",
                 where=content.store.path,
@@ -136,16 +136,16 @@ def _until(stop_at_first: StopAt) -> Callable[[Record], bool] | None:
 
 
 def grow(content: Content, settings: Settings, policy: Any, trust: Trust = False) -> None:
-    """Larger settings, unless the policy is not there to work with them: growing forgets who was to blame."""
+    """Enlarge the settings if the policy is available: growing deletes the faults, which need it to be found again."""
     source = source_of(content, settings, policy, trust)
     check_identity(content, settings, source, content.task_names())
     prepare_growth(content, settings)
 
 
 def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -> Any:
-    """What the policy is loaded from: what the user has given, or else what is stored and may be trusted.
+    """The source of the policy: what the user has given, or else the stored spec if it is trusted.
 
-    Whatever can be known of it from its files alone is compared with what the campaign began with before it is loaded.
+    Its files are compared with those at the beginning of the campaign before it is loaded.
     """
     where, of_model = content.store.where, settings.model is not None
     source = settings.policy if policy is None else policy
@@ -153,7 +153,7 @@ def source_of(content: Content, settings: Settings, policy: Any, trust: Trust) -
     if known is not None and known.spec != settings.policy:
         raise InputFormatError(
             f"the database is damaged: the settings name the policy {settings.policy!r:.100}, "
-            f"and the records {known.spec!r:.100}",
+            f"but the records {known.spec!r:.100}",
             where=content.store.path,
         )
     if policy is None:
@@ -180,7 +180,7 @@ def check_identity(
     names: Sequence[str],
     loaded: Policy | LabelPolicy | None = None,
 ) -> Asking:
-    """Note which policy is tested, or refuse another one; how it is to be asked again."""
+    """Store which policy is tested, or refuse another one; returns how to ask it again."""
     if not names:
         return Asking()
     policy = loaded or load_again(source, content.task(names[0]), settings)
@@ -204,7 +204,7 @@ def _note_nature(content: Content, nature: Nature) -> None:
         return
     content.set_nature(nature)
     if nature.pair is not None:
-        content.add_event(REMARK, f"the results belong to the pair of the policy and {nature.pair}")
+        content.add_event(REMARK, f"the results depend on the policy together with {nature.pair}")
 
 
 def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | LabelPolicy:
@@ -221,7 +221,7 @@ def load_again(policy: Any, task: AnyTask, settings: Settings) -> Policy | Label
 
 
 def _refuse_sets(policy: LabelPolicy) -> None:
-    """What fails-all and the like mean is defined by reaching the goal, which is not what models are tested for."""
+    """Refuse set-valued policies on models: their kinds of bugs are defined by goals, not by safety."""
     if not (policy.set_valued or policy.stochastic or policy.plans):
         return
     policy.close()

@@ -1,7 +1,7 @@
-"""The settings of a campaign: one tree for both worlds, everything that decides its records.
+"""The settings of a campaign: one tree with everything that determines its records.
 
-The tree is written to `config.toml` and read from there, and `misstep test --config FILE` reads the same file. What a
-session may spend (`Limits`) and how many processes work is not part of it: records do not depend on either.
+The tree is stored in `config.toml`, and `misstep test --config FILE` reads the same format. Limits of a session
+(`Limits`) and the number of processes are not part of it, because records do not depend on them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from misstep.oracles.presets import DEFAULT_ORACLE
 from misstep.runs.outcomes import DEFAULT_LIMIT, DEFAULT_MAX_STEPS, MOST_STEPS, REVISIT
 from misstep.verdicts import Objective
 
-# Oracles and deciders are loaded where a setting needs them: whoever only reads a campaign does not wait for them.
+# Oracles and deciders are imported where a setting needs them, so that reading a campaign does not load them.
 if TYPE_CHECKING:
     from misstep.safety.decider import Budget
     from misstep.safety.fuzz import FuzzSettings
@@ -32,7 +32,7 @@ WITNESSES, ALL = RETESTS = ("witnesses", "all")
 
 @dataclass(frozen=True)
 class PlanningSettings:
-    """What is particular to planning tasks: which pools, and how they are judged."""
+    """Settings for planning tasks: the pools, and how they are judged."""
 
     objective: str = Objective.COST.value
     # A chunk is the unit of judging. Chunks of one round do not see what the others find; later rounds do.
@@ -64,13 +64,13 @@ class PlanningSettings:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """What is particular to models: which runs, and when an unsafe one counts as a bug."""
+    """Settings for models: the runs, and when an unsafe run counts as a bug."""
 
     fuzz: str = "greedy-inf"
     runs: int = 1000
     radius: str = "inf"  # deviations from the policy that may avoid the danger: a number, or inf
     evaluations: int = 1_000_000  # of a question to the decider
-    # Of all questions that are judged together and stay open: models on which most do would take for ever.
+    # Evaluations for all open questions that are judged together; otherwise some models would take for ever.
     open_evaluations: int = 8_000_000
     lookahead_cap: int = 1_000  # states of one lookahead of the fuzzer
     on_revisit: str = "go-on"  # where a run comes back to a state: stop, or go-on
@@ -79,7 +79,7 @@ class ModelSettings:
     severity: str = "bugs"  # of which states the smallest radius is looked for: none, bugs, all
     # Evaluations for the severity of one state; auto: about as many as the verdicts took.
     severity_budget: str = "auto"
-    # What happens to labels that do not apply; none: as the policy's interface says.
+    # What to do with labels that do not apply; none: as the policy's interface says.
     inapplicable: str | None = None
     batch: int = 50  # runs that are fuzzed together; five batches are judged together
     risk: bool = False  # compute the probability to get unsafe, and the least possible one
@@ -110,7 +110,7 @@ class ModelSettings:
 
     @property
     def largest(self) -> int:
-        """Up to which radius it is asked how severe a bug is: at least up to the one that decides what is a bug."""
+        """The largest radius up to which severity is computed: at least the radius that defines a bug."""
         return 2 if self.within == math.inf else max(2, int(self.within))
 
     @property
@@ -120,7 +120,7 @@ class ModelSettings:
         return Budget(evaluations=self.evaluations)
 
     def severity_evaluations(self, spent: int, states: int) -> int:
-        """For the severity of so many states, whose verdicts took so many evaluations."""
+        """The budget for the severity of `states`, whose verdicts took `spent` evaluations."""
         from misstep.safety.severity import automatic_budget
 
         each = parse_severity_budget(self.severity_budget)
@@ -142,20 +142,20 @@ class ModelSettings:
 
 @dataclass(frozen=True)
 class Settings:
-    """Which policy is tested, on what, and who judges."""
+    """The policy, the kind of task, the oracle, and all other settings."""
 
-    policy: str = ""  # a file of settings need not name one
+    policy: str = ""  # a settings file need not name one
     world: str = PLANNING
-    oracle: str = ""  # the default of the world
+    oracle: str = ""  # empty: the default for this kind of task
     seed: int = 0
     max_steps: int = DEFAULT_MAX_STEPS  # of a run
-    # Evaluations of heuristics that blaming one bug may take; None: faults are not looked for. Faults of models come
-    # with the verdicts and need no budget of their own.
+    # Evaluations of heuristics for finding the faults behind one bug; None: faults are not looked for. Faults of models
+    # come with the verdicts and need no budget.
     fault_budget: int | None = DEFAULT_FAULT_BUDGET
-    # Of how many bugs of a planning task faults are looked for, those that were none before first; None: of all.
+    # The number of bugs of a planning task for which faults are looked for, new bugs first; None: all.
     blame_most: int | None = None
-    # Of a campaign that another one has lent its states and witnesses: which states are left to the oracle where these
-    # do not decide. All but old bugs whose witness the policy matches now (witnesses), or all (all).
+    # For a campaign with states and witnesses of another one: which undecided states the oracle judges. All but old
+    # bugs where the policy is now as good as the witness (witnesses), or all (all).
     retest: str | None = None
     planning: PlanningSettings | None = None
     model: ModelSettings | None = None
@@ -203,12 +203,12 @@ class Settings:
         return self.model
 
     def as_dict(self) -> dict[str, Any]:
-        """As a tree for `config.toml`, fully resolved."""
+        """The settings as a tree for `config.toml`, with all defaults."""
         return _written(self)
 
     @staticmethod
     def from_dict(values: Mapping[str, Any], where: str, world: str | None = None) -> Settings:
-        """The settings of a file; what is absent there has its default, also the world."""
+        """The settings of a file; absent settings, also the world, have their defaults."""
         if "world" not in values:
             only_model = MODEL in values and PLANNING not in values
             values = {**values, "world": world or (MODEL if only_model else PLANNING)}
@@ -224,7 +224,7 @@ class Settings:
 
 
 def check_oracle(world: str, spec: object) -> None:
-    """An error if the spec describes no oracle of that world."""
+    """Raise an error if the spec is not an oracle for this kind of task."""
     if not isinstance(spec, str) or not spec:
         raise UsageError(f"the oracle is {spec!r:.80}", expected="the spec of an oracle")
     if world == PLANNING:
@@ -249,7 +249,7 @@ def parse_radius(text: object) -> float:
 
 
 def parse_severity_budget(text: object) -> int | None:
-    """Evaluations for each state; None if it depends on what the verdicts took."""
+    """Evaluations for each state, or None if they depend on the effort of the verdicts."""
     if text == "auto":
         return None
     if not isinstance(text, str) or not text.isdecimal() or not 1 <= int(text) < 2**63:
@@ -264,7 +264,7 @@ _TREE: dict[str, type] = {
 }
 
 
-NONE = "none"  # TOML has no word for it
+NONE = "none"  # TOML has no null
 LEFT_OUT: tuple[tuple[str, object], ...] = (("retest", None), ("blame_most", None), ("walks", 1))
 
 
@@ -273,7 +273,7 @@ def _written(settings: Any) -> dict[str, Any]:
     for option in dataclasses.fields(settings):
         value = getattr(settings, option.name)
         if (option.name, value) in LEFT_OUT:
-            continue  # so that the settings of all other campaigns stay what they were
+            continue  # so that the settings of all other campaigns stay unchanged
         if option.name in _TREE:
             if value is not None:
                 tree[option.name] = _written(value)

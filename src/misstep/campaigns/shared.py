@@ -1,8 +1,8 @@
-"""Strategies that records share, as their witnesses show them.
+"""Strategies that many records share, and the part that each record shows.
 
-A campaign has thousands of bugs, and their strategies overlap: they are parts of a few that are stored. What a record
-shows is the part that can come up from its state. It is derived when somebody asks for it. The stored content is read
-with the records, so that a record can be asked after the campaign is closed.
+A campaign may have thousands of bugs with overlapping strategies, so only a few large strategies are stored. A record
+shows the part that is reachable from its state; it is computed on demand. The stored content is read with the records,
+so that this works after the campaign is closed.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SharedStrategies:
         return SharedWitness(self, number, state)
 
     def strategy(self, number: int) -> SharedStrategy:
-        """The last few are kept, as records that share one are read together."""
+        """A strategy by its number. The last few are cached, because records that share one are read together."""
         from misstep.checking.shared import read_shared
 
         if number not in self._unpacked:
@@ -51,14 +51,14 @@ class SharedStrategies:
             except MisstepError as error:
                 raise self._damaged(number, str(error)) from error
             if len(own.columns) != self.width or max(own.labels) >= len(self.labels):
-                raise self._damaged(number, "it is one of another model")
+                raise self._damaged(number, "it belongs to another model")
             while len(self._unpacked) >= KEPT:
                 del self._unpacked[next(iter(self._unpacked))]
             self._unpacked[number] = own
         return self._unpacked[number]
 
     def part(self, number: int, state: Values) -> Part:
-        """What can come up from a state."""
+        """The part of a strategy that is reachable from a state."""
         if self._last is None or self._last[:2] != (number, state):
             shared = self.strategy(number)
             try:
@@ -77,7 +77,7 @@ class SharedStrategies:
 
 
 class SharedWitness(Witness):
-    """A witness whose strategy is derived when it is asked for."""
+    """A witness that computes its strategy on demand."""
 
     def __init__(self, shared: SharedStrategies, number: int, state: Values) -> None:
         for name in ("operators", "names", "cost", "steps", "bound"):
@@ -96,7 +96,7 @@ class SharedWitness(Witness):
         return len(self.strategy)
 
     def __reduce__(self) -> tuple[type[Witness], tuple[Any, ...]]:
-        """As a plain witness where it leaves the campaign."""
+        """Pickle as a plain witness, independent of the campaign."""
         return Witness, (self.type, None, None, None, None, None, self.strategy, self.size)
 
 

@@ -10,13 +10,13 @@ from misstep.tasks.task import State, Task
 
 
 def state_of(task: Task, values: Values, where: str | None = None) -> State:
-    """A state that was stored; an error if it is none of the task."""
+    """A stored state; raises an error if it is not a state of the task."""
     check_values(task, values, where)
     return State([int(value) for value in values])
 
 
 def check_values(task: Task, values: Values, where: str | None = None) -> None:
-    """An error if these are not the values of a state of the task."""
+    """Raise an error if these are not the values of a state of the task."""
     sizes = task.fact_counts
     if (
         len(values) == len(sizes)
@@ -27,12 +27,14 @@ def check_values(task: Task, values: Values, where: str | None = None) -> None:
         return
     if len(values) != len(sizes):
         raise InputFormatError(
-            f"no state of {task.name}: {len(values)} values", where=where, expected=str(len(sizes))
+            f"not a state of {task.name}: {len(values)} values",
+            where=where,
+            expected=str(len(sizes)),
         )
     for number, (value, size) in enumerate(zip(values, sizes, strict=True)):
         if type(value) is not int or not 0 <= value < size:
             raise InputFormatError(
-                f"no state of {task.name}: variable {number} has the value {value!r:.40}",
+                f"not a state of {task.name}: variable {number} has the value {value!r:.40}",
                 where=where,
                 expected=f"0 to {size - 1}",
             )

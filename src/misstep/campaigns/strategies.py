@@ -9,7 +9,7 @@ from misstep.errors import InputFormatError
 
 
 def add_strategies(findings: Findings, rows: Iterable[tuple[int, bytes]]) -> list[int]:
-    """States and content of each; their numbers go on where those of the task end."""
+    """Store the number of states and the content of each strategy; returns their numbers."""
     query = "SELECT coalesce(max(number) + 1, 0) FROM strategies WHERE task = ?"
     first = int(findings.store.rows(query, findings.task)[0][0])
     numbered = [(findings.task, number, *row) for number, row in enumerate(rows, first)]
@@ -18,7 +18,7 @@ def add_strategies(findings: Findings, rows: Iterable[tuple[int, bytes]]) -> lis
 
 
 def packed_strategy(findings: Findings, number: int) -> tuple[int, bytes]:
-    """How many states it has, and its content."""
+    """The number of states of a strategy, and its content."""
     query = "SELECT states, content FROM strategies WHERE task = ? AND number = ?"
     found = findings.store.rows(query, findings.task, number)
     if not found or type(found[0][0]) is not int or not isinstance(found[0][1], bytes):

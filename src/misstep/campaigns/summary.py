@@ -1,4 +1,4 @@
-"""The numbers of a campaign, the same for both worlds, read from what is stored."""
+"""The summary of a campaign, computed from the stored data; the same for planning tasks and models."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OF_VERDICT = {
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts over all tasks, and those of each task."""
+    """Counts over all tasks, and for each task."""
 
     campaign: str | None  # the folder
     world: str
@@ -55,7 +55,7 @@ class Summary:
     unsolvable: int = 0  # states proven to have no plan
     unknown: int = 0
     left_open: dict[str, int] = field(default_factory=dict)  # why they are unknown; planning
-    flaky: int = 0  # states of which nothing is said, as the policy contradicts itself
+    flaky: int = 0  # states without a verdict, because the policy contradicts itself
     crashes: int = 0  # runs in which the policy crashed or answered nonsense
     timeouts: int = 0  # runs in which it did not answer in time
     asked_again: int = 0  # decisions, each counted once
@@ -79,7 +79,7 @@ class Summary:
         return asdict(self)
 
     def lines(self) -> list[tuple[str, str]]:
-        """For people: names and texts."""
+        """Names and texts for people."""
         bugs = ", ".join(f"{self.bugs[kind]} {kind}" for kind in KINDS if self.bugs[kind])
         shown = [("tested", f"{self.tested} of {self.states} states on {self.tasks} task(s)")]
         if self.world == PLANNING:
@@ -91,7 +91,7 @@ class Summary:
         if self.radii:
             radii = ", ".join(f"{count} with {radius}" for radius, count in self.radii.items())
             others = self.bugs["total"] - sum(self.radii.values())
-            rest = f"; of {others} it was not asked" if others else ""
+            rest = f"; not computed for {others}" if others else ""
             shown.append(("avoidable", f"{radii} deviation(s){rest}"))
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
         if self.unsolvable:
@@ -160,7 +160,7 @@ def summarise(content: Content, settings: Settings) -> Summary:
     )
     remarks = [text if times == 1 else f"{text} ({times} times)" for text, times in said.items()]
     if ended.get("finished") == "bug":
-        remarks.append("the work stopped at the first bug, as asked for; --resume goes on")
+        remarks.append("the work stopped at the first bug, as requested; --resume continues")
     totals = counter.totals()
     if settings.world != PLANNING and _cannot_tell(totals):
         remarks.append(CANNOT_TELL)
@@ -181,13 +181,13 @@ def summarise(content: Content, settings: Settings) -> Summary:
 
 LIMITS = ("time", "memory", "crash")
 CANNOT_TELL = (
-    "every run got unsafe, and in no state that was decided could that be avoided for certain: what can happen at "
-    "worst cannot tell policies apart here; `misstep risk MODEL --policy SPEC` compares probabilities"
+    "every run became unsafe, and no decided state has a strategy that avoids this for certain: the worst case does "
+    "not distinguish policies here; `misstep risk MODEL --policy SPEC` compares probabilities"
 )
 
 
 def _cannot_tell(totals: dict[str, Any]) -> bool:
-    """Whether the worst case is the same for every policy, as far as was seen."""
+    """Whether the worst case is the same for every policy, as far as it was tested."""
     unsafe = totals["outcomes"].get("unsafe", 0)
     return (
         bool(unsafe)
@@ -208,7 +208,7 @@ def _risk_text(risk: dict[str, Any]) -> str:
 
 
 def _example(content: Content, findings: Findings) -> str | None:
-    """Two answers to one state, and a record that they are the reason for."""
+    """Two different answers to one state, and a record that is FLAKY because of them."""
     for record in make_view(content.task(findings.name), findings).records():
         for own in record.contradictions:
             return f"{contradiction_text(own)}, in record {record.id}"
@@ -221,7 +221,7 @@ def _described(content: Content, findings: Findings, number: int) -> dict[str, s
 
 
 class _Counter:
-    """Adds up what stands in the tables of each task."""
+    """Adds up the rows in the tables of each task."""
 
     def __init__(self, world: str) -> None:
         self.world = world
@@ -274,7 +274,7 @@ class _Counter:
         self.by_task[findings.name] = own
 
     def keep_worst(self, content: Content, findings: Findings) -> None:
-        """Read the worst bug of the last task, if no earlier one has a worse one."""
+        """Read the worst bug of the last task, unless an earlier task has a worse one."""
         if self.candidate is None or (
             self.worst is not None and self.worst[0] <= self.candidate[0]
         ):
@@ -314,12 +314,12 @@ class _Counter:
             self.remarks.append(f"{findings.name}: {starts} runs were unsafe before the first step")
         if cut:
             self.remarks.append(
-                f"{findings.name}: {cut} lookaheads met as many states as they may with no closest one among them and "
+                f"{findings.name}: {cut} lookaheads reached their limit of states without a unique closest one and "
                 "went on from one of the closest; --lookahead-cap N lets them look further"
             )
 
     def _count_risks(self, findings: Findings) -> None:
-        """The record with the most avoidable risk, the first of several."""
+        """Find the record with the most avoidable risk, the first if several are equal."""
         for row in read_risks(findings).values():
             if self.risk is None:
                 self.risk = {"states": 0, "avoidable": 0, "most": 0.0, "id": None}
@@ -372,7 +372,7 @@ def _blame(findings: Findings, runs: list[RunRow], best: Mapping[int, VerdictRow
 
 
 def _counted_as(verdict: VerdictRow) -> str:
-    """Under which name: what has no plan is nobody's merit."""
+    """The name under which a verdict is counted; unsolvable states do not count as optimal."""
     return "unsolvable" if verdict.is_unsolvable else OF_VERDICT[verdict.verdict]
 
 

@@ -1,6 +1,6 @@
-"""What stands in the store, table by table: the content of a campaign, and what was found.
+"""The stored data of a campaign, table by table.
 
-`Content` holds what a campaign is about and how far it is; `Findings` holds what was found on one task.
+`Content` has the tasks, the policy and the events of a campaign; `Findings` has what was found on one task.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Content:
     # -- tasks ------------------------------------------------------------------------------------
 
     def add_task(self, task: AnyTask) -> None:
-        """Keep the task with all that is needed to replay it. Adding it again changes nothing."""
+        """Store the task with everything that is needed to replay it. Adding it again changes nothing."""
         known = self.store.rows("SELECT digest FROM tasks WHERE name = ?", task.name)
         if known:
             if known[0][0] != task.digest:
@@ -75,7 +75,7 @@ class Content:
         self.store.insert("tasks", [row])
         if isinstance(task, JaniTask):
             self._tasks[task.name] = (
-                task  # to read a model takes as long as to judge hundreds of its states
+                task  # cached: reading a model takes as long as judging hundreds of its states
             )
 
     def task_names(self) -> list[str]:
@@ -132,13 +132,13 @@ class Content:
             return None
         if not all(isinstance(text, str) for text in found[0]):
             raise InputFormatError(
-                "the database is damaged: the policy is no text", where=self.store.path, hint=AGAIN
+                "the database is damaged: the policy is not text", where=self.store.path, hint=AGAIN
             )
         return PolicyIdentity(*found[0])
 
     @property
     def policy_files(self) -> dict[str, str]:
-        """The files that the policy depends on, as far as they are known, with their digests."""
+        """The known files that the policy depends on, with their digests."""
         found = self.store.rows("SELECT value FROM meta WHERE key = 'files'")
         return decoded(_files, found[0], self.store.path) if found else {}
 
@@ -146,7 +146,7 @@ class Content:
         self.store.set_meta("files", json.dumps(files))
 
     def set_policy(self, spec: str, digest: str) -> None:
-        """Keep which policy is tested. A policy that has changed since is refused."""
+        """Store which policy is tested. A policy that has changed since is refused."""
         known = self.policy
         if known is None:
             self.store.insert("policy", [(spec, digest)])
@@ -192,7 +192,7 @@ class Content:
 
 
 class Snapshot(NamedTuple):
-    """Knowledge as it is stored: its bytes, and how many states it is about; the others it needs come after them."""
+    """Stored knowledge: its bytes, and the number of states it is about; auxiliary states come after them."""
 
     given: int
     content: bytes
@@ -216,7 +216,7 @@ class Findings:
         return {key for (key,) in self.store.rows(query, self.task, stage)}
 
     def marked(self, stage: str) -> set[int]:
-        """The same where keys are numbers of states."""
+        """The keys of the stored units of a stage, if they are numbers of states."""
         query = "SELECT key FROM units WHERE task = ? AND stage = ?"
         rows, where = self.store.rows(query, self.task, stage), self.store.path
         return {decoded(lambda row: int(row[0]), row, where) for row in rows}
@@ -229,14 +229,14 @@ class Findings:
         policy_calls: int,
         batches: Sizes | None = None,
     ) -> None:
-        """`batches` are sizes of the questions to the policy, with the number of questions of each."""
+        """Mark a unit as done. `batches` maps sizes of batches to the number of calls of that size."""
         sizes = encoded(batches or {})
         self.store.insert("units", [(self.task, stage, key, seconds, policy_calls, sizes)])
         if self._clock is not None:
             self._clock += seconds
 
     def mark_all_done(self, stage: str, keys: Iterable[str]) -> None:
-        """Units that took no time of their own."""
+        """Mark units as done that took no time."""
         self.store.insert("units", [(self.task, stage, key, 0.0, 0, encoded({})) for key in keys])
 
     def forget_stage(self, stage: str) -> None:
@@ -244,14 +244,14 @@ class Findings:
         self._clock = None
 
     def clock(self) -> float:
-        """Seconds of all units that are stored: the time of the task, whoever worked and when."""
+        """Seconds of all stored units: the time of the task, independent of workers and interruptions."""
         if self._clock is None:
             query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ?"
             self._clock = self._sum(query, self.task)
         return self._clock
 
     def seconds(self, stage: str) -> float:
-        """That the stored units of a stage took."""
+        """The seconds that the stored units of a stage took."""
         query = "SELECT coalesce(sum(seconds), 0) FROM units WHERE task = ? AND stage = ?"
         return self._sum(query, self.task, stage)
 
@@ -266,7 +266,7 @@ class Findings:
     # -- states and runs --------------------------------------------------------------------------
 
     def add_states(self, rows: Sequence[StateRow]) -> None:
-        """Their numbers go on where those of the task end."""
+        """Store states; their numbers must follow those of the task."""
         size = self.state_count()
         for place, row in enumerate(rows, size):
             if row.number != place:
@@ -285,14 +285,14 @@ class Findings:
         return self._read(StateRow.decoded, "states", "number")
 
     def add_runs(self, rows: Iterable[RunRow]) -> None:
-        """Runs that are stored stay: a run is the same whoever makes it again."""
+        """Store runs. Runs that are stored already stay, because a run is always the same."""
         self.store.insert("runs", encoded_rows(self.task, rows), "ignore")
 
     def runs(self) -> list[RunRow]:
         return self._read(RunRow.decoded, "runs", "number")
 
     def add_permitted(self, rows: Iterable[SetRow]) -> None:
-        """What the policy permits in states. A second answer that differs is a contradiction; the first one stays."""
+        """Store permitted operators of states. A different second answer is a contradiction; the first one stays."""
         known = "SELECT operators FROM permitted WHERE task = ? AND state = ?"
         fresh = []
         for row in dict.fromkeys(rows):
@@ -313,11 +313,11 @@ class Findings:
     # -- verdicts and faults ----------------------------------------------------------------------
 
     def add_verdicts(self, rows: Iterable[VerdictRow]) -> None:
-        """A verdict of an oracle takes the place of the one it gave before."""
+        """Store verdicts; a new verdict of an oracle replaces its older one."""
         self.store.insert("verdicts", encoded_rows(self.task, rows), "replace")
 
     def verdicts(self, oracle: str | None = None) -> list[VerdictRow]:
-        """In the order of the states; of one oracle, or of all that have judged."""
+        """The verdicts of one oracle, or of all, in the order of the states."""
         found = self._read(VerdictRow.decoded, "verdicts", "number, rowid")
         return [row for row in found if oracle is None or row.oracle == oracle]
 
@@ -326,17 +326,17 @@ class Findings:
         return int(self.store.rows(query, self.task, oracle)[0][0])
 
     def judged_in(self, oracle: str, round: int) -> set[int]:
-        """Numbers of the states whose verdict is of that round."""
+        """Numbers of the states that were judged in a round."""
         query = "SELECT number FROM verdicts WHERE task = ? AND oracle = ? AND round = ?"
         return {int(number) for (number,) in self.store.rows(query, self.task, oracle, round)}
 
     def oracles(self) -> list[str]:
-        """Those that have judged, in the order in which they did."""
+        """The oracles that have judged, in the order in which they did."""
         query = "SELECT oracle FROM verdicts WHERE task = ? GROUP BY oracle ORDER BY min(rowid)"
         specs = [spec for (spec,) in self.store.rows(query, self.task)]
         if not all(isinstance(spec, str) for spec in specs):
             raise InputFormatError(
-                "the database is damaged: an oracle is no text", where=self.store.path, hint=AGAIN
+                "the database is damaged: an oracle is not text", where=self.store.path, hint=AGAIN
             )
         return specs
 
@@ -352,12 +352,12 @@ class Findings:
     # -- policies that contradict themselves ------------------------------------------------------
 
     def add_contradictions(self, rows: Iterable[ContradictionRow]) -> None:
-        """The first contradiction of a state stands."""
+        """Store contradictions; only the first one of each state is kept."""
         encoded = [(self.task, *row.encoded()) for row in rows]
         self.store.insert("contradictions", encoded, "ignore")
 
     def contradictions(self) -> list[ContradictionRow]:
-        """In the order in which they were found."""
+        """The contradictions, in the order in which they were found."""
         return self._read(ContradictionRow.decoded, "contradictions", "rowid")
 
     def flaky(self, first: int = 0, last: int = LARGEST) -> set[int]:
@@ -367,19 +367,19 @@ class Findings:
         return {int(number) for (number,) in self.store.rows(query, self.task, first, last)}
 
     def permitted_sets(self) -> dict[Values, Ids]:
-        """What a set-valued policy permitted, state by state, as far as it is stored."""
+        """The stored operators that a set-valued policy permits, by state."""
         query = "SELECT state, operators FROM permitted WHERE task = ?"
         rows = self.store.rows(query, self.task)
         return dict(decoded(_permitted, row, self.store.path) for row in rows)
 
     def drop_faults(self, run: int, last: int) -> None:
-        """Of a run, those up to a step."""
+        """Delete the faults of a run up to a step."""
         self.store.execute(
             "DELETE FROM faults WHERE task = ? AND run = ? AND step <= ?", self.task, run, last
         )
 
     def asked_again(self) -> int:
-        """How many decisions were asked again, each counted once: what is asked often is not."""
+        """The number of decisions that were asked again, each counted once, however often it was asked."""
         query = (
             "SELECT coalesce(sum(policy_calls), 0) FROM units "
             "WHERE task = ? AND stage = ? AND key NOT LIKE 'often %'"
@@ -395,7 +395,7 @@ class Findings:
     # -- what units hand on -----------------------------------------------------------------------
 
     def set_dominance(self, tables: bytes | None, problem: str | None = None) -> None:
-        """Keep the dominance function, or why there is none: what was derived from it can be checked."""
+        """Store the dominance function, so that derivations can be checked, or the reason why there is none."""
         packed = None if tables is None else zlib.compress(tables)
         self.store.insert("dominance", [(self.task, packed, problem)])
 
@@ -404,7 +404,7 @@ class Findings:
         self.store.insert("dominance", [(self.task, packed, None)])
 
     def dominance(self) -> bytes | str | None:
-        """The tables, or why there are none; None: nobody has tried."""
+        """The tables, or the reason why there are none; None if it was not tried."""
         if self._dominance is None:
             self._dominance = self._read_dominance()
         return self._dominance
@@ -431,7 +431,7 @@ class Findings:
         self.store.insert("knowledge", [row], "replace")
 
     def knowledge(self, oracle: str, round: int) -> dict[int, Snapshot]:
-        """What a round has stored, by part."""
+        """The stored knowledge of a round, by part."""
         query = (
             "SELECT part, given, content FROM knowledge WHERE task = ? AND oracle = ? AND round = ?"
         )
@@ -444,7 +444,7 @@ class Findings:
     def forget_knowledge(
         self, oracle: str, *, before: int | None = None, parts: int | None = None
     ) -> None:
-        """Rounds before one, or the parts (not what was made of them) of one."""
+        """Delete the knowledge of all rounds before one, or the parts of one round but not their merged result."""
         if before is not None:
             self.store.execute(
                 "DELETE FROM knowledge WHERE task = ? AND oracle = ? AND round < ?",

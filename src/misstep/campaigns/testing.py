@@ -1,4 +1,4 @@
-"""Beginning a campaign, or going on with one: `misstep.test`."""
+"""Start or continue a campaign: `misstep.test`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from misstep.policies.trust import given as given_by_user
 from misstep.tasks.load import AnyTask, load_task
 
 StrPath = str | os.PathLike[str]
-# Processes, largest batch, what may be spent, who is told.
+# Number of processes, largest batch, limits, progress.
 How = tuple[int, int | None, Limits | Mapping[str, float] | None, Progress | None]
 MAX_CONFIG_BYTES = 16 * 2**20
 
@@ -53,16 +53,16 @@ def test(
     force: bool = False,
     **options: Any,
 ) -> Campaign:
-    """Test a policy on a task, a model, or several of one kind; returns what was found.
+    """Test a policy on a task, a model, or several of one kind; returns the campaign.
 
-    `tasks` is what `load_task` takes, or a list of that; `policy` is what `load_policy` takes. With `out` the campaign
-    is kept in that folder and can be resumed there; else it lives in memory until it is saved. `config` is a file
-    of settings as campaigns write them. `pool_from` takes the states of another campaign. `jobs` is the number of
-    processes, `limits` what they may spend. `cluster` is the address of one that works instead, such as
+    `tasks` is anything that `load_task` takes, or a list of these; `policy` is anything that `load_policy` takes. With
+    `out` the campaign is stored in that folder and can be resumed; without it, the campaign is in memory until it is
+    saved. `force=True` replaces a campaign that is in the folder already. `config` is a settings file such as the
+    `config.toml` of a campaign. `pool_from` uses the states of another campaign. `jobs` is the number of processes, and
+    `limits` are their time and memory limits. `cluster` is the address of a cluster that does the work, such as
     `tcp://HOST:8786` (docs/cluster.md). `stop_at_first` ends the campaign at the first bug that is proven and
-    confirmed, or at the first record of which a function says so. `force=True` replaces a campaign that is in the
-    folder `out`. `trust_policy=True` lets a file `config` name a
-    policy that runs code. All other settings are options by the names of `misstep test`, such as `pool=100,
+    confirmed, or at the first record for which a function returns true. `trust_policy=True` allows the file `config` to
+    name a policy that runs code. All other settings are options with the names of `misstep test`, such as `pool=100,
     oracle="p24"`, or `runs=1000, radius=2` for models.
     """
     lender = None if pool_from is None else _campaign(pool_from)
@@ -81,15 +81,15 @@ def test(
         _check_force(folder, resume, lender)
     if policy is None:
         if base is None or not base.policy:
-            raise UsageError("no policy to test", expected="a policy")
+            raise UsageError("the policy to test is missing", expected="a policy")
         if not isinstance(config, Mapping):
             require_trust(base.policy, trust_policy, str(config), of_model=base.model is not None)
         policy = base.policy
     given_by_user(policy)
     given_oracle(options.get("oracle"))
-    # First of all: a setting or policy that is wrong leaves nothing behind.
+    # Check settings and policy first, so that an error leaves no files behind.
     settings = replace(make_settings(world, "", options, base), retest=None)
-    given_oracle(settings.oracle)  # by an argument, or by a file on which there was a word
+    given_oracle(settings.oracle)  # from an argument, or from a file that is trusted
 
     def prepare(content: Content, settings: Settings) -> None:
         if lender is not None:
@@ -124,9 +124,10 @@ def conduct(
     cluster: str | None = None,
     force: bool = False,
 ) -> Campaign:
-    """A campaign from its beginning to its end; a policy that cannot be loaded leaves nothing behind.
+    """Run a whole campaign. If the policy cannot be loaded, no files are left behind.
 
-    `prepare` puts into it what it does not find out itself. `force` replaces a campaign that is in the folder.
+    `prepare` adds data that does not come from the work itself, such as the states of another campaign. `force`
+    replaces a campaign that is in the folder.
     """
     if cluster is not None:
         check_policy(policy)
@@ -190,7 +191,7 @@ def _check_force(folder: Path | None, resume: bool, lender: Campaign | None) -> 
 def read_settings(
     config: StrPath | Mapping[str, Any], world: str | None = None, trust: Trust = False
 ) -> Settings:
-    """From a file, or a tree of settings; `world` is meant where it does not say."""
+    """Read settings from a file or a tree; `world` is the default if they do not name one."""
     if isinstance(config, Mapping):
         return _checked(Settings.from_dict(config, "the settings", world), "the settings")
     path = as_path("config", config, "the path of a file of settings, or a dictionary of them")
@@ -213,7 +214,7 @@ def _checked(settings: Settings, where: str) -> Settings:
 
 
 def _begin(folder: Path, settings: Settings, resume: bool, policy: Any) -> Store:
-    """A new campaign, or the same one again; one that has grown may be asked for with its larger size."""
+    """Create a campaign, or open an existing one with the same settings; it may have grown since."""
     if not resume:
         return begin_store(folder, settings.as_dict())
     try:
@@ -251,11 +252,13 @@ def _campaign(given: StrPath | Campaign) -> Campaign:
 def _tasks(tasks: Any) -> list[AnyTask]:
     several = list(tasks) if isinstance(tasks, (list, tuple)) else [tasks]
     if not several:
-        raise UsageError("no task to test on", expected="at least one")
+        raise UsageError("there is no task to test on", expected="at least one")
     loaded = [load_task(task) for task in several]
     worlds = {task.world for task in loaded}
     if len(worlds) > 1:
-        raise UsageError("tasks and models together", expected="planning tasks, or models")
+        raise UsageError(
+            "planning tasks and models are mixed", expected="only planning tasks, or only models"
+        )
     names: set[str] = set()
     for task in loaded:
         if task.name in names:

@@ -1,8 +1,7 @@
-"""Settings of a campaign as TOML: a small writer, and the standard reader.
+"""Settings of a campaign as TOML: a small writer, and the reader of the standard library.
 
-The standard library reads TOML (since Python 3.11) and does not write it. Settings are tables, lists, strings,
-numbers and truth values, which takes a page to write. TOML has no "nothing": whoever writes settings finds a word
-for it.
+The standard library reads TOML (since Python 3.11) but does not write it. Settings only have tables, lists, strings,
+numbers and truth values, so the writer is short. TOML has no null; the caller must use another value for it.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ def from_toml(text: str, where: str = "settings") -> dict[str, Any]:
         settings: dict[str, Any] = tomllib.loads(text)
     except RecursionError:
         raise InputFormatError("not TOML: nested too deeply", where=where) from None
-    # Also of numbers of thousands of digits and dates that do not exist, which are no TOMLDecodeError.
+    # Numbers of thousands of digits and invalid dates raise other errors than TOMLDecodeError.
     except ValueError as error:
         raise InputFormatError(f"not TOML: {str(error)[:200]}", where=where) from error
     return settings
 
 
 def _table(settings: Tree, path: tuple[str, ...]) -> Iterator[str]:
-    # What stands after the header of an inner table belongs to that table: plain settings go first.
+    # Plain settings come first, because lines after the header of an inner table belong to that table.
     tables = {}
     for key, value in settings.items():
         if isinstance(value, Mapping):
@@ -72,7 +71,7 @@ def _value(value: Any, key: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):
-        return repr(value)  # inf, nan and exponents are written alike in both languages
+        return repr(value)  # Python and TOML write inf, nan and exponents in the same way
     if isinstance(value, str):
         return _string(value)
     if isinstance(value, list | tuple):

@@ -1,10 +1,10 @@
-"""Units of work, and what the two worlds supply to the engine.
+"""Units of work, and the interface between the engine and the two kinds of campaigns.
 
 A campaign is a list of stages for each task, a stage is a list of rounds, a round is a list of units. A unit is a pure
-function of the settings, the task, the policy, its key and what earlier stages and rounds have stored. So it does not
-matter who computes it, when, whether twice, or whether the campaign was killed in between: the result is the same.
-Units of one round never see each other's results, which is why they may be computed in any order; they are stored in
-the order of the round, so that the store is the same at every moment, too.
+function of the settings, the task, the policy, its key and what earlier stages and rounds have stored. So its result is
+the same whichever process computes it and when, even if it is computed twice or the campaign was killed in between.
+Units of one round never see each other's results, so they may be computed in any order. They are stored in the order of
+the round, so that the store goes through the same sequence of contents in every session.
 
     planning   pool -> dominance -> judge (rounds of chunks, each ended by a settling of what it found) -> confirm
                (the policy is asked again) -> blame
@@ -23,23 +23,23 @@ from misstep.campaigns.tables import Findings
 
 @dataclass(frozen=True)
 class Unit:
-    """A piece of work that is done or not done."""
+    """A piece of work. It is either completely done or not at all."""
 
     task: str
     stage: str
     key: str  # unique within the stage of the task
     job: str  # what a worker of this world is to do
     payload: Any = None
-    # Larger things that several units need, by name; each travels once to each worker.
+    # Larger data that several units need, by name; each is sent once to each worker.
     resources: Mapping[str, Any] = field(default_factory=dict)
-    # 0: whoever is free. From 1 on: a process of that number which does nothing else, so that a policy that is asked
-    # again knows nothing of the first time.
+    # 0: any process. From 1 on: a separate process with that number, so that a policy that is asked again cannot
+    # remember its first answers.
     process: int = 0
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a unit: plain data for the stage that asked for it."""
+    """The result of a unit: plain data for its stage."""
 
     content: Any
     seconds: float = 0.0
@@ -50,7 +50,7 @@ class Result:
 
 
 class Stage(ABC):
-    """The coordinator's side of a stage: which units are left to do, and how results are stored."""
+    """The coordinator's side of a stage: it knows which units are left and how to store results."""
 
     name: str
     title: str  # for the user, as in "gripper: judging"
@@ -60,30 +60,30 @@ class Stage(ABC):
 
     @abstractmethod
     def rounds(self) -> Iterator[Sequence[Unit]]:
-        """The rounds that are left. The next one is asked for when all units of the last are stored."""
+        """The remaining rounds. The engine asks for the next one when all units of the last one are stored."""
 
     @abstractmethod
     def keep(self, unit: Unit, result: Result) -> None:
         """Store a result, within the transaction of its unit."""
 
     def lost(self, unit: Unit, why: str) -> Result | None:  # noqa: ARG002
-        """What to store for a unit that a limit ended; None: the work on the task ends here."""
+        """The result to store for a unit that a limit ended, or None if the work on the task ends here."""
         return None
 
     def progress(self) -> tuple[int, int | None]:
-        """How much of the stage is done, of how much, in things that users count."""
+        """How much of the stage is done, and the total, in items that users know, such as states."""
         return 0, None
 
 
 class Work(ABC):
-    """A worker's side: one task with its policy, ready to do units."""
+    """The worker's side of a stage: one task with its policy, ready to do units."""
 
     @abstractmethod
     def do(self, unit: Unit, resources: Mapping[str, Any]) -> Result: ...
 
     @abstractmethod
     def close(self) -> None:
-        """End what the policy has started."""
+        """End all processes and connections of the policy."""
 
 
 __all__ = ["Result", "Stage", "Unit", "Work"]

@@ -1,7 +1,7 @@
-"""From the rows of the store to records.
+"""Make records from the rows of the store.
 
-Each oracle that judged has a verdict of its own; the record takes the best of them. A verdict is a proof, so no two
-decided ones contradict each other, and the better of two bugs is the one that proves more.
+Each oracle that judged has its own verdict; the record takes the best of them. A verdict is a proof, so two decided
+verdicts never contradict each other, and the better one of two bugs is the one that proves more.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ from misstep.tasks.task import Task
 def read_records(content: Content, task: str, *, brief: bool = False) -> Iterator[Record]:
     """The records of a task, in the order of their numbers: one for each state with a verdict.
 
-    In brief without what is for people: facts, names and walks. Thousands of records are then read in half the time.
+    With `brief`, facts, names and walks are left out, which halves the time for thousands of records.
     """
     view = make_view(content.task(task), content.findings(task))
     view.brief = brief
@@ -67,7 +67,7 @@ def make_view(task: AnyTask, findings: Findings) -> View:
 
 
 class View(ABC):
-    """What both worlds share: which verdict is the record's, and its parts."""
+    """What records of planning tasks and models share: the choice of the verdict, and common parts."""
 
     world: str
     names: Sequence[str]  # of operators or labels
@@ -89,7 +89,7 @@ class View(ABC):
         self.contradicted: dict[Values, ContradictionRow] = {}
 
     def take(self, part: Part) -> None:
-        """Make the rows of a part those that records are made of."""
+        """Use the rows of a part for the next records."""
         self.states.update((state.number, state) for state in part.states)
         self.runs = {run.number: run for run in part.runs}
         self.verdicts = {}
@@ -201,7 +201,7 @@ class View(ABC):
                 yield Contradiction(step, here, self.facts(here), first, second, own.asked)
 
     def answer(self, operator: int) -> Decision:
-        """An operator, or what the policy did instead of naming one."""
+        """An operator, or what the policy did instead of choosing one."""
         return Decision(operator, INSTEAD.get(operator) or self.name_of(operator))
 
     def decision(self, operator: int | None) -> Decision | None:
@@ -220,7 +220,7 @@ class View(ABC):
         return () if self.brief else tuple(map(self.names.__getitem__, operators))
 
 
-# What a policy says where it names no operator: the numbers of `misstep.policies.policy`.
+# The answers of a policy that are not operators, by the numbers of `misstep.policies.policy`.
 INSTEAD = {-1: "no action", -2: "a crash", -4: "no answer in time"}
 
 
@@ -311,7 +311,7 @@ class PlanningView(View):
         )
 
     def check_step(self, step: dict[str, Any]) -> None:
-        """Refuse what is no step of a derivation: an operator, or a jump with the value of each factor."""
+        """Refuse invalid steps of a derivation. A step is an operator, or a jump with the value of each factor."""
         if "operator" in step:
             operator = step["operator"]
             if type(operator) is not int or self.name_of(operator) != step.get("name"):
@@ -397,23 +397,23 @@ class ModelView(View):
 
 
 def radius_of(verdict: VerdictRow) -> Interval | None:
-    """How many deviations avoid the danger; None if nobody asked, or nothing came of it."""
+    """How many deviations avoid the danger; None if this was not computed or is not known."""
     radius = (verdict.low, verdict.high)
     return None if radius == (0, None) else radius
 
 
 def rank(verdict: VerdictRow) -> tuple[float, ...]:
-    """The higher, the more is proven."""
+    """A rank of verdicts: the higher, the more is proven."""
     low, high, upper = (
         math.inf if bound is None else bound for bound in (verdict.low, verdict.high, verdict.upper)
     )
-    # What is FLAKY stays so, whatever else an oracle has proven about that run.
+    # A FLAKY state stays FLAKY, whatever else an oracle has proven about that run.
     decided = {"UNKNOWN": 0, "FLAKY": 2}.get(verdict.verdict, 1)
     return decided, low, -high, -upper, verdict.derivation is None
 
 
 def _best_of(verdicts: Sequence[VerdictRow]) -> VerdictRow:
-    """The first of the best ones."""
+    """The best verdict, the first one of equals."""
     return verdicts[0] if len(verdicts) == 1 else max(verdicts, key=rank)
 
 
@@ -425,7 +425,7 @@ def _gap(verdict: VerdictRow) -> values.Interval:
 def whole_walk(states: Mapping[int, StateRow] | Sequence[StateRow], state: StateRow) -> Ids | None:
     """The walk from the initial state, through the reference states; None if it does not begin there.
 
-    A walk from the reference state alone could not be followed by somebody who has only this record.
+    With the walk from the reference state alone, a reader who has only this record could not follow it.
     """
     walks = []
     while state.reference is not None:

@@ -38,9 +38,9 @@ def blamed_in_words(blamed: BlamedDecision) -> str:
 
 
 def _of_flaky(record: Record) -> Iterator[str]:
-    yield f"{record.id}: FLAKY, so that nothing is said of this state."
+    yield f"{record.id}: FLAKY, so there is no verdict on this state."
     if not record.contradictions:
-        yield "The policy is no function of the state: it declares so, or contradicts itself in other states."
+        yield "The policy is not a function of the state: it declares so, or contradicts itself in other states."
     for own in record.contradictions:
         yield f"The policy answers differently when asked again: {contradiction_text(own)}."
         yield f"  step {own.step} of its run, in {', '.join(own.facts)}"
@@ -69,7 +69,7 @@ def _of_task(explanation: Explanation, task: Task, columns: int | None) -> Itera
     yield from _faults(explanation)
     for title, repair in (
         ("to reach the goal", explanation.to_the_goal),
-        ("to be as cheap as the best plan known", explanation.to_the_best),
+        ("to be as cheap as the best known plan", explanation.to_the_best),
     ):
         if repair is not None:
             yield from _repair(task, title, repair)
@@ -78,9 +78,9 @@ def _of_task(explanation: Explanation, task: Task, columns: int | None) -> Itera
 
 
 def _belongs(record: Record) -> Iterator[str]:
-    """Whose run this is, where it is not the policy's alone."""
+    """Say what else the run depends on, if not on the policy alone."""
     if record.chooser is not None:
-        yield f"The bug belongs to the pair of the policy and {record.chooser}."
+        yield f"The bug depends on the policy together with {record.chooser}."
     known = record.run.permitted
     if known is None:
         return
@@ -135,7 +135,7 @@ def _derivation(record: Record, task: Task) -> Iterator[str]:
     """A proof without a plan, step by step."""
     witness = record.witness
     yield ""
-    known = "No plan is at hand" if witness.cost is None else f"The plan costs {witness.cost}"
+    known = "No plan is known" if witness.cost is None else f"The plan costs {witness.cost}"
     yield f"{known}, but one of cost {witness.bound} at most exists:"
     operators: list[str] = []
     for step in witness.steps or ():
@@ -165,7 +165,7 @@ def _derivation(record: Record, task: Task) -> Iterator[str]:
 
 
 def _variable(task: Task, variable: int) -> str:
-    """A variable by its first value, which says more than its number."""
+    """A variable, described by its first value, which says more than its number."""
     return task.fact_names[variable][0].removeprefix("Atom ")
 
 
@@ -178,12 +178,12 @@ def _differences(explanation: Explanation, task: Task) -> Iterator[str]:
             for op in (divergence.run_operator, divergence.plan_operator)
         )
         yield ""
-        yield f"They part at step {divergence.step}: the policy does {ours}, the plan {theirs}."
+        yield f"They diverge at step {divergence.step}: the policy does {ours}, the plan {theirs}."
         yield f"  true only after the policy: {', '.join(divergence.run_facts) or '-'}"
         yield f"  true only after the plan:   {', '.join(divergence.plan_facts) or '-'}"
     again = [f"{fact} {times} times" for fact, times in explanation.diff.reachieved]
     if again:
-        yield f"The policy makes true again and again: {', '.join(again[:6])}."
+        yield f"The policy makes these facts true repeatedly: {', '.join(again[:6])}."
 
 
 def _faults(explanation: Explanation) -> Iterator[str]:
@@ -221,7 +221,7 @@ def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
         yield f"No repair {title} was found; at least {repair.lower_bound} decision(s) have to change."
         return
     proof = "" if repair.status == "minimal" else f" (at least {repair.lower_bound})"
-    yield f"Smallest repair {title}: {count} decision(s){proof}; then the policy gets there at {repair.cost}:"
+    yield f"Smallest repair {title}: {count} decision(s){proof}; then the policy reaches the goal at {repair.cost}:"
     for deviation in repair.deviations:
         own = deviation.policy_operator
         instead = "nothing" if own < 0 else f"({task.operator_name(own)})"
@@ -232,7 +232,7 @@ def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
 
 
 def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
-    """Within a finite radius a state that is not r-safe need not be lost."""
+    """Explain a bug of a model. With a finite radius, a state that is not r-safe need not be lost."""
     record = explanation.record
     r = explanation.radius
     safe, lost = ("safe", "lost") if r == "inf" else (f"{r}-safe", f"not {r}-safe")
@@ -241,7 +241,7 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
     fault_word = "fault" if r == "inf" else f"{r}-fault"
     run = record.run
     assert run.states is not None
-    yield f"{record.id}: {safe}, but the policy gets unsafe (run {record.found.run}, step {record.found.step})"
+    yield f"{record.id}: {safe}, but the policy becomes unsafe (run {record.found.run}, step {record.found.step})"
     if record.radius is not None:
         yield f"Deviations from the policy that avoid it: {interval_text(record.radius)}."
     yield ""
@@ -255,7 +255,7 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
         yield f"{k:>4}  {word}  {changed}  {label}{mark}".rstrip()
     yield ""
     if last is not None:
-        yield f"The last {safe} state of the run is that of step {last}."
+        yield f"The last {safe} state of the run is at step {last}."
     else:
         yield f"No decision of the run is proven to be a {fault_word}."
     for fault in explanation.faults:
@@ -268,7 +268,7 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
 
 
 def _changed(task: JaniTask, before: object, state: tuple[bool | int | float, ...]) -> str:
-    """A state by the values that have changed; the first one whole."""
+    """The values of a state that have changed; all values of the first state."""
     text = task.text(state)
     if before is None:
         return text

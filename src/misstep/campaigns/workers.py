@@ -1,14 +1,13 @@
-"""Who computes units: this process, or local processes.
+"""The workers that compute units: this process, or local processes.
 
-Both take one unit at a time and hand back its result. A process gets the task, the settings and larger things once and
-keeps them. A policy that exists only in memory reaches a process by forking; everything else starts in a new
-interpreter, because threads and connections of a policy do not survive a fork.
+Both take one unit at a time and return its result. A process gets the task, the settings and larger data once and
+keeps them. For a policy that exists only in memory, processes are forked; otherwise they are new interpreters, because
+threads and connections of a policy do not survive a fork.
 
-Units that ask the policy again name a process of their own. It is started beside the others, with another
-PYTHONHASHSEED than theirs, and does nothing else.
+Units that ask the policy again run in a separate process, which has another PYTHONHASHSEED and does nothing else.
 
-Limits are enforced where the work is done: an alarm interrupts a unit whose time is up, wherever it is, and a process
-with a memory limit gets an error from the system. Neither is a result: the unit is not done.
+Limits are enforced in the worker: an alarm interrupts a unit whose time is up, and a process with a memory limit gets
+an error from the system. In both cases the unit counts as not done.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ from misstep.tasks.load import AnyTask
 
 RING_AGAIN = 0.5  # seconds
 THREADED = {"torch", "tensorflow", "jax", "grpc", "onnxruntime"}  # have threads of their own
-KEPT_TASKS = 2  # that a worker keeps ready: more would fill the memory of a suite
+KEPT_TASKS = 2  # tasks that a worker keeps loaded; all tasks of a suite would need too much memory
 
 
 class OutOfTime(KeyboardInterrupt):
-    """The time for a unit is up. Nothing between here and the worker may take it for an error of its own."""
+    """The time for a unit is up. Not an `Exception`, so that no code between here and the worker handles it."""
 
 
 @dataclass(frozen=True)
 class Lost:
-    """A unit that was not done, because a limit ended it, or because it ended the processes that it was given to."""
+    """A unit that was not done, because a limit ended it, or because it crashed its processes."""
 
     limit: str  # time, memory or crash
     words: str = ""  # of a crash: how the processes ended, and what the last one said
@@ -76,9 +75,9 @@ class Worker:
     _resources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def do(self, unit: Unit, seconds: float | None = None) -> Outcome:
-        """The result of a unit, or why there is none. Other errors are bugs of ours and are raised."""
+        """The result of a unit, or why there is none. Other errors are bugs in Misstep and are raised."""
         if seconds is not None and seconds <= 0:
-            return Lost("time")  # also where no alarm can ring
+            return Lost("time")  # also where no alarm is possible
         try:
             with alarm(seconds):
                 resources = self._resources.setdefault(unit.task, {})
@@ -115,7 +114,7 @@ class Worker:
 
 @contextmanager
 def alarm(seconds: float | None) -> Iterator[None]:
-    """Raises OutOfTime here when the time is up. Only the main thread can be interrupted."""
+    """Raise OutOfTime when the time is up. Only the main thread can be interrupted."""
     if seconds is None or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -124,7 +123,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
         raise OutOfTime
 
     before = signal.signal(signal.SIGALRM, ring)
-    # It rings again: a policy that catches whatever comes would otherwise have no limit at all.
+    # The alarm repeats: otherwise a policy that catches all exceptions would have no limit.
     signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), RING_AGAIN)
     try:
         yield
@@ -134,7 +133,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
 
 
 class Workers(ABC):
-    """Where units go. At most as many are under way as there are workers."""
+    """A group of workers. Each worker has at most one unit at a time."""
 
     @abstractmethod
     def takes(self, unit: Unit) -> bool:
@@ -142,7 +141,7 @@ class Workers(ABC):
 
     @abstractmethod
     def expect(self, process: int) -> None:
-        """Units for the process of that number will come: it may start now, while others work."""
+        """Announce units for the process with that number, so that it can start while others work."""
 
     @abstractmethod
     def submit(self, unit: Unit, seconds: float | None) -> None: ...
@@ -157,11 +156,11 @@ class Workers(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """End all work at once; what is under way is lost."""
+        """End all work at once; unfinished units are lost."""
 
 
 class ThisProcess(Workers):
-    """The unit is done when its result is asked for. Only units that name a process go elsewhere."""
+    """Does each unit when its result is asked for. Only units that name a process are done elsewhere."""
 
     def __init__(self, worker: Worker) -> None:
         self.worker = worker
@@ -175,7 +174,7 @@ class ThisProcess(Workers):
         return self._unit is None
 
     def expect(self, process: int) -> None:
-        # A fork takes no time; it is better made when the policy is not in the middle of anything.
+        # Forking takes no time, so wait until the policy is idle.
         if self._others is not None and isinstance(self.worker.policy, str):
             self._others.expect(process)
 
@@ -209,9 +208,9 @@ class ThisProcess(Workers):
 
 
 def can_start(policy: Any) -> bool:
-    """Whether another process can ask the policy: always a new interpreter, but a fork only without threads.
+    """Whether another process can ask the policy: a new interpreter always can, a fork only without threads.
 
-    Those of numerical libraries do not survive it: the fork would wait for them for ever.
+    Threads of numerical libraries do not survive a fork, which would wait for them for ever.
     """
     if isinstance(policy, str):
         return True
@@ -219,7 +218,7 @@ def can_start(policy: Any) -> bool:
 
 
 class _Child(Protocol):
-    """A process that works, however it was started."""
+    """A worker process, new or forked."""
 
     def poll(self) -> int | None:
         """Its exit code; None as long as it runs."""
@@ -242,10 +241,10 @@ class _Process:
 
 
 class Processes(Workers):
-    """Local processes, each with a worker of its own."""
+    """Local processes with one worker each."""
 
     def __init__(self, worker: Worker, count: int, memory_mb: int | None = None) -> None:
-        # One that has done nothing yet: a policy is loaded anew in each process.
+        # A worker that has done nothing yet: each process loads the policy anew.
         self._worker = Worker(worker.settings, worker.policy, worker.batch_size)
         self._memory_mb = memory_mb
         self._is_shared = count > 1  # whether a device has to serve several of them
@@ -259,12 +258,12 @@ class Processes(Workers):
 
     def _start(self, role: int) -> None:
         start = _start_new if isinstance(self._worker.policy, str) else _fork
-        # Whoever asks again shall do that by itself: the service is part of what is to be confirmed.
+        # Processes that ask again do not use the shared inference service, because it is part of what they check.
         shares = self._is_shared and role == 0
         with _without_interrupts():
             try:
                 self._processes.append(start(self._worker, self._memory_mb, role, shares))
-            except OSError as error:  # such as no room for another process, or too many open files
+            except OSError as error:  # such as too many processes or open files
                 raise ToolError(
                     f"cannot start another process: {reason(error)}",
                     hint="use fewer processes (--jobs)",
@@ -284,7 +283,7 @@ class Processes(Workers):
     def submit(self, unit: Unit, seconds: float | None) -> None:
         self.expect(unit.process)
         free = [own for own in self._of_role(unit.process) if own.unit is None]
-        # One that knows the task already has less to do.
+        # A process that has loaded the task already has less to do.
         chosen = next((own for own in free if unit.task in own.sent), free[0])
         known = chosen.sent.setdefault(unit.task, {})
         new = {
@@ -296,7 +295,7 @@ class Processes(Workers):
         try:
             chosen.connection.send((replace(unit, resources=new), seconds))
         except (BrokenPipeError, ConnectionResetError):
-            pass  # it has ended, which `next` finds out
+            pass  # it has ended; `next` notices that
         except (AttributeError, TypeError, ValueError) as error:
             raise ToolError(
                 f"cannot send work to another process: {error}", hint="use one process (--jobs 1)"
@@ -333,7 +332,7 @@ class Processes(Workers):
         return max(0.0, min(ends) - monotonic()) if ends else None
 
     def _kill_overdue(self) -> tuple[Unit, Outcome]:
-        """Ends the process that should have ended its unit by itself, and starts another one in its place."""
+        """Kill a process that did not stop its unit in time, and start another one in its place."""
         busy = [own for own in self._processes if own.unit is not None and own.end is not None]
         late = min(busy, key=lambda own: own.end or 0.0)
         late.child.kill()
@@ -349,14 +348,14 @@ class Processes(Workers):
             return Interrupted("stopped by the user")
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return ToolError(
-            f"a process that tests ended by itself ({how})",
+            f"a worker process ended by itself ({how})",
             where=unit.task,
             hint="the policy may have ended it, or there was too little memory; --jobs 1 tells more",
         )
 
     def close(self) -> None:
         for own in self._processes:
-            # A process that waits for work ends when its connection closes, and takes its policy along.
+            # An idle process ends when its connection closes, and ends its policy too.
             own.connection.close()
             if own.unit is not None and own.child.poll() is None:
                 own.child.terminate()
@@ -381,7 +380,7 @@ _MAIN = (
 
 
 def _start_new(worker: Worker, memory_mb: int | None, role: int, shares: bool) -> _Process:
-    """A new interpreter. It does not run the user's script again, as the standard library's way of doing this would."""
+    """Start a new interpreter. Unlike `multiprocessing`, this does not run the user's script again."""
     ours, theirs = socket.socketpair()
     with theirs:
         argument = json.dumps([theirs.fileno(), sys.path])
@@ -394,7 +393,7 @@ def _start_new(worker: Worker, memory_mb: int | None, role: int, shares: bool) -
     connection = Connection(ours.detach())
     with contextlib.suppress(
         BrokenPipeError, ConnectionResetError
-    ):  # `next` finds out that it has ended
+    ):  # it has ended; `next` notices that
         connection.send((worker, memory_mb, os.getpid(), shares))
     return _Process(child, connection, role)
 
@@ -447,9 +446,9 @@ def _fork(worker: Worker, memory_mb: int | None, role: int, _: bool) -> _Process
 
 
 def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent: int) -> None:
-    """The life of a process that works."""
-    # Ctrl-C reaches all processes; those that only test have nothing to save and nothing to say. The system itself ends
-    # them: a handler of Python would wait for native code.
+    """The main loop of a worker process."""
+    # Ctrl-C reaches all processes. Workers have nothing to save and nothing to report, so the system ends them at once;
+    # a Python handler would wait for native code.
     for number in STOPS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
@@ -466,7 +465,7 @@ def _serve(connection: Connection, worker: Worker, memory_mb: int | None, parent
 
 
 def _outcome(connection: Connection, worker: Worker) -> Any:
-    """Of the next unit. A task that is too large to be received is lost like one that is too large to be worked on."""
+    """Do the next unit. If receiving its task takes too much memory, the unit is lost, as if the work had."""
     try:
         unit, seconds = connection.recv()
     except MemoryError:
@@ -486,7 +485,7 @@ def sendable(error: Exception) -> Exception:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Processes that begin here inherit that Ctrl-C waits until they can handle it."""
+    """Block Ctrl-C while processes start; they inherit this and unblock it when they can handle it."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     try:
         yield

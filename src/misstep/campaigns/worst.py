@@ -1,9 +1,9 @@
-"""Which bug is the worst, and what it is in one sentence: what somebody in a hurry reads first.
+"""Find the worst bug of a campaign and describe it in one sentence.
 
-The order is defined, so that two people who look at one campaign speak of the same bug: what does not reach the goal,
-or gets unsafe, comes before what only costs more. Of those that fail, the one with the cheapest plan: the easier the
-task, the worse. Of unsafe ones, the one that the fewest deviations avoid. Of costly ones, the largest proven gap. Of
-equals, the one that was found first.
+The order is fixed, so that everybody who looks at a campaign sees the same bug first. Runs that miss the goal or become
+unsafe are worse than runs that only cost more. Among runs that miss the goal, the one with the cheapest plan is worst,
+because it was the easiest to avoid. Among unsafe runs, it is the one that the fewest deviations avoid; among costly
+runs, the one with the largest proven gap. If bugs are equal, the one that was found first comes first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FAILS = {
 def severity(
     kind: str | None, low: int | None, high: int | None, upper: int | None
 ) -> tuple[float, ...]:
-    """Sorts bugs, the worst first: of a gap or radius, and of the cost of the best plan known. None is infinite."""
+    """A key that sorts bugs, worst first, by gap or radius and by the cost of the best known plan. None is infinite."""
     least, most, plan = (math.inf if bound is None else bound for bound in (low, high, upper))
     of_kind = _CLASSES.get(kind or "", _OTHER)
     if kind == "unsafe":
@@ -47,7 +47,7 @@ def severity_of(record: Record) -> tuple[float, ...]:
 
 
 def sentence(record: Record) -> str:
-    """What is wrong there, in one sentence without a full stop."""
+    """Describe the bug in one sentence without a full stop."""
     steps = _counted(len(record.run.operators), "step")
     if record.kind == "unsafe":
         text = f"the policy gets into an unsafe state after {steps}, which {_avoided(record)}"
@@ -58,7 +58,7 @@ def sentence(record: Record) -> str:
         text = f"{what} after {steps}, where {_plan(record, 'a plan of cost {} reaches the goal')}"
     elif record.run.outcome != "goal":
         spent = "too much" if record.run.cost is None else str(record.run.cost)
-        text = f"the policy has spent {spent} after {steps} and is not there, where {_plan(record)}"
+        text = f"the policy has spent {spent} after {steps} without reaching the goal, where {_plan(record)}"
     else:
         text = f"the policy spends {record.run.cost}, where {_plan(record)}"
     return text if record.family is None else f"{text} ({record.family})"

@@ -1,4 +1,4 @@
-"""The independent checker: a second, slow, obvious opinion on every witness.
+"""The independent checker: a second, slow and simple check of every witness.
 
 Misstep says "bug" only when it can show a plan that does better than the policy. That plan comes
 out of fast code: packed states, successor generators, incremental bounds, searches. If one of

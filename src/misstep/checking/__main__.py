@@ -80,7 +80,7 @@ def _campaign(options: argparse.Namespace) -> Report:
     folder = Path(options.task)
     if not folder.is_dir():
         raise UsageError(
-            f"{folder} is no folder", expected="the folder of a campaign, or TASK.sas PLAN"
+            f"{folder} is not a folder", expected="the folder of a campaign, or TASK.sas PLAN"
         )
     if options.state is not None or options.cost is not None:
         raise UsageError("--state and --cost are for plans")

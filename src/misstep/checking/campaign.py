@@ -140,7 +140,7 @@ def _shared(path: Path) -> sqlite3.Connection | None:
         return None
     except sqlite3.DatabaseError as error:
         connection.close()
-        raise CheckError(f"{path.name} is no database: {error}") from None
+        raise CheckError(f"{path.name} is not a database: {error}") from None
 
 
 def _connected(path: Path, mode: str) -> sqlite3.Connection:

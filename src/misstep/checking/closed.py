@@ -1,8 +1,8 @@
-"""Whether a shared strategy is safe, in plain Python: every state of it is looked at, once for all who rest on it.
+"""Check in plain Python that a shared strategy is safe: every state is checked once for all records that rest on it.
 
 A strategy is safe if no state of it is unsafe or an end of runs, if the label of each applies, and if each outcome is
 a state of it again, or a goal, or a dead end: then its runs stay in it until they end well, whatever the outcomes are.
-Where the strategy says that its states lead has to be where they lead.
+The successors that the strategy lists for its states must be the real ones.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _targets(
     ends: dict[State, str | None],
 ) -> list[int]:
     if list(map(repr, task.read_state(state))) != list(map(repr, state)):
-        raise CheckError("it is no state of the model")  # true and 1 are equal, and not the same
+        raise CheckError("it is not a state of the model")  # true and 1 are equal, and not the same
     if task.is_unsafe(state):
         raise CheckError("it is unsafe")
     if task.is_goal(state):

@@ -1,4 +1,4 @@
-"""What the cheapest plans of a task cost, by listing all states: slow, simple, and nobody else's code.
+"""Compute the costs of the cheapest plans of a task by listing all states: slow, simple, independent code.
 
 A replay in full computes lower bounds again. Where the states that can be reached from the tested ones are few enough,
 this is done here: forward to all of them, then backward from the goals.

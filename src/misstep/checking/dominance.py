@@ -2,8 +2,8 @@
 
 A jump from t to s claims h*(t) <= h*(s) - D(s,t). D is computed again here, from the tables as they were saved: a
 state has an abstract state in each factor, found by a tree of look-ups; D is the sum of the entries of the factors'
-tables, the largest over all factorings. That the tables are a dominance function is not checked; all that is made
-of them is.
+tables, the largest over all factorings. It is not checked that the tables are a dominance function, only the bounds
+that are computed from them.
 
 The tables are numbers in little-endian order, 8 bytes each but for the entries of the tables themselves:
 

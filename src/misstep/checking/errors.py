@@ -6,7 +6,7 @@ from misstep.errors import InputFormatError
 
 
 class CheckError(InputFormatError, ValueError):
-    """What is to be checked is damaged, or uses what the checker does not know."""
+    """The input is damaged, or uses a feature that the checker does not know."""
 
 
 __all__ = ["CheckError"]

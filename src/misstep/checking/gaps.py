@@ -1,12 +1,11 @@
-"""What follows from a policy's run and bounds on the cheapest plan: the gap, the verdict and the kind of a bug.
+"""Compute gap, verdict and kind of a bug from a policy's run and bounds on the cheapest plan.
 
 A run that reaches the goal costs what it costs. A run that ends in a loop, gets stuck, names an operator that does not
 apply or crashes costs infinitely much. A run that was cut has an unknown cost, which is at least what was spent, and
-nothing follows from a run that ended because no answer came in time. A state without any plan is nobody's fault: its
-gap is 0.
+nothing follows from a run that ended because no answer came in time. The gap of a state without any plan is 0.
 
-Of a set-valued policy the run is one of many. If it fails, some permitted run fails. Else the policy costs what its
-cheapest permitted run costs, or its dearest one where the campaign asks for that, as far as these are known.
+For a set-valued policy the run is one of many. If it fails, some permitted run fails. Otherwise the cost of the policy
+is that of its cheapest permitted run, or of the most expensive one if the settings say so, as far as it is known.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ class ModelRecords:
             return "a plan, a derivation or bounds for a model"
         low, high = cost(verdict.low, "low"), cost(verdict.high, "high")
         if low > high:
-            return f"the smallest radius is {low} to {high}, which is no interval"
+            return f"the smallest radius is {low} to {high}, which is not an interval"
         is_bug = verdict.verdict == "BUG"
         if verdict.kind != ("unsafe" if is_bug else None):
             return f"the kind of {verdict.verdict} is {verdict.kind!r}"
@@ -387,7 +387,7 @@ class ModelRecords:
             if not self._is_label(better) or not self.task.model.is_applicable(here, better):
                 return f"the better label ({self._label(better)}) does not apply"
         if cost(fault.low, "low") > cost(fault.high, "high"):
-            return f"it loses {fault.low} to {fault.high}, which is no interval"
+            return f"it loses {fault.low} to {fault.high}, which is not an interval"
         if problem := shares_problem(fault):
             return problem
         if fault.outcome is not None:

@@ -77,7 +77,7 @@ class ModelRiskRecords:
                 if label is not None and (
                     not isinstance(label, int) or not 0 <= label < len(self._task.labels)
                 ):
-                    raise CheckError(f"a decision is {label!r}, which is no label")
+                    raise CheckError(f"a decision is {label!r}, which is not a label")
                 self._decisions[state] = label
         return self._decisions
 
@@ -85,7 +85,7 @@ class ModelRiskRecords:
 def _interval(low: object, high: object) -> Interval | str:
     if isinstance(low, (int, float)) and isinstance(high, (int, float)) and 0 <= low <= high <= 1:
         return float(low), float(high)
-    return f"{low!r} to {high!r} are no probabilities"
+    return f"{low!r} to {high!r} are not probabilities"
 
 
 __all__ = ["ModelRiskRecords"]

@@ -70,7 +70,7 @@ class PlanningRecords:
         try:
             sas = source["files"]["task.sas"].decode()
         except (KeyError, UnicodeDecodeError):
-            raise CheckError("the task has no SAS file, or it is no text") from None
+            raise CheckError("the task has no SAS file, or it is not text") from None
         self.sas = parse_sas(sas, "task.sas")
         refuse_axioms(self.sas)
         self.objective = store.setting("planning", "objective")
@@ -423,7 +423,7 @@ class PlanningRecords:
             if better == fault.decision:
                 return "the better operator is the policy's own"
         if cost(fault.low, "low") > cost(fault.high, "high"):
-            return f"it loses {fault.low} to {fault.high}, which is no interval"
+            return f"it loses {fault.low} to {fault.high}, which is not an interval"
         if problem := shares_problem(fault):
             return problem
         loop = run.outcome == "loop" and fault.step >= run.states.index(run.states[-1])

@@ -319,7 +319,7 @@ def loaded(text: object, what: str) -> Json:
     try:
         return parse(text)
     except (ValueError, RecursionError) as error:
-        raise CheckError(f"{what} is no JSON: {error!s:.200}") from None
+        raise CheckError(f"{what} is not JSON: {error!s:.200}") from None
 
 
 def integer(value: object, what: str) -> int:
@@ -332,7 +332,7 @@ def integers(text: object, what: str) -> list[int]:
     """A JSON list of integers."""
     found = loaded(text, what)
     if not isinstance(found, list):
-        raise CheckError(f"{what} is no list")
+        raise CheckError(f"{what} is not a list")
     return [integer(value, what) for value in found]
 
 
@@ -340,11 +340,11 @@ def numbers(text: object, what: str) -> list[float]:
     """A JSON list of numbers."""
     found = loaded(text, what)
     if not isinstance(found, list) or not all(type(own) in (int, float) for own in found):
-        raise CheckError(f"{what} are no list of numbers")
+        raise CheckError(f"{what} are not a list of numbers")
     try:
         return [float(own) for own in found]
     except OverflowError:
-        raise CheckError(f"{what} are no list of numbers") from None
+        raise CheckError(f"{what} are not a list of numbers") from None
 
 
 def cost(value: object, what: str) -> float | int:

@@ -55,7 +55,7 @@ def _is_deep(text: str, max_depth: int) -> bool:
 
 
 def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(f"{constant} is not a number in JSON")
 
 
 def _whole(text: str) -> int:

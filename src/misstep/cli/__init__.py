@@ -1,1 +1,1 @@
-"""The `misstep` command: one verb a file, each a thin caller of the API."""
+"""The `misstep` command. Each verb has a file of its own and is a thin layer over the API."""

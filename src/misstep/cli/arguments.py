@@ -38,7 +38,7 @@ GivenPolicy = Annotated[
     typer.Option(
         "--policy",
         metavar="SPEC",
-        help="The policy of the campaign, given again: your word that it may be run. Default: the stored one.",
+        help="The policy of the campaign. Giving it again allows Misstep to run it. Default: the stored one.",
         show_default=False,
     ),
 ]
@@ -54,8 +54,8 @@ Timeout = Annotated[
     float | None,
     typer.Option(
         metavar="SECONDS",
-        help="Longest time for one answer of a python:, exec: or program: policy, which then runs in a process of "
-        "its own. Default: no limit, 60 for exec:.",
+        help="Time limit for one answer of a python:, exec: or program: policy, which then runs in a separate "
+        "process. Default: no limit; 60 for exec:.",
     ),
 ]
 Cluster = Annotated[
@@ -70,10 +70,10 @@ Cluster = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 TimeLimit = Annotated[
     float | None,
-    typer.Option("--time-limit", metavar="SECONDS", help="Stop after so many seconds."),
+    typer.Option("--time-limit", metavar="SECONDS", help="Stop after this many seconds."),
 ]
 MemoryLimit = Annotated[
-    int | None, typer.Option("--memory-limit", metavar="MB", help="Stop at so many megabytes.")
+    int | None, typer.Option("--memory-limit", metavar="MB", help="Stop at this many megabytes.")
 ]
 KeepUnimportant = Annotated[
     bool,
@@ -85,7 +85,7 @@ KeepUnimportant = Annotated[
 
 
 def user_trusts(trust_policy: bool) -> bool | Callable[[str], bool]:
-    """The user's word on a stored policy: given by an option, or asked for on a terminal, once."""
+    """Whether the user allows a stored policy to run: by an option, or asked once on a terminal."""
     if trust_policy or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return trust_policy
     answers: dict[str, bool] = {}
@@ -94,7 +94,7 @@ def user_trusts(trust_policy: bool) -> bool | Callable[[str], bool]:
         if spec not in answers:
             what = "an oracle" if spec.startswith("--oracle ") else "a policy"
             sys.stderr.write(f"The folder names {what} that runs code: {spec}\n")
-            sys.stderr.write("Run it with your rights? [y/N] ")
+            sys.stderr.write("Run it with your permissions? [y/N] ")
             sys.stderr.flush()
             answers[spec] = sys.stdin.readline().strip().lower() in ("y", "yes")
         return answers[spec]
@@ -111,7 +111,7 @@ def read_task(paths: list[Path], keep_unimportant: bool = True) -> Task:
 
 
 def read_problems(paths: list[Path], domain: Path | None = None) -> list[Task]:
-    """Load many tasks, as `misstep.load_suite` does: of a domain file given first or with it, or each with its own."""
+    """Load many tasks as `misstep.load_suite` does: with one domain file for all, or each with its own."""
     from misstep.tasks.suites import suite_files
 
     tasks = []
@@ -127,7 +127,7 @@ SEVERAL = {"train": ("--validate",), "select": ("--policies",)}
 
 
 def repeat_options(arguments: list[str]) -> list[str]:
-    """`--validate a b` as `--validate a --validate b`, which is what typer reads."""
+    """Rewrite `--validate a b` as `--validate a --validate b`, which typer can read."""
     several = SEVERAL.get(arguments[0] if arguments else "", ())
     result: list[str] = []
     option: str | None = None
@@ -143,7 +143,7 @@ def repeat_options(arguments: list[str]) -> list[str]:
 
 
 def typed(context: typer.Context, names: Iterable[str]) -> list[str]:
-    """Which of these parameters the user has given, as they are written on the command line."""
+    """Those of these parameters that the user has given, as written on the command line."""
     wanted = set(names)
     found = []
     for parameter in context.command.params:

@@ -1,4 +1,4 @@
-"""What the commands on campaigns share: opening one, printing its summary, and how they end."""
+"""Shared code of the commands on campaigns: opening one, printing its summary, and exit codes."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Folder = Annotated[
 
 
 def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = False) -> Campaign:
-    """The campaign in a folder, with the user's word on its policy; what is odd about its files is said."""
+    """Open the campaign in a folder; the options say whether its policy may run. Notes about its files are printed."""
     from misstep.campaigns.create import DATABASE_NAME
     from misstep.campaigns.store import open_store
 
-    with suppress(OSError):  # such as a name that is too long, which is told when it is opened
+    with suppress(OSError):  # such as a name that is too long; opening the folder reports it
         if not (folder / DATABASE_NAME).is_file():
-            open_store(folder, readonly=True).close()  # says what is wrong before more is loaded
+            open_store(folder, readonly=True).close()  # reports errors before more is loaded
     from misstep.campaigns.campaign import open_campaign
 
     campaign = open_campaign(folder, policy, trust_policy=user_trusts(trust_policy))
@@ -44,7 +44,7 @@ def open_folder(folder: Path, policy: str | None = None, trust_policy: bool = Fa
 
 
 def is_finished(folder: Path) -> bool:
-    """Without the whole summary, which reads every verdict."""
+    """Whether the campaign is finished, without its summary, which would read every verdict."""
     from misstep.campaigns.store import open_store
 
     with open_store(folder, readonly=True) as store:
@@ -52,7 +52,7 @@ def is_finished(folder: Path) -> bool:
 
 
 def say_unfinished(campaign: Campaign) -> None:
-    """Nobody should take what is there so far for all that there is."""
+    """Print a note if the campaign is not finished, so that nobody takes its records for complete."""
     if not campaign.finished:
         found = len(campaign.records)
         remark(f"note: the campaign is not finished; {found} states are recorded so far")
@@ -60,9 +60,9 @@ def say_unfinished(campaign: Campaign) -> None:
 
 @contextmanager
 def keeping(folder: Path, again: str, *, word: bool = True) -> Iterator[None]:
-    """Ctrl-C in here says that the work is kept, and which command goes on with it.
+    """After Ctrl-C, say that the work is kept and which command continues it.
 
-    `word`: the command still lacks the user's word on the policy, if it needs one.
+    `word`: add the option that allows the stored policy to run, if the command needs it.
     """
     from misstep.campaigns.create import DATABASE_NAME
 
@@ -74,12 +74,12 @@ def keeping(folder: Path, again: str, *, word: bool = True) -> Iterator[None]:
         raise Interrupted(
             "stopped by the user; what is done is kept",
             where=str(folder),
-            hint=f"{again}{_word_on_policy(folder) if word else ''} goes on",
+            hint=f"{again}{_word_on_policy(folder) if word else ''} continues",
         ) from None
 
 
 def _word_on_policy(folder: Path) -> str:
-    """What must be typed besides, if going on with the campaign runs code that its folder names."""
+    """The option that must be added if continuing the campaign runs code that its folder names."""
     from misstep.campaigns.settings import Settings
     from misstep.campaigns.store import open_store
     from misstep.oracles.trust import foreign_oracles
@@ -90,7 +90,7 @@ def _word_on_policy(folder: Path) -> str:
         with open_store(folder, readonly=True) as store:
             settings = Settings.from_dict(store.config, store.path)
     except MisstepError:
-        return ""  # whoever goes on is told what is wrong
+        return ""  # the command that continues reports what is wrong
     if foreign_oracles(settings.oracle):
         return " --trust-policy"
     spec = settings.policy
@@ -100,7 +100,7 @@ def _word_on_policy(folder: Path) -> str:
 
 
 def exit_code(summary: Summary) -> int:
-    """The first of these that is so: what says most about the policy goes first."""
+    """The exit code. If several apply, the one that says most about the policy is taken."""
     from misstep.comparison.gates import trouble_of
 
     if summary.bugs["total"] > summary.bugs["crash"]:
@@ -140,14 +140,14 @@ def print_summary(
 
 
 def _columns(summary: Summary) -> list[str]:
-    """What is the same on all tasks, because it is nowhere, would only take room from their names."""
+    """The columns of the table. Those that are empty for all tasks are left out to save width."""
     counts = list(summary.by_task.values())
     always = {"states", "tested", "bugs", "unknown"}
     return [name for name in counts[0] if name in always or any(own[name] for own in counts)]
 
 
 def _print_ending(summary: Summary) -> None:
-    """Last, whatever was said on standard error."""
+    """Print the last lines, after everything on standard error."""
     from misstep.cli.ending import three_lines
 
     goes_on = summary.worst is None and summary.campaign is not None
@@ -157,7 +157,7 @@ def _print_ending(summary: Summary) -> None:
 
 
 def _print_oracles(summary: Summary) -> None:
-    """What each oracle has proven, and what all of them have together."""
+    """Print what each oracle has proven, and all of them together."""
     best = (
         *(summary.tested, summary.bugs["total"], summary.optimal),
         *(summary.unsolvable, summary.unknown, summary.flaky),

@@ -1,4 +1,4 @@
-"""`misstep check-policy`: the conformance kit on a user's policy."""
+"""`misstep check-policy`: check that a policy is a function of the state."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from misstep.cli.output import print_json, say, search_progress
 def check_policy_command(
     task: TaskPaths,
     policy: PolicySpec,
-    states: Annotated[int, typer.Option(metavar="N", help="How many states to ask about.")] = 200,
+    states: Annotated[int, typer.Option(metavar="N", help="Number of states to ask about.")] = 200,
     seed: Annotated[
         int, typer.Option(min=0, help="Seed of the random walks that find the states.")
     ] = 0,

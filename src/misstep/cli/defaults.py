@@ -1,7 +1,7 @@
-"""Defaults and names that commands need before their work begins, mostly to show them in their help.
+"""Defaults and names that commands need before their work begins, mostly for their help.
 
-The modules that own these values take long to load, and `--help` and completion must not wait for them. A test
-compares every value with that of its owner.
+The modules that define these values take long to load, and `--help` and completion must not wait for them. A test
+compares each value with its definition.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`misstep doctor`: is the installation whole, and what could be added?"""
+"""`misstep doctor`: check that the installation is complete, and list what could be added."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ OPTIONAL = {
 def doctor_command(as_json: AsJson = False) -> int:
     """Show versions, check that the core and the translator work, name what is missing and how to get it.
 
-    Exit code 0 if the installation is whole; extras that are not installed do not count.
+    Exit code 0 if the installation is complete; extras that are not installed do not count.
 
     Example: misstep doctor
     """
@@ -77,7 +77,7 @@ def _version(package: str) -> str | None:
 
 
 def _self_check() -> str:
-    """Generate, translate, plan: the whole path once, without the cache."""
+    """Generate, translate and solve a small task, without the cache."""
     import tempfile
     from pathlib import Path
 
@@ -91,7 +91,7 @@ def _self_check() -> str:
             files = write_instance(generate("gripper", balls=1), Path(folder))
             task = load_task(*files, use_cache=False)
             cost = plan(task).cost
-        return "ok" if cost == 3 else f"a plan of cost {cost} where 3 is right"
+        return "ok" if cost == 3 else f"found a plan of cost {cost}, but 3 is right"
     except (MisstepError, ImportError, OSError) as error:
         return f"{type(error).__name__}: {error}"
 
@@ -112,4 +112,4 @@ def _print(report: dict[str, Any]) -> None:
     say("check:")
     say(f"  generate, translate, plan: {report['check']}")
     if not report["healthy"]:
-        sys.stderr.write("misstep: the installation is not whole; see above\n")
+        sys.stderr.write("misstep: the installation is not complete; see above\n")

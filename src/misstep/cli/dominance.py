@@ -1,4 +1,4 @@
-"""`misstep dominance`: compute a dominance function and tell how much it knows."""
+"""`misstep dominance`: compute a dominance function and show how many pairs of states it compares."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Factors(Group, heading="Factors"):
     """Which factors the function is made of."""
 
     atomic: Annotated[
-        bool, typer.Option("--atomic", help="One factor a variable; merge nothing.")
+        bool, typer.Option("--atomic", help="Use one factor per variable; merge nothing.")
     ] = False
     simplify: Annotated[
         bool,
@@ -41,14 +41,14 @@ class Factors(Group, heading="Factors"):
     both: Annotated[
         bool,
         typer.Option(
-            "--both", help="What the oracles use: atomic factors and merged, simplified ones."
+            "--both", help="Use both atomic factors and merged, simplified ones, as the oracles do."
         ),
     ] = False
     limit_transitions: Annotated[
-        int, typer.Option(metavar="N", help="Merge no factors to more transitions than this.")
+        int, typer.Option(metavar="N", help="Largest number of transitions of a merged factor.")
     ] = DOMINANCE_TRANSITIONS
     limit_states: Annotated[
-        int, typer.Option(metavar="N", help="Merge no factors to more states than this.")
+        int, typer.Option(metavar="N", help="Largest number of states of a merged factor.")
     ] = DOMINANCE_STATES
     keep_unreachable: Annotated[
         bool, typer.Option("--keep-unreachable", help="Compare unreachable states as well.")
@@ -57,27 +57,32 @@ class Factors(Group, heading="Factors"):
 
 @dataclass(frozen=True)
 class Effort(Group, heading="Effort"):
-    """How long it may take."""
+    """Limits of the computation."""
 
     steps: Annotated[
-        int, typer.Option(metavar="N", help="Budget of a factor, in table entries read.")
+        int, typer.Option(metavar="N", help="Budget for each factor, in table entries read.")
     ] = DOMINANCE_STEPS
     time_limit: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", help="Use what is there after so many seconds."),
+        typer.Option(
+            metavar="SECONDS", help="Stop after this many seconds and use the result so far."
+        ),
     ] = None
     threads: Annotated[
-        int, typer.Option(metavar="N", help="Work on so many factors at a time.")
+        int, typer.Option(metavar="N", help="Number of factors to work on at a time.")
     ] = 1
 
 
 @dataclass(frozen=True)
 class Output(Group, heading="Output"):
-    """What is told of it."""
+    """What to print and write."""
 
     pairs: Annotated[
         bool,
-        typer.Option("--pairs", help="Compare all pairs of states with the truth (small tasks)."),
+        typer.Option(
+            "--pairs",
+            help="Compare the function with exact distances on all pairs of states (small tasks).",
+        ),
     ] = False
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the function to a file.")
@@ -93,7 +98,7 @@ def dominance_command(
     effort: Effort,
     output: Output,
 ) -> int:
-    """Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).
+    """Compute lower bounds on how much farther from the goal a state is than another: D(s, t) <= h*(s) - h*(t).
 
     Example: misstep dominance domain.pddl problem.pddl --both
     """
@@ -103,7 +108,7 @@ def dominance_command(
         **asdict(effort),
     )
     if factors.atomic and (factors.simplify or factors.both):
-        raise UsageError("--atomic goes with neither --simplify nor --both")
+        raise UsageError("--atomic cannot be combined with --simplify or --both")
     task = read_task(subject.task, subject.keep_unimportant)
     function = _computed(task, factors, effort)
     for text in function.remarks:

@@ -1,4 +1,4 @@
-"""The last three lines of a campaign, for a person in a hurry: what was found, the worst of it, what to type next."""
+"""The last three lines of a campaign: what was found, the worst bug, and the command to type next."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EVALUATIONS = (100_000, 1_000_000, 10_000_000)
 
 
 def three_lines(summary: Summary, word: str = "") -> list[str]:
-    """`word` is what must be typed besides, if going on runs code that the folder names."""
+    """The three lines. `word` is the option to add if continuing runs code that the folder names."""
     return [
         f"found  {_found(summary)}",
         f"worst  {_worst(summary)}",
@@ -45,7 +45,7 @@ def _found(summary: Summary) -> str:
 
 def _ended_by(limit: str | None) -> str:
     if limit == "crash":
-        return ", a part of the work ended its processes"
+        return ", some tasks crashed their worker processes"
     return "" if limit is None else f", the {limit} limit was reached"
 
 
@@ -53,7 +53,7 @@ def _worst(summary: Summary) -> str:
     if summary.worst is not None:
         return f"{summary.worst['id']}: {summary.worst['sentence']}"
     if summary.runs and summary.crashes + summary.timeouts == summary.runs:
-        return "the policy answered nowhere, so nothing is known about it"
+        return "the policy answered in no state, so nothing is known about it"
     if summary.flaky:
         return f"{_counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
     if summary.unknown:
@@ -62,7 +62,7 @@ def _worst(summary: Summary) -> str:
 
 
 def _all_safe(summary: Summary) -> bool:
-    """Whether the fuzzer ran on models and no run got unsafe: then there is no state to judge."""
+    """Whether the fuzzer ran on models and no run became unsafe: then there is no state to judge."""
     answered = summary.runs > summary.crashes + summary.timeouts
     unsafe = summary.outcomes.get("unsafe", 0)
     return summary.world == "model" and answered and not summary.tested and not unsafe

@@ -1,4 +1,4 @@
-"""`misstep experiment`: the experiments of papers, and one's own."""
+"""`misstep experiment`: run the experiments of the papers, or an experiment of the user."""
 
 from __future__ import annotations
 
@@ -115,7 +115,8 @@ class Kept(Group, heading="Output"):
             "--out",
             "-o",
             metavar="DIR",
-            help="Folder of the experiment; one that was begun goes on. Default: ./experiment-NAME-SCALE.",
+            help="Folder of the experiment; an experiment that is there already is continued. "
+            "Default: ./experiment-NAME-SCALE.",
             show_default=False,
         ),
     ] = None
@@ -138,7 +139,7 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
     Built in are ps (safety testing), p22, p23 and p24 (oracles and fuzzing for planning tasks), p25 (testing in policy
     training), policies (trains one for every domain), and studies of our own: online, defaults, guidance, loop,
     from-bugs, p24-differences, p24-heads.
-    Everything is kept in DIR: after Ctrl-C, or any kill, the same command goes on. The report is in DIR/report.
+    Everything is kept in DIR: after Ctrl-C, or any kill, the same command continues. The report is in DIR/report.
 
     Example: misstep experiment ps --scale smoke --jobs 2 --out ps
     """
@@ -166,9 +167,11 @@ def experiment_command(context: typer.Context, what: What, how: How, kept: Kept)
 def _report(context: typer.Context, what: What, kept: Kept) -> int:
     given = typed(context, [*How.names(), "out"])
     if given:
-        raise UsageError(f"{given[0]} says nothing about a report")
+        raise UsageError(f"{given[0]} has no effect on a report")
     if what.folder is None:
-        raise UsageError("no folder to report on", expected="misstep experiment report DIR")
+        raise UsageError(
+            "the folder to report on is missing", expected="misstep experiment report DIR"
+        )
     from misstep.experiments.report import write_report
 
     with waiting("writing the report"):
@@ -271,10 +274,10 @@ def _remarks(found: Outcome, written: Report) -> None:
     changes = found.changes
     if changes.dropped:
         remark(
-            f"{changes.dropped} results that the definition does not ask for any more were dropped"
+            f"{changes.dropped} results were dropped, because the definition no longer asks for them"
         )
     if changes.outdated:
-        remark(f"{changes.outdated} results of another version of Misstep were done again")
+        remark(f"{changes.outdated} results of another version of Misstep were computed again")
     if found.before:
         remark(f"{found.before} of {found.units} units were done before")
     for step, row, reason in written.missing[:_MOST_MISSING]:

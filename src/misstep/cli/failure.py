@@ -1,4 +1,4 @@
-"""How the program ends when it fails. Imports next to nothing: it serves while the commands are still being loaded."""
+"""How the program ends when it fails. It imports almost nothing, because it is needed while the commands load."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from misstep.cli.colours import painted, takes_colours
 from misstep.cli.plain import to_json
 from misstep.errors import MisstepError
 
-MOST_LETTERS = 2000  # of a line: a screen, not a book
+MOST_LETTERS = 2000  # characters of an error line, about one screen
 
 
 def tell(error: MisstepError, *, as_json: bool) -> int:
-    """One line, and with `--json` one object; returns the exit code."""
+    """Print an error as one line, and with `--json` as one object; returns the exit code."""
     try:
         if as_json:
             print(to_json(error.as_dict()), flush=True)
@@ -31,13 +31,13 @@ def tell(error: MisstepError, *, as_json: bool) -> int:
             name = ""
         sys.stderr.write(f"{name} {text}\n")
         sys.stderr.flush()
-    except OSError:  # the terminal is gone; the exit code is for whoever asks
+    except OSError:  # the terminal is gone; only the exit code is left
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return error.exit_code
 
 
 def close_output() -> None:
-    """Nothing more can be written, also not what the interpreter flushes when it ends."""
+    """Close the output, so that the interpreter does not fail when it flushes at its end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""What `misstep explain` prints of families of bugs."""
+"""The families of bugs, as `misstep explain` prints them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LONGEST_STATE = 300  # characters
 
 
 def print_families(campaign: Campaign, folder: Path, top: int) -> None:
-    """The families, most bugs first: the sentence, what was measured, an example and what to type next."""
+    """Print the families, largest first: the description, measurements, an example and what to type next."""
     families = campaign.families
     for number, family in enumerate(families[:top], 1):
         say(f"{number}. {family.sentence}")
@@ -58,7 +58,7 @@ def _below(family: Family) -> list[str]:
 
 
 def without_faults(campaign: Campaign) -> int:
-    """How many bugs no decision is proven to be behind of."""
+    """The number of bugs without a proven fault."""
     return sum(not record.faults for record in campaign.bugs)
 
 

@@ -36,7 +36,7 @@ FILES = ("write_baseline", "junit", "sarif", "markdown")
 
 @dataclass(frozen=True)
 class Gates(Group, heading="Continuous integration: gates and reports"):
-    """When a build fails, and the files that its pages show."""
+    """When a build fails, and the files that a build server shows."""
 
     baseline: Annotated[
         Path | None,
@@ -62,7 +62,7 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
         bool,
         typer.Option(
             "--stop-at-first",
-            help="Stop at the first bug, or at the first one that makes the gate fail; --resume goes on.",
+            help="Stop at the first bug, or at the first one that makes the gate fail; --resume continues.",
         ),
     ] = False
     write_baseline: Annotated[
@@ -81,7 +81,7 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
     ] = None
 
     def prepare(self, *, retests: bool = False) -> Prepared:
-        """Check the options and read the baseline. A retest compares with the old campaign where there is no other."""
+        """Check the options and read the baseline. A retest without one compares with the old campaign."""
         wanted = self._conditions(retests)
         self._check_files()
         has_gate = self.baseline is not None or wanted or self.max_bugs is not None
@@ -118,7 +118,7 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
         return wanted
 
     def _check_files(self) -> None:
-        """Before any work: that a folder is missing should not be told an hour later."""
+        """Check before any work that the files can be written, so that nobody learns it an hour later."""
         seen: dict[Path, str] = {}
         for name in FILES:
             path: Path | None = getattr(self, name)
@@ -142,19 +142,19 @@ class Gates(Group, heading="Continuous integration: gates and reports"):
 
 @dataclass(frozen=True)
 class Prepared:
-    """Gates and reports that are ready for what will be found."""
+    """Gates and reports whose options are checked and whose baseline is loaded."""
 
     options: Gates
     gate: Gate | None
 
     def check_tasks(self, tasks: Sequence[AnyTask] | None) -> None:
-        """An error if the baseline is about other tasks; None: they are not known yet."""
+        """Raise an error if the baseline is about other tasks; None: the tasks are not known yet."""
         if tasks and self.gate is not None and self.gate.baseline is not None:
             digests = {task.name: task.digest for task in tasks}
             self.gate.baseline.check_tasks(tasks[0].world, digests)
 
     def stop_at(self, tasks: Sequence[AnyTask], before: Campaign | None = None) -> StopAt:
-        """What ends the work early: `stop_at_first` of `misstep.test` and of a retest, which knows what was before."""
+        """The argument `stop_at_first` of `misstep.test`, or of a retest of the campaign `before`."""
         if not self.options.stop_at_first:
             return False
         gate = self.gate
@@ -167,7 +167,7 @@ class Prepared:
         return gate.forbids({task.name: task.digest for task in tasks})
 
     def finish(self, found: Campaign | Retested) -> GateResult | None:
-        """Check the gate and write the files. None: there is no gate, and bugs decide as they do without one."""
+        """Check the gate and write the files. None: there is no gate, and the bugs decide the exit code as usual."""
         from misstep.campaigns.campaign import Campaign
 
         result = None if self.gate is None else self.gate.check(found)

@@ -1,6 +1,6 @@
-"""`misstep generate NAME`: instances of the built-in domains, and the built-in models.
+"""`misstep generate NAME`: write instances of the built-in domains, and the built-in models.
 
-Each one is a subcommand whose options are its parameters, so that `--help` explains them.
+Each domain and model is a subcommand, and its parameters are options, so that `--help` explains them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ INSTANCE = "What to generate"  # the heading of the options that describe it
 
 
 class Generators(TyperGroup):
-    """Domains and models are listed apart, in whole lines."""
+    """Lists domains and models in separate sections, without cutting lines."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
         listed: tuple[tuple[str, Mapping[str, BuiltinDomain | BuiltinModel]], ...] = (
@@ -47,7 +47,7 @@ app.callback(invoke_without_command=True)(show_help)
 
 Folder = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Folder to write to; default: ./NAME."),
+    typer.Option("-o", "--output", metavar="DIR", help="Folder to write to. Default: ./NAME."),
 ]
 File = Annotated[
     Path | None,
@@ -55,7 +55,7 @@ File = Annotated[
         "-o",
         "--output",
         metavar="FILE",
-        help="File to write, which ends in .jani; default: ./NAME.jani.",
+        help="File to write; its name must end in .jani. Default: ./NAME.jani.",
     ),
 ]
 Seed = Annotated[
@@ -69,7 +69,7 @@ Seed = Annotated[
 Starts = Annotated[
     int,
     typer.Option(
-        help="How many initial states are drawn and listed, beside their condition.",
+        help="Number of initial states to draw and list, in addition to the condition for initial states.",
         rich_help_panel=INSTANCE,
     ),
 ]
@@ -97,7 +97,7 @@ def _model(model: BuiltinModel) -> Command:
     ) -> int:
         if output is not None and output.suffix.lower() != ".jani" and not output.is_dir():
             raise UsageError(
-                f"-o {output}: models are told from other tasks by the end of their name",
+                f"-o {output}: the name of a model file must end in .jani",
                 expected=f"a file that ends in .jani, such as {output}.jani",
             )
         instance = generate_model(model.name, seed=seed, starts=starts, **choices)
@@ -123,7 +123,7 @@ def _command(
     example: str,
     **options: tuple[Any, Any],
 ) -> Command:
-    """The function with the signature that the command line is made from."""
+    """A function with the signature from which typer makes the command line."""
     described = {choice.name: (_annotation(choice), choice.default) for choice in choices}
     described |= {"seed": (Seed, 0), **options, "force": (Force, False), "as_json": (AsJson, False)}
     keyword = inspect.Parameter.KEYWORD_ONLY

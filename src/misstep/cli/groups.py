@@ -1,4 +1,4 @@
-"""Options in groups: a command takes several dataclasses, each of which is a section of its help.
+"""Options in groups: a command takes several dataclasses, and each is a section of its help.
 
     @dataclass(frozen=True)
     class Limits(Group, heading="Limits"):
@@ -7,7 +7,7 @@
     @takes(Limits, Output)
     def command(context: typer.Context, limits: Limits, output: Output) -> int: ...
 
-A field is an option, so several commands can share a group, and no command has forty parameters.
+Each field is an option. Several commands can share a group, and no command needs forty parameters.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from misstep.cli.arguments import typed
 
 
 class Group:
-    """Fields that are options or arguments."""
+    """A group of options and arguments, one per field."""
 
     heading: ClassVar[str] = "Options"
 
@@ -40,7 +40,7 @@ class Group:
 
 
 def takes(*groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Let a command be called with the options of these groups, one after the other."""
+    """Give a command the options of these groups, in this order."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(command)
@@ -71,13 +71,13 @@ def takes(*groups: type[Group]) -> Callable[[Callable[..., int]], Callable[..., 
 
 
 def _default(option: dataclasses.Field[Any]) -> object:
-    """What an option is if it is not given; one without a default has to be."""
+    """The default of an option; an option without one is required."""
     missing = option.default is dataclasses.MISSING
     return inspect.Parameter.empty if missing else option.default
 
 
 def given_options(context: typer.Context, *groups: Group) -> dict[str, Any]:
-    """The values of what was given on the command line, by name; what was not is left out."""
+    """The values of the options given on the command line, by name; others are left out."""
     chosen: dict[str, Any] = {}
     for group in groups:
         chosen |= group.values(name for name in group.names() if typed(context, [name]))

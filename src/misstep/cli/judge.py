@@ -1,4 +1,4 @@
-"""`misstep judge`: what another oracle says of the states that a campaign has tested."""
+"""`misstep judge`: let another oracle judge the states of a campaign."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Request(Group, heading="What to judge"):
         str,
         typer.Option(
             metavar="SPEC",
-            help="The oracle; 'misstep list' names all, and p22, p23, p24 are those of the papers.",
+            help="The oracle. 'misstep list' names all; p22, p23 and p24 are the oracles of the papers.",
             show_default=False,
         ),
     ]
@@ -45,8 +45,8 @@ def judge_command(
 ) -> int:
     """Judge the states of a campaign by another oracle, and keep its verdicts beside the others.
 
-    The policy's runs stay as they are. Each record then has the best verdict; the summary counts what each oracle
-    has proven. Exit codes are those of 'misstep test'.
+    The policy is not run again. Each record then has the best verdict; the summary counts what each oracle has
+    proven. Exit codes are those of 'misstep test'.
 
     Example: misstep judge found --oracle exact
     """

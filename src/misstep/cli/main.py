@@ -46,7 +46,7 @@ app = typer.Typer(
     help=HELP,
     context_settings={
         "help_option_names": ["-h", "--help"],
-        # Typer 0.29 loads pydantic where the value of a flag is None, which these are unless they are given.
+        # Typer 0.29 loads pydantic if the value of a flag is None, so the default is False.
         "default_map": dict.fromkeys(("help", "install_completion", "show_completion"), False),
     },
     add_completion=True,
@@ -73,24 +73,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in arguments
     as_json = "--json" in arguments
-    # A flag of every command that changes nothing but what is shown on failure.
+    # --debug belongs to every command, and only changes what is shown on failure.
     arguments = [argument for argument in arguments if argument != "--debug"]
     clean = "_MISSTEP_COMPLETE" not in os.environ and keep_output_clean()
     if threading.current_thread() is threading.main_thread():
-        # A request to end (`kill`, a cluster, a closed terminal) is a Ctrl-C: processes and files are cleaned up.
+        # Treat a request to end (`kill`, a cluster, a closed terminal) as Ctrl-C, so that everything is cleaned up.
         signal.signal(signal.SIGTERM, interrupt_once)
         if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:  # not under `nohup`
             signal.signal(signal.SIGHUP, interrupt_once)
     with plain_output():
         code = _guarded(lambda: _run(arguments), arguments, as_json=as_json, debug=debug)
     if code == Interrupted.exit_code:
-        # Python remembers a Ctrl-C that came up in code made from text, such as that of a dataclass, also if it was
-        # caught, and would end as if it had been killed. It forgets when it next runs such code.
+        # If Ctrl-C arrives in code that Python compiles from text (as for a dataclass), Python remembers it even if it
+        # was caught, and would end as if it had been killed. It forgets that when it next runs such code.
         exec("")
     if clean:
-        sys.stdout = (
-            sys.stderr
-        )  # whatever a policy still prints at its end; ours is written and flushed
+        sys.stdout = sys.stderr  # from here on only a policy may still print; our output is flushed
     sys.exit(code)
 
 
@@ -117,10 +115,10 @@ def _run(arguments: list[str]) -> Any:
 
 
 def _complete_plainly() -> None:
-    """Have help lines handed to the shell as they are.
+    """Give help lines to the shell unchanged.
 
-    Typer would load rich to remove markup, of which we have none, and rich would break the lines, which fish takes for
-    further answers. Typer has no option for this; without the function below it does what it always does.
+    Typer would load rich to remove markup, which we do not use. Rich would also break the lines, and fish would take
+    each piece for another completion. Typer has no option for this, so the function is replaced.
     """
     with suppress(ImportError):
         from typer import _completion_classes as shells
@@ -158,7 +156,7 @@ def _guarded(
     except typer.Exit as stop:
         return int(stop.exit_code)
     except SystemExit as stop:
-        # typer ends the program itself when the reader of our output goes away (`misstep ... | head`).
+        # Typer itself ends the program when the reader of our output has gone (`misstep ... | head`).
         cause = stop.__context__
         if isinstance(cause, OSError) and cause.errno == errno.EPIPE:
             close_output()
@@ -188,7 +186,7 @@ def _guarded(
     except OSError as problem:
         if debug:
             raise
-        if problem.filename is None:  # it is about the streams, or about a disk that is full
+        if problem.filename is None:  # the error is about a stream, or the disk is full
             error = InputFileError(f"cannot write: {reason(problem)}", hint="is the disk full?")
             close_output()
         else:

@@ -1,4 +1,4 @@
-"""How commands read a MODEL.jani, declared once."""
+"""The options that say how commands read a MODEL.jani."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ Constants = Annotated[
         "--constant",
         rich_help_panel=HEADING,
         metavar="NAME=VALUE",
-        help="A constant that the model leaves open.",
+        help="The value of a constant that the model leaves open.",
         show_default=False,
     ),
 ]
@@ -76,7 +76,7 @@ Inapplicable = Annotated[
         "--inapplicable",
         rich_help_panel=HEADING,
         metavar="|".join(INAPPLICABLE),
-        help="Where the policy names a label that does not apply, take its best-valued one that does, "
+        help="If the policy chooses a label that does not apply: take its best-valued applicable label, "
         "end its run there, or stop with an error.",
         show_default=False,
     ),
@@ -88,7 +88,7 @@ Silent = Annotated[
         "--silent",
         rich_help_panel=HEADING,
         metavar="|".join(SILENT),
-        help="An edge without a label, where it is met: error, as-action (a label τ that the policy can choose) "
+        help="How to treat an edge without a label: error, as-action (a label τ that the policy can choose) "
         "or step (the environment takes it; the policy is not asked).",
     ),
 ]
@@ -98,7 +98,7 @@ Unsafe = Annotated[
         "--unsafe",
         rich_help_panel=HEADING,
         metavar="CONDITION",
-        help="What is unsafe, such as 'speed > 3 and not parked'; the model then needs no property.",
+        help="The condition for unsafe states, such as 'speed > 3 and not parked'; the model then needs no property.",
         show_default=False,
     ),
 ]
@@ -108,7 +108,7 @@ Goal = Annotated[
         "--goal",
         rich_help_panel=HEADING,
         metavar="CONDITION",
-        help="Where runs end well, in the place of the property's goal.",
+        help="The condition for goal states, instead of the goal in the property.",
         show_default=False,
     ),
 ]
@@ -118,7 +118,7 @@ Start = Annotated[
         "--start",
         rich_help_panel=HEADING,
         metavar="CONDITION|FILE.json",
-        help="Where runs begin, in the place of what the property says.",
+        help="The condition for initial states, instead of the one in the property.",
         show_default=False,
     ),
 ]
@@ -141,7 +141,7 @@ MODEL_OPTIONS = (
 
 @dataclass(frozen=True)
 class Reading(Group, heading=HEADING):
-    """How a model is to be read; a command that takes models takes these options."""
+    """How to read a model. Every command that takes models has these options."""
 
     property: Property = None
     constant: Constants = None
@@ -152,7 +152,7 @@ class Reading(Group, heading=HEADING):
 
 
 def is_model(paths: list[Path]) -> bool:
-    """Whether this names a model: its file, or a folder that has one."""
+    """Whether these paths name a model: its file, or a folder with one."""
     from misstep.tasks import files
 
     if len(paths) == 1 and paths[0].is_dir():
@@ -190,7 +190,7 @@ def reading_options(how: Reading) -> dict[str, Any]:
 
 
 def refuse_options(context: typer.Context, names: Iterable[str], expected: str) -> None:
-    """Options that have no meaning for what is tested; without this they would be ignored in silence."""
+    """Refuse options that have no meaning for this kind of task, instead of ignoring them silently."""
     for option in typed(context, names):
         raise UsageError(f"{option} has no meaning here", expected=expected)
 

@@ -1,4 +1,4 @@
-"""What all verbs share of talking to the user: JSON, tables, remarks, progress."""
+"""Output that all verbs share: JSON, tables, remarks, progress."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ T = TypeVar("T")
 
 # Work below this many seconds shows no progress.
 QUIET_SECONDS = 1.0
-# A line on a terminal appears earlier, since starting takes a part of the first second as well, and vanishes again.
+# A line on a terminal appears earlier, because loading already takes a part of the first second. It vanishes again.
 TERMINAL_QUIET_SECONDS = 0.4
-# How often a line is drawn anew by those who report, in seconds.
+# Seconds between two updates of a progress line by reports of the work.
 REFRESH_SECONDS = 0.2
-# Rows of a table that are waited for, to see how wide its columns are, and what the first column, of names with
-# numbers, may grow by after them.
+# The number of rows that decide how wide the columns of a table are, and the extra width of the first column, because
+# later names may have longer numbers.
 MEASURED = 200
 STANDARD_COLUMNS = 80  # of a terminal that does not say how wide it is
 GROWTH = 3
 
 
 def keep_output_clean() -> bool:
-    """Let standard output carry what we write to `sys.stdout` and nothing else, for the rest of the program.
+    """Make sure that standard output only carries what we write to `sys.stdout`, for the rest of the program.
 
-    Native code of a policy writes to descriptor 1. From here on that is standard error, also in processes that are
-    started, and our own output goes to a duplicate. It is never undone: a C library flushes when the program ends.
-    Returns whether it was done.
+    Native code of a policy may write to descriptor 1. From here on, descriptor 1 is standard error, also in child
+    processes, and our own output goes to a duplicate. This is never undone, because C libraries flush when the program
+    ends. Returns whether it was done.
     """
     if sys.stdout is not sys.__stdout__ or sys.stdout is None:
-        return False  # somebody has redirected it already, as tests do
+        return False  # it is redirected already, as in tests
     try:
         if sys.stdout.fileno() != 1:
             return False
@@ -92,7 +92,7 @@ def remark(text: str) -> None:
 
 
 def print_pairs(pairs: Mapping[str, Any]) -> None:
-    """Names and values, aligned."""
+    """Print names and values, aligned."""
     width = max(map(len, pairs))
     for name, value in pairs.items():
         shown = f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else value
@@ -110,10 +110,10 @@ def print_entries(entries: Mapping[str, str]) -> None:
 
 
 def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> None:
-    """Columns under titles; the first `left` ones aligned to the left, the others, numbers, to the right.
+    """Print columns under titles; the first `left` columns are aligned left, the others (numbers) right.
 
-    The first `MEASURED` rows say how wide the columns are, and are printed before the next ones are made. A later cell
-    that is wider is printed whole. On a terminal that is too narrow for the columns a row is a paragraph.
+    The first `MEASURED` rows determine the width of the columns and are printed before the next ones are computed. A
+    wider cell in a later row is printed whole. If the terminal is too narrow for the columns, each row is a paragraph.
     """
     rows = iter(rows)
     first = [tuple(map(escaped, row)) for row in islice(rows, MEASURED)]
@@ -139,7 +139,7 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
         )
     for row in first:
         table.add_row(*(Text(cell, style=STYLES.get(cell, "")) for cell in row))
-    # Off a terminal rich assumes 80 columns and would cut what a script wants to read.
+    # Without a terminal, rich assumes 80 columns and would cut text that a script wants to read.
     Console(width=room or 200, markup=False, highlight=False).print(table)
     if len(first) < MEASURED:
         return
@@ -154,16 +154,16 @@ def print_table(titles: Sequence[str], rows: Iterable[Sequence[str]], left: int 
 
 
 def controls() -> TextIO:
-    """Standard error for what is drawn and drawn over, past the stream that writes out control characters."""
+    """Standard error for progress bars: the stream itself, without the layer that escapes control characters."""
     stream: TextIO = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
     return stream
 
 
 def own_bars(*columns: ProgressColumn) -> Progress:
-    """Bars on standard error that vanish when they are stopped.
+    """Progress bars on standard error that vanish when they are stopped.
 
-    They are drawn on the stream itself, past the one that writes out controls, and leave our streams alone: rich would
-    else put a stream of its own before them, through which its controls come out as text.
+    They are drawn on the stream itself, without the layer that escapes control characters. Rich must not redirect our
+    streams: its own control characters would then pass through that layer and appear as text.
     """
     from rich.console import Console
     from rich.progress import Progress
@@ -178,10 +178,10 @@ def own_bars(*columns: ProgressColumn) -> Progress:
 
 
 class _Bar:
-    """A line of progress on standard error. It appears, and rich is loaded, after a moment on a terminal.
+    """A progress line on standard error. On a terminal it appears, and rich is loaded, after a moment.
 
-    A clock lets it appear, since the first step of the work may take longer than that. Native work may keep the clock
-    and the thread that draws from their turn, because it holds Python's lock; so a report draws the line itself.
+    A timer thread makes it appear, because the first step of the work may take long. Native work may hold Python's
+    lock, so that neither the timer nor the drawing thread runs; therefore each report also draws the line.
     """
 
     def __init__(
@@ -244,7 +244,7 @@ class _Bar:
 
 
 def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
-    """The items, with a bar on standard error once they have taken a moment."""
+    """Iterate over the items; a progress bar appears on standard error after a moment."""
     with phase_progress() as report:
         for done, item in enumerate(items, 1):
             report(title, done, total)
@@ -253,7 +253,7 @@ def tracked(items: Iterable[T], title: str, total: int) -> Iterator[T]:
 
 @contextmanager
 def search_progress(title: str, unit: str = "states expanded") -> Iterator[Callable[..., None]]:
-    """A progress line on standard error for native work of unknown length; yields its callback."""
+    """Show a progress line on standard error for native work of unknown length; yields its callback."""
 
     def columns() -> list[ProgressColumn]:
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -280,7 +280,7 @@ def search_progress(title: str, unit: str = "states expanded") -> Iterator[Calla
 
 @contextmanager
 def waiting(title: str, shown: bool = True) -> Iterator[None]:
-    """A line on standard error while something goes on that tells nothing about itself."""
+    """Show a line on standard error while work runs that reports no progress."""
     if not shown:
         yield
         return
@@ -299,7 +299,7 @@ def waiting(title: str, shown: bool = True) -> Iterator[None]:
 
 @contextmanager
 def counting(title: str, unit: str) -> Iterator[Callable[[int], None]]:
-    """A line on standard error for work that is counted and whose end is not known; yields what takes the count."""
+    """Show a line on standard error for counted work of unknown length; yields a callback that takes the count."""
 
     def columns() -> list[ProgressColumn]:
         from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -316,7 +316,7 @@ def counting(title: str, unit: str) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def phase_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar for each phase; yields a callback that takes the phase, what is done of it, and how much there is."""
+    """Show a progress bar for each phase; yields a callback that takes the phase, the work done and the total."""
     bars: dict[str, _Bar] = {}
 
     def columns() -> list[ProgressColumn]:

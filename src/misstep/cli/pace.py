@@ -1,7 +1,7 @@
-"""How long something still takes, where that can be known; else nothing is said.
+"""Estimates of the remaining time, given only where they are reliable.
 
-An estimate that is wrong is worse than none. So one is given only after a while, only if work went on about as fast
-lately as before, and for several tasks only if those that are done took about as long as each other.
+A wrong estimate is worse than none. There is an estimate only after a while, only if the recent speed is about the same
+as before, and for several tasks only if the finished ones took about equally long.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 LEAST_SECONDS = 4.0
 LEAST_SHARE = 0.05
-STEADY = 1.7  # how many times faster or slower the second half of the work may be than the first
-ALIKE = 3.0  # how many times longer one task may take than another
+STEADY = 1.7  # largest ratio between the speeds of the first and the second half of the work
+ALIKE = 3.0  # largest ratio between the times of two tasks
 
 
 class Pace:
-    """The work of one phase, as it was seen."""
+    """The progress of one phase over time."""
 
     def __init__(self, done: int, now: float) -> None:
         self._seen = [(now, done)]
@@ -28,7 +28,7 @@ class Pace:
             del self._seen[1::2]
 
     def left(self, total: int | None, now: float) -> float | None:
-        """Seconds until the phase is done, if it goes on as it did."""
+        """Seconds until the phase is done, if its speed stays the same."""
         (began, first), (last, done) = self._seen[0], self._seen[-1]
         if total is None or now - began < LEAST_SECONDS or len(self._seen) < 4 or done >= total:
             return None
@@ -44,7 +44,7 @@ class Pace:
 
 
 def left_of_tasks(seconds: Sequence[float], left: int, current: float) -> float | None:
-    """Seconds for the tasks that are left, from what those took that are done; `current` is spent on the next one."""
+    """Seconds for the `left` tasks, estimated from the finished ones; `current` seconds are spent on the next one."""
     if left == 0 or len(seconds) < 3 or max(seconds) > ALIKE * min(seconds):
         return None
     usual = sum(seconds) / len(seconds)
@@ -54,7 +54,7 @@ def left_of_tasks(seconds: Sequence[float], left: int, current: float) -> float 
 
 
 def in_words(seconds: float) -> str:
-    """Rounded as much as it is known."""
+    """The time in words, rounded because it is only an estimate."""
     if seconds < 90:
         return f"about {max(5, round(seconds / 5) * 5)} s"
     if seconds < 90 * 60:

@@ -1,10 +1,11 @@
-"""What is printed is text. Names and messages of others may hold sequences that a terminal obeys; they are written out.
+"""Escape control characters in everything that is printed.
 
-Names of operators, tasks and files, messages of policies and of libraries reach the terminal on many ways. So the
-streams themselves are watched, instead of every place that prints. Only `rich`, which draws tables and bars with such
-sequences of its own, gets the stream behind; who hands text of others to it passes it through `escaped`.
+Names of operators, tasks and files, and messages of policies and libraries, may contain sequences that a terminal
+obeys, and they reach the terminal from many places. Therefore the streams themselves escape what is written. Only
+`rich`, which draws tables and bars with control sequences, gets the original stream; untrusted text that is passed to
+it must go through `escaped` first.
 
-Imports next to nothing: it serves while the commands are still being loaded.
+This module imports almost nothing, because it is needed while the commands are still being loaded.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from misstep.escaping import escaped
 
 
 def to_json(value: object) -> str:
-    """JSON of plain characters alone. The standard library lets the last control of ASCII pass."""
+    """JSON without control characters. The standard library does not escape DEL, the last control of ASCII."""
     return json.dumps(value).replace("\x7f", "\\u007f")
 
 
 class PlainStream:
-    """A stream of text in which nothing is a command to the terminal."""
+    """A text stream that escapes everything a terminal would obey."""
 
     def __init__(self, stream: TextIO) -> None:
         # rich looks for this name and writes there.
@@ -44,7 +45,7 @@ class PlainStream:
 
 @contextmanager
 def plain_output() -> Iterator[None]:
-    """Within, what is printed is plain text."""
+    """Inside the `with` block, everything printed is plain text."""
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = (cast(TextIO, PlainStream(stream)) for stream in before)
     try:

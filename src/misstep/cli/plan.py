@@ -1,4 +1,4 @@
-"""`misstep plan`: a plan for a task."""
+"""`misstep plan`: find a plan for a task."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def plan_command(
     time_limit: TimeLimit = None,
     memory_limit: MemoryLimit = None,
     max_expansions: Annotated[
-        int | None, typer.Option(metavar="N", help="Stop after expanding so many states.")
+        int | None, typer.Option(metavar="N", help="Stop after expanding this many states.")
     ] = None,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
@@ -127,7 +127,7 @@ def _write(path: Path, text: str) -> None:
 def _report(
     task: Task, result: PlanResult, search: str, bound: int | None, seconds: float, as_json: bool
 ) -> int:
-    """One line on how it ended; the exit code."""
+    """Print one line about the result; returns the exit code."""
     below = "" if bound is None else f" cheaper than {bound}"
     effort = f"{result.expansions:,} expansions, {seconds:.2f} s"
     if result.status == "plan":

@@ -1,8 +1,8 @@
-"""How far a campaign is, on standard error.
+"""The progress of a campaign, on standard error.
 
-On a terminal there are two rows that are drawn over and vanish at the end: all tasks, and what is being done. Without
-one a line is written every ten seconds, so that a log shows that the work goes on. A clock of its own does both,
-because the first report of a phase may be the last one for an hour.
+A terminal shows two rows, which vanish at the end: the number of tasks done, and the current work. Without a terminal,
+a line is written every ten seconds, so that a log shows progress. A separate timer thread draws both, because after the
+first report of a phase the next one may take an hour.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NAME = 48  # letters of a task and its phase on a terminal
 
 
 class Watch:
-    """What is known about the work so far."""
+    """The state of the work so far."""
 
     def __init__(self) -> None:
         self.began = monotonic()
@@ -80,7 +80,7 @@ class Watch:
         return "" if left is None else in_words(left)
 
     def line(self) -> str:
-        """All of it, for a log."""
+        """The state as one line for a log."""
         parts = []
         if not self.phase:
             parts.append("loading the tasks and the policy")
@@ -106,7 +106,7 @@ def clock(seconds: float) -> str:
 
 
 class CampaignProgress:
-    """What `misstep.test` and its like report to; `tasks` is told how many tasks are done."""
+    """Receives the reports of `misstep.test` and similar functions; `tasks` gets the number of finished tasks."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -126,8 +126,8 @@ class CampaignProgress:
             self._draw()
 
     def note(self, text: str) -> None:
-        """A line that stays, above whatever is drawn over."""
-        with self._lock, contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+        """Print a line that stays, above the progress rows."""
+        with self._lock, contextlib.suppress(OSError, ValueError):  # the stream is closed
             if self._bars is not None:
                 self._bars.console.print(escaped(text), markup=False, highlight=False)
             elif sys.stderr is not None:
@@ -145,7 +145,9 @@ class CampaignProgress:
         if bars is not None:
             bars.stop()
         if self._clock.is_alive():
-            self._clock.join(EVERY)  # a policy may be forked later, and forks want no other threads
+            self._clock.join(
+                EVERY
+            )  # a policy may fork later, and forks are only safe without other threads
 
     def _tick(self) -> None:
         if sys.stderr.isatty():
@@ -166,7 +168,7 @@ class CampaignProgress:
                     sys.stderr.write(self._watch.line() + "\n")
                     sys.stderr.flush()
                 except (OSError, ValueError):
-                    return  # nobody reads it any more
+                    return  # the stream is closed
 
     # -- on a terminal ----------------------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class CampaignProgress:
             completed=watch.tasks_done,
             total=watch.tasks_total
             if many
-            else None,  # how far one task is, its phases do not tell
+            else None,  # phases do not say how much of a single task is done
             detail=", ".join(words),
         )
         counted = f"{watch.done}" if watch.total is None else f"{watch.done} of {watch.total}"
@@ -216,7 +218,7 @@ class CampaignProgress:
 
 
 def _short(text: str) -> str:
-    """A name that is too long keeps its end, where the phase is."""
+    """Shorten a name that is too long; its end stays, because the phase is there."""
     return text if len(text) <= NAME else "…" + text[1 - NAME :]
 
 
@@ -235,7 +237,7 @@ def _two_rows() -> Bars:
 
 @contextmanager
 def campaign_progress() -> Iterator[Progress]:
-    """What `misstep.test` and its like are given to report to."""
+    """Show the progress of `misstep.test` and similar functions; yields the object that they report to."""
     progress = CampaignProgress()
     progress.begin()
     try:

@@ -1,4 +1,4 @@
-"""`misstep prove`: prove that a policy is clean, or find out why it is not; check what was proven."""
+"""`misstep prove`: prove that a policy has no bugs, or find a counterexample; check a certificate."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class What(Group, heading="Options"):
         typer.Option(
             "--check",
             metavar="FILE",
-            help="Prove nothing, but check this certificate of the task. With --policy, ask that policy in all its "
+            help="Only check this certificate for the task. With --policy, ask that policy in all its "
             "states, too.",
             show_default=False,
         ),
@@ -73,7 +73,10 @@ class What(Group, heading="Options"):
         ),
     ] = None
     seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of the sample of decisions that are asked again.")
+        int,
+        typer.Option(
+            metavar="N", help="Seed of the sample of decisions for which the policy is asked again."
+        ),
     ] = 0
     as_json: AsJson = False
 
@@ -87,14 +90,14 @@ class ProveLimits(Group, heading="Limits"):
     memory: Annotated[
         int | None,
         typer.Option(
-            metavar="MB", help="Limit for states and what is kept of them. Default: none."
+            metavar="MB", help="Memory limit for states and their data. Default: no limit."
         ),
     ] = None
     max_states: Annotated[
         int | None,
         typer.Option(
             metavar="N",
-            help="Give up at so many states. Default: 50 million of a model, 10 million of a planning task.",
+            help="Give up at this many states. Default: 50 million for a model, 10 million for a planning task.",
         ),
     ] = None
 
@@ -105,15 +108,15 @@ class OfModels(Reading, heading=HEADING):
         str,
         typer.Option(
             metavar="|".join(PROVE_ASK),
-            help="Ask the policy in all states that it gets to, or where it is needed only. auto: all for native "
-            "policies, else needed where the model has at most a million states.",
+            help="Ask the policy in all states that it reaches, or only where the proof needs it. auto: all for native "
+            "policies; for others needed, if the model has at most a million states.",
         ),
     ] = PROVE_ASK[0]
     leave_out_hopeless: Annotated[
         bool,
         typer.Option(
             "--leave-out-hopeless",
-            help="Leave out starts that no strategy keeps safe; the certificate proves each of them.",
+            help="Leave out initial states that no strategy keeps safe; the certificate proves this for each of them.",
         ),
     ] = False
     inapplicable: Inapplicable = None
@@ -126,8 +129,8 @@ class OfTasks(Group, heading="Planning tasks"):
         typer.Option(
             "--from",
             metavar="|".join(PROVE_FROM),
-            help="Prove that the goal is reached from all reachable states that can reach it, or in the policy's own "
-            "run from the initial state.",
+            help="Prove that the policy reaches the goal from all reachable states that can reach it, or only from the "
+            "initial state.",
         ),
     ] = PROVE_FROM[0]
     keep_unimportant: Annotated[
@@ -147,7 +150,7 @@ def prove_command(
     models: OfModels,
     tasks: OfTasks,
 ) -> int:
-    """Prove that a policy is clean: never unsafe on a model, or always at the goal of a planning task.
+    """Prove that a policy is clean: never unsafe on a model, or always reaching the goal of a planning task.
 
     It ends with PROVEN and a certificate (exit code 0), with a state from which the policy goes wrong (1), or with
     UNKNOWN and how far it got (10 to 23). A policy that contradicts itself is FLAKY (13).
@@ -241,7 +244,9 @@ def _check(context: typer.Context, what: What, loaded: Task | JaniTask) -> int:
     else:
         say(found)
         if found.valid and what.policy is None:
-            remark("the policy was not asked: give --policy SPEC to compare its decisions")
+            remark(
+                "the policy was not asked; --policy SPEC compares its decisions with the certificate"
+            )
     if found.undecided:
         return UndecidedError.exit_code
     return 0 if found.valid else ReplayError.exit_code

@@ -1,4 +1,4 @@
-"""`misstep replay`: check the records of a campaign again, from its files alone or with the policy."""
+"""`misstep replay`: check the records of a campaign again, from its files alone or by running the policy."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def replay_command(
         typer.Option(
             "--policy",
             metavar="SPEC",
-            help="Run this policy, that of the campaign or a new version of it, and compare.",
+            help="Run this policy (the policy of the campaign, or a new version of it) and compare.",
             show_default=False,
         ),
     ] = None,
@@ -33,7 +33,7 @@ def replay_command(
         bool,
         typer.Option(
             "--full",
-            help="Also compute again what has no witness: lower bounds, dominance functions, risks, losses.",
+            help="Also recompute values that have no witness: lower bounds, dominance functions, risks, losses.",
         ),
     ] = False,
     trust_policy: TrustPolicy = False,
@@ -41,7 +41,7 @@ def replay_command(
 ) -> int:
     """Replay every run and every witness of a campaign with the independent checker.
 
-    It says what was checked and what cannot be. Exit code 35 if something does not hold.
+    It says what was checked and what cannot be checked. Exit code 35 if something does not hold.
 
     Example: misstep replay found --rerun
     """

@@ -1,4 +1,4 @@
-"""`misstep report`: what campaigns found as one HTML file."""
+"""`misstep report`: write the results of campaigns as one HTML file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def report_command(
             "--output",
             "-o",
             metavar="FILE",
-            help="The file to write. An older report there is replaced, another file is not.",
+            help="The file to write. An older report is replaced; any other file is not.",
         ),
     ] = Path("report.html"),
     label: Annotated[
@@ -51,14 +51,15 @@ def report_command(
 ) -> int:
     """Write what campaigns found as one HTML file that works offline, with every bug to step through.
 
-    Nothing of a campaign is run, and the page asks nobody for anything. A campaign that is still running is shown as
-    far as it is.
+    No policy is run, and the page loads nothing from the network. A campaign that is still running is shown as far as
+    it has got.
 
     Example: misstep report before after -o report.html --open
     """
     if label and len(label) != len(folders):
         raise UsageError(
-            f"{len(label)} times --label and {len(folders)} folders", expected="one for each folder"
+            f"{len(label)} labels for {len(folders)} folders",
+            expected="one --label for each folder",
         )
     with ExitStack() as opened, phase_progress() as progress:
         progress("opening campaigns", 0, len(folders))
@@ -77,7 +78,7 @@ def report_command(
 
 
 def _open(file: Path) -> None:
-    """Show the file; a machine without a browser is no error, the report is written."""
+    """Show the file. A missing browser is not an error, because the report is written anyway."""
     import webbrowser
 
     try:

@@ -1,4 +1,4 @@
-"""`misstep retest`: which bugs a new version of the policy has got rid of, and which are new."""
+"""`misstep retest`: find out which bugs a new version of the policy has fixed, and which are new."""
 
 from __future__ import annotations
 
@@ -44,22 +44,22 @@ class Request(Group, heading="What to test again"):
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="Who judges what the witnesses of DIR leave open. Default: the oracle of DIR.",
+            help="The oracle for states that the witnesses of DIR do not decide. Default: the oracle of DIR.",
         ),
     ] = None
     judge_fixed: Annotated[
         bool,
         typer.Option(
             "--judge-fixed",
-            help="Also let the oracle look for something better than the witness where the policy matches it.",
+            help="Where the policy is as good as the witness, let the oracle look for something better.",
         ),
     ] = False
     fault_budget: Annotated[
         str | None,
         typer.Option(
             metavar="N|none",
-            help="Evaluations for blaming one bug; if it is given, all bugs are blamed. none: faults are not looked "
-            "for. Default: as in DIR, for the first 100 bugs of a task.",
+            help="Evaluations for finding the faults behind one bug, for all bugs. none: faults are not looked for. "
+            "Default: as in DIR, for the first 100 bugs of a task.",
         ),
     ] = None
 
@@ -75,7 +75,7 @@ class Output(Group, heading="Output"):
             help="Keep the campaign of the new policy here. Default: only the answer is printed.",
         ),
     ] = None
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the retest in DIR2.")] = False
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the retest in DIR2.")] = False
     as_json: AsJson = False
 
 
@@ -99,7 +99,7 @@ def retest_command(
     check_limits(timeout=request.timeout)
     if request.policy is None:
         raise UsageError(
-            "no policy to test again", expected="--policy SPEC", hint="see misstep list"
+            "the policy to test is missing", expected="--policy SPEC", hint="see misstep list"
         )
     if output.resume and output.out is None:
         raise UsageError("--resume without --out", expected="--out DIR2, where the retest was kept")
@@ -144,7 +144,7 @@ def _tested(
 
 @contextmanager
 def _interruptible(request: Request, output: Output) -> Iterator[None]:
-    """Ctrl-C says what is kept, which is nothing without --out, and what to type to go on."""
+    """After Ctrl-C, say what is kept (nothing without --out) and which command continues."""
     again = f"misstep retest {quote(str(request.folder))} --policy {quote(str(request.policy))}"
     if output.out is not None:
         with keeping(output.out, f"{again} --out {quote(str(output.out))} --resume", word=False):
@@ -170,18 +170,18 @@ def _refuse_itself(request: Request, output: Output) -> None:
 
 
 def _refuse_used(output: Output) -> None:
-    """Before any work; the message of a campaign that cannot be made would name another command."""
+    """Refuse a folder with a campaign before any work; a later error would name another command."""
     from misstep.campaigns.create import DATABASE_NAME
 
     if output.out is None or output.resume:
         return
-    with suppress(OSError):  # such as a name that is too long, which is told when it is made
+    with suppress(OSError):  # such as a name that is too long; making the folder reports it
         if (output.out / DATABASE_NAME).exists():
             raise InputFileError(
                 "--out: there is a campaign in this folder already",
                 where=str(output.out),
                 expected="a new or empty folder",
-                hint="--resume goes on with a retest that was interrupted",
+                hint="--resume continues a retest that was interrupted",
             )
 
 

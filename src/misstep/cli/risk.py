@@ -1,4 +1,4 @@
-"""`misstep risk`: how likely a policy gets unsafe, and how much of that could be avoided."""
+"""`misstep risk`: compute how likely a policy becomes unsafe, and how much of that risk is avoidable."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ class What(Group, heading="Options"):
     policy: LabelPolicySpec
     steps: Annotated[
         int | None,
-        typer.Option(metavar="N", min=0, help="Risk to get unsafe within N steps. Default: ever."),
+        typer.Option(
+            metavar="N", min=0, help="Count only unsafe states within N steps. Default: no limit."
+        ),
     ] = None
     min_size: Annotated[
         float,
@@ -62,7 +64,9 @@ class What(Group, heading="Options"):
     rows: Annotated[
         int,
         typer.Option(
-            metavar="N", min=0, help="Print so many starts and faults, the largest first."
+            metavar="N",
+            min=0,
+            help="Number of initial states and faults to print, the largest first.",
         ),
     ] = 20
     as_json: AsJson = False
@@ -71,12 +75,13 @@ class What(Group, heading="Options"):
 @dataclass(frozen=True)
 class Exploring(Group, heading="Exploring"):
     precision: Annotated[
-        float, typer.Option(metavar="P", help="How close the ends of an interval shall come.")
+        float,
+        typer.Option(metavar="P", help="Width of an interval at which the computation stops."),
     ] = RISK_PRECISION
     max_states: Annotated[
         int,
         typer.Option(
-            metavar="N", help="Explore at most so many states; what is behind may have any risk."
+            metavar="N", help="Explore at most N states; states beyond them may have any risk."
         ),
     ] = RISK_STATES
     time_limit: TimeLimit = None
@@ -86,13 +91,16 @@ class Exploring(Group, heading="Exploring"):
 @dataclass(frozen=True)
 class Drawing(Group, heading="Runs that are drawn where the model is too large"):
     runs: Annotated[
-        int, typer.Option(metavar="N", min=0, help="How many runs to draw; 0: none.")
+        int, typer.Option(metavar="N", min=0, help="Number of runs to draw; 0: none.")
     ] = RISK_RUNS
     level: Annotated[
-        float, typer.Option(metavar="P", help="Confidence level of an interval from drawn runs.")
+        float,
+        typer.Option(
+            metavar="P", help="Confidence level of an interval that is estimated from drawn runs."
+        ),
     ] = RISK_LEVEL
     max_steps: Annotated[
-        int, typer.Option(metavar="N", help="Cut a drawn run after so many steps.")
+        int, typer.Option(metavar="N", help="Cut a drawn run after this many steps.")
     ] = MAX_STEPS
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the drawn runs.")] = 0
 
@@ -110,18 +118,18 @@ def risk_command(
     drawing: Drawing,
     models: OfModels,
 ) -> int:
-    """Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.
+    """Compute how likely a policy reaches an unsafe state of a model, and the least possible risk of any strategy.
 
-    Both are intervals that hold for certain, from each start (`--start` names others). What lies between them could
-    be avoided; the decisions that add most to it are named. Exit code 1 says that a part of the risk could be
-    avoided for certain, 10 that the model was too large to say.
+    Both are proven intervals for each initial state (`--start` names others). The difference between them is avoidable
+    risk; the decisions that add most to it are listed. Exit code 1 means that some risk is certainly avoidable, 10 that
+    the model was too large to decide.
 
     Example: misstep risk model.jani --policy first --start "pos = 0 and cargo = 2"
     """
     settings = _settings(what, exploring, drawing)
     if not is_model(what.task):
         raise UsageError(
-            f"{what.task[0]} is no model",
+            f"{what.task[0]} is not a model",
             expected="MODEL.jani",
             hint="planning tasks have no unsafe states",
         )
@@ -171,7 +179,7 @@ def _settings(what: What, exploring: Exploring, drawing: Drawing) -> RiskSetting
 
 
 def _work(analysis: RiskAnalysis) -> bool:
-    """Whether Ctrl-C ended it; what earlier stages have found is kept."""
+    """Do the work; returns whether Ctrl-C ended it. The results of earlier stages are kept."""
     stages = analysis.stages
     try:
         with search_progress("computing risks", "states") as progress:

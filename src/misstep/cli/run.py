@@ -1,4 +1,4 @@
-"""`misstep run`: one run of a policy."""
+"""`misstep run`: run a policy once."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def run_command(
         str,
         typer.Option(
             metavar="|".join(REVISIT),
-            help="At a state seen before: stop, or never go there (for policies that rank operators).",
+            help="At a state seen before, stop; or never go to such a state (for policies that rank operators).",
         ),
     ] = "stop",
     max_steps: Annotated[
-        int, typer.Option(metavar="N", help="Stop the run after so many steps.")
+        int, typer.Option(metavar="N", help="Stop the run after this many steps.")
     ] = MAX_STEPS,
     keep_unimportant: KeepUnimportant = True,
     as_json: AsJson = False,
 ) -> int:
-    """Run a policy once and print the operators it chooses. How it ends is said on standard error.
+    """Run a policy once and print the operators it chooses. Standard error says how the run ends.
 
     Exit code 0 if the run reaches the goal, 1 if it does not (loop, stuck, inapplicable), 10 if it was cut, 11 if the
     policy crashed, 12 if it did not answer in time.

@@ -1,4 +1,4 @@
-"""`misstep serve-policy`: any policy behind the policy-server protocol."""
+"""`misstep serve-policy`: serve any policy by the policy-server protocol."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def serve_policy_command(
     Example: misstep serve-policy heuristic:ff domain.pddl problem.pddl --port 50051
     """
     if unix is not None and port is not None:
-        raise UsageError("--port and --unix exclude each other")
+        raise UsageError("--port and --unix cannot be combined")
     from misstep.policies.load import load_policy
     from misstep.policies.remote import require_grpc
     from misstep.policies.service import sharing
@@ -83,4 +83,4 @@ def _announce(port: int, address: str, as_json: bool) -> None:
         print(f"Server listening on port {port}")
     else:
         print(f"Server listening on {address}")
-    sys.stdout.flush()  # whoever started us waits for this line
+    sys.stdout.flush()  # the program that started us waits for this line

@@ -1,4 +1,4 @@
-"""`misstep shield`: a decider that watches over a policy on a model, as a file that is a policy."""
+"""`misstep shield`: write a shield for a policy on a model. The file itself can be used as a policy."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Request(Group, heading="What to shield"):
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="The policy to watch over. Default: that of the campaign.",
+            help="The policy to shield. Default: the policy of the campaign.",
             show_default=False,
         ),
     ] = None
@@ -54,12 +54,17 @@ class Deciding(Group, heading="Deciding"):
         typer.Option(metavar="NAME", help="The decider: localfix, tarjan, lrtdp, lao, vi or ipi."),
     ] = "localfix"
     evaluations: Annotated[
-        int, typer.Option(min=1, metavar="N", help="What it may spend on one state.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="Evaluations that the decider may spend on one state."
+        ),
     ] = 1_000_000
     starts: Annotated[
         int,
         typer.Option(
-            min=0, metavar="N", help="Start states to decide now, to say what the shield is worth."
+            min=0,
+            metavar="N",
+            help="Number of start states to decide now, to estimate how much the shield helps.",
         ),
     ] = 100
     seed: Annotated[int, typer.Option(min=0, help="Seed of these start states.")] = 0
@@ -67,12 +72,13 @@ class Deciding(Group, heading="Deciding"):
         bool,
         typer.Option(
             "--table",
-            help="Write down what is allowed wherever shielded runs from all start states can get to, so that nothing "
-            "is decided while the policy runs. For small models.",
+            help="Store the allowed labels of all states that shielded runs can reach from any start state, so that "
+            "nothing is decided while the policy runs. For small models.",
         ),
     ] = False
     states: Annotated[
-        int, typer.Option(min=1, metavar="N", help="With --table: its states at most.")
+        int,
+        typer.Option(min=1, metavar="N", help="With --table: the largest number of its states."),
     ] = STATES
 
 
@@ -88,12 +94,11 @@ class Output(Group, heading="Output"):
 def shield_command(
     context: typer.Context, request: Request, reading: Reading, deciding: Deciding, output: Output
 ) -> int:
-    """Write a shield for a policy on a model: it lets pass only what a decider proves to be safe.
+    """Write a shield for a policy on a model: it allows only labels that a decider proves to be safe.
 
-    The file is a policy, shield:FILE. In each state it takes the label that the policy likes best among those whose
-    outcomes are all decided to be safe, so that from a safe state its runs stay safe for ever. Where no label is
-    decided to be safe, since the state is lost or the evaluations ran out, the policy has its way. The file is for this
-    model only: another one is refused.
+    The file can be used as a policy, shield:FILE. In each state it takes the policy's most preferred label among those
+    with only safe outcomes, so its runs from a safe state stay safe for ever. If no label is proven safe, because the
+    state is lost or the evaluations ran out, the policy decides. The file works for this model only.
 
     Example: misstep shield found -o shield.json
     """
@@ -127,7 +132,7 @@ def shield_command(
     }
     text = made.to_json()
     if deciding.table:
-        with waiting("writing down what is allowed"):
+        with waiting("storing the allowed labels"):
             found = table_of(task, made, deciding.states)
         text, told["table"] = found.to_json(), len(found.allowed)
     write_bytes(output.out, text.encode())
@@ -142,7 +147,7 @@ def shield_command(
 def _source(
     context: typer.Context, request: Request, reading: Reading, deciding: Deciding
 ) -> tuple[JaniTask, DeciderShield]:
-    """The model that is meant, and the shield for the policy on it."""
+    """The model, and the shield for the policy on it."""
     from misstep.policies.trust import given, require_trust
     from misstep.safety.jani_shield import shield_for
 
@@ -150,7 +155,7 @@ def _source(
 
     if request.source.suffix == ".jani" or not request.source.is_dir():
         if request.policy is None:
-            raise UsageError("no policy to shield", expected="--policy SPEC")
+            raise UsageError("the policy to shield is missing", expected="--policy SPEC")
         given(request.policy)
         task = read_model([request.source], reading)
         return task, shield_for([task], request.policy, None, **asked)

@@ -1,4 +1,4 @@
-"""`misstep shrink`: the smallest tasks that still show the bugs of a campaign."""
+"""`misstep shrink`: find small tasks that still show the bugs of a campaign."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Request(Group, heading="What to shrink"):
         str,
         typer.Option(
             metavar="WORD",
-            help="What the start of a small task may be: reachable (a state of the original task: only goals are "
-            "removed), mutex (agrees with the translator's invariants), any.",
+            help="Which initial states a small task may have: reachable (a state of the original task; only goals are "
+            "removed), mutex (states that satisfy the translator's invariants), any.",
         ),
     ] = DEFAULT_LEGAL
     families: Annotated[
@@ -59,7 +59,7 @@ class Request(Group, heading="What to shrink"):
         ),
     ] = False
     again: Annotated[
-        bool, typer.Option("--again", help="Begin anew, even if there is a result already.")
+        bool, typer.Option("--again", help="Start again, even if there is a result already.")
     ] = False
     policy: GivenPolicy = None
     trust_policy: TrustPolicy = False
@@ -111,8 +111,8 @@ def shrink_command(
 
     Objects, goals and facts are removed as long as the policy still makes the same mistake; the independent checker
     certifies every step. Each result is a campaign of its own in DIR/shrunk/, with its problem.pddl; 'misstep explain'
-    and 'misstep replay' take it. Interrupted, the command goes on where it was. Exit codes: 0 done; 10 a bug does not
-    show from its state alone; 20 the time ended before all bugs were shrunk.
+    and 'misstep replay' take it. After an interruption the same command continues. Exit codes: 0 done; 10 a bug does
+    not show when the run starts in its state; 20 the time ended before all bugs were shrunk.
 
     Example: misstep shrink found problem:3 --jobs 2
     """
@@ -136,14 +136,14 @@ def shrink_command(
         if begun < len(bugs) or any("time limit" in own.reason for own in results):
             left = len(bugs) - begun
             untouched = f": {left} of {len(bugs)} bugs were not begun" if left else ""
-            remark(f"the time limit ended the work{untouched}; {again} goes on")
+            remark(f"the time limit ended the work{untouched}; {again} continues")
             return TimeLimitError.exit_code
     return UndecidedError.exit_code if failed else 0
 
 
 @contextmanager
 def _workers(spending: Spending) -> Iterator[OnCluster | None]:
-    """Of a cluster, the same ones for all bugs."""
+    """The workers of a cluster, the same ones for all bugs."""
     if spending.cluster is None:
         yield None
         return
@@ -166,7 +166,7 @@ def _check_words(request: Request) -> None:
 
 
 def _same_command(request: Request) -> str:
-    """What goes on with the work, but for the user's word on the policy."""
+    """The command that continues the work, without the option that allows the policy to run."""
     words = ["misstep", "shrink", str(request.folder), *(request.bugs or ())]
     if request.families:
         words.append("--families")
@@ -200,7 +200,7 @@ def _results(
     failed: list[MisstepError],
     workers: OnCluster | None,
 ) -> Iterator[Shrunk]:
-    """What became of each bug; those that do not show alone are said, and the others go on."""
+    """The result for each bug. Bugs that do not show from their state alone are reported and skipped."""
     ends = None if spending.time is None else monotonic() + spending.time
     for place, bug in enumerate(bugs, 1):
         left = None if ends is None else ends - monotonic()
@@ -226,7 +226,7 @@ def _results(
 
 @contextmanager
 def _progress(title: str) -> Iterator[Progress]:
-    """The limit on candidates is far away: a bar up to it, with the time that it would take, would only frighten."""
+    """Count the candidates without a bar: their limit is hardly ever reached, so a bar would mislead."""
     with counting(title, "smaller tasks examined") as show:
         yield lambda _, done, __: show(done)
 

@@ -20,7 +20,7 @@ from typer.main import get_command
 from misstep.cli.output import columns
 from misstep.fitting import broken_command
 
-# Of a word with a colon, what bash does not want to be told again (see `completion`).
+# The part of a word before its last colon, which bash must not get again (see `completion`).
 KEPT_BY_SHELL = "_MISSTEP_KEPT_BY_SHELL"
 
 
@@ -51,15 +51,15 @@ VERBS = {
         "misstep.cli.census:census_command",
     ),
     "prove": Verb(
-        "Prove that a policy is clean: never unsafe on a model, or always at the goal of a planning task.",
+        "Prove that a policy is clean: never unsafe on a model, or always reaching the goal of a planning task.",
         "misstep.cli.prove:prove_command",
     ),
     "risk": Verb(
-        "Compute how likely a policy of a model gets unsafe, and how likely that is at least for any strategy.",
+        "Compute how likely a policy reaches an unsafe state of a model, and the least possible risk of any strategy.",
         "misstep.cli.risk:risk_command",
     ),
     "dominance": Verb(
-        "Compute how much better states are than others, at least: D(s, t) <= h*(s) - h*(t).",
+        "Compute lower bounds on how much farther from the goal a state is than another: D(s, t) <= h*(s) - h*(t).",
         "misstep.cli.dominance:dominance_command",
     ),
     "train": Verb("Train a policy and test it while it learns.", "misstep.cli.train:app"),
@@ -68,7 +68,7 @@ VERBS = {
         "misstep.cli.select:select_command",
     ),
     "shield": Verb(
-        "Write a shield for a policy on a model: it lets pass only what a decider proves to be safe.",
+        "Write a shield for a policy on a model: it allows only labels that a decider proves to be safe.",
         "misstep.cli.shield:shield_command",
     ),
     "judge": Verb(
@@ -151,7 +151,7 @@ EXPORT_VERBS = {
         "misstep.cli.exports.tests:export_tests_command",
     ),
     "problem": Verb(
-        "Write a state as a PDDL problem that begins there, with its domain; for a SAS task, as a SAS file.",
+        "Write a state as a PDDL problem that starts there, with its domain; for a SAS task, as a SAS file.",
         "misstep.cli.exports.problem:problem_command",
     ),
     "plan": Verb(
@@ -159,7 +159,7 @@ EXPORT_VERBS = {
         "misstep.cli.exports.plan:plan_command",
     ),
     "model": Verb(
-        "Write a JANI model whose only start is the state of a record, in one file.",
+        "Write a JANI model that starts in the state of a record, in one file.",
         "misstep.cli.exports.model:model_command",
     ),
     "csv": Verb(
@@ -175,18 +175,18 @@ EXPORT_VERBS = {
         "misstep.cli.exports.latex:latex_command",
     ),
     "figure": Verb(
-        "Draw bugs over time, how severe they are, or how deep they were found, as SVG or PDF.",
+        "Draw the bugs over time, their severity, or the depth where they were found, as SVG or PDF.",
         "misstep.cli.exports.figure:figure_command",
     ),
     "baseline": Verb(
-        "Write the bugs of a campaign as a baseline, which later runs are compared with.",
+        "Write the bugs of a campaign as a baseline, with which later runs are compared.",
         "misstep.cli.exports.baseline:baseline_command",
     ),
 }
 
 
 def plain(written: str) -> str:
-    """How an option is written, with a word for its value in the place of a type of Python."""
+    """An option as shown in the help: a word stands for its value, not a Python type."""
     written = re.sub(r"^([^-].*\S|.* [A-Z.\]]+) <.*>$", r"\1", written)
     written = re.sub(r"<(?:int|float)(?: range)?>", "N", written)
     return re.sub(r"<(\w+)>", lambda found: found.group(1).upper(), written)
@@ -207,7 +207,7 @@ def in_words(told: str) -> str:
 
 
 class SectionedCommand(TyperCommand):
-    """A command whose help has a section for each group of options, and examples that can be copied."""
+    """A command that shows a section for each group of options, and examples that can be copied."""
 
     def __init__(self, *given: Any, **settings: Any) -> None:
         super().__init__(*given, **settings)
@@ -217,7 +217,7 @@ class SectionedCommand(TyperCommand):
             attach(self.params, os.environ.get(KEPT_BY_SHELL, ""))
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """`TASK...` and `[DIR]`, where typer would write `{TASK...}...` and `[[DIR]]`."""
+        """Write `TASK...` and `[DIR]`; typer would write `{TASK...}...` and `[[DIR]]`."""
         pieces = super().collect_usage_pieces(ctx)
         return [
             re.sub(r"^(?:\{(.*)\}|\[(\[.*\])\]|(\[.*\]))(?:\.\.\.)?$", r"\1\2\3", piece)
@@ -225,7 +225,7 @@ class SectionedCommand(TyperCommand):
         ]
 
     def format_help_text(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        """Paragraphs are wrapped, examples are not: a line that is broken cannot be copied."""
+        """Wrap paragraphs but not examples, so that these can be copied."""
         for paragraph in inspect.cleandoc(self.help or "").split("\n\n"):
             formatter.write_paragraph()
             with formatter.indentation():
@@ -251,7 +251,7 @@ class SectionedCommand(TyperCommand):
 
 
 def load_command(name: str, verb: Verb) -> Any:
-    """Import the command of a verb, as typer's parser wants it."""
+    """Import the command of a verb and convert it for typer's parser."""
     module, _, attribute = verb.command.partition(":")
     target = getattr(import_module(module), attribute)
     if not isinstance(target, typer.Typer):
@@ -263,7 +263,7 @@ def load_command(name: str, verb: Verb) -> Any:
 
 
 class VerbGroup(TyperGroup):
-    """A command of verbs. It lists names and help lines, and loads the one verb that is called."""
+    """A group of verbs. It lists their names and help lines, and loads only the verb that is called."""
 
     verbs: ClassVar[dict[str, Verb]] = VERBS
 
@@ -293,6 +293,6 @@ class ExportGroup(VerbGroup):
 
 
 def show_help(context: typer.Context) -> None:
-    """What a command of verbs does where no verb is given."""
+    """Print the help of a group if no verb is given."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())

@@ -1,9 +1,10 @@
-"""A command that asks a policy is watched by its parent, which does nothing else.
+"""Run a command that asks a policy in a child process, and watch how that process ends.
 
-Code of a policy runs in the process of the command. Native code in it can end that process with any exit code, also
+The code of a policy runs in the process of the command. Its native part can end that process with any exit code, also
 with those that mean "nothing found" and "bugs found", and nothing in the same process can notice. So the command works
-in a fork, which says with which code it ends before it does. The parent ends with that code; without it, it says that
-the command has ended by itself. Signals for the parent are handed on, and the fork ends when the parent is killed.
+in a fork, which reports its exit code to the parent before it ends. The parent exits with that code; if there was no
+report, it says that the command ended by itself. The parent forwards signals, and the fork ends when the parent is
+killed.
 
 With `--debug` nothing is watched, so that debuggers see one process.
 """
@@ -33,14 +34,14 @@ ASKING = {
 }
 _HANDED_ON = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT}
 _STOPS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-_ONCE = 0.3  # seconds: a Ctrl-C that is sent to the whole group and handed on as well is one Ctrl-C
+_ONCE = 0.3  # seconds within which two signals count as one Ctrl-C (one from the terminal, one forwarded)
 _BROKEN_OUTPUT = 120  # what Python ends with if the last of its output cannot be written
 
 Report = Callable[[int], None]
 
 
 def watched(arguments: Sequence[str]) -> Report:
-    """Returns in the process that is to do the work, with what it calls at its end. The watching one never returns."""
+    """Fork. Returns in the child, with the function that it must call at its end; the parent never returns."""
     verb = next((word for word in arguments if not word.startswith("-")), "")
     if verb not in ASKING or "--debug" in arguments or "_MISSTEP_COMPLETE" in os.environ:
         return lambda _: None
@@ -57,7 +58,7 @@ def watched(arguments: Sequence[str]) -> Report:
     os.close(told)
     end_with_parent()
     if os.getppid() != parent:
-        os._exit(1)  # nobody is there to see it
+        os._exit(1)  # the parent is gone
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     own = os.getpid()
 
@@ -72,7 +73,7 @@ _last = -1.0
 
 
 def interrupt_once(*_: object) -> None:
-    """The handler of Ctrl-C and of requests to end: deaf for a moment after each."""
+    """The handler of Ctrl-C and of requests to end. After each, it ignores further ones for a moment."""
     global _last
     now = monotonic()
     if now - _last >= _ONCE:
@@ -111,11 +112,11 @@ def _watch(worker: int, told: int, as_json: bool) -> NoReturn:
 
 
 def _wait(worker: int) -> int:
-    """How the worker has ended. Signals that were sent to us alone are handed on; those of a terminal reach both."""
+    """Wait for the worker; returns how it ended. Signals sent only to us are forwarded; a terminal's reach both."""
     while True:
         info = signal.sigwaitinfo({*_HANDED_ON, signal.SIGCHLD})
         if info.si_signo != signal.SIGCHLD:
-            # A process sent it, not the terminal; of a terminal that is closed only the first process hears.
+            # Forward a signal that a process sent. When a terminal closes, only its first process gets the signal.
             if info.si_code <= 0 or info.si_signo == signal.SIGHUP:
                 os.kill(worker, info.si_signo)
             continue

@@ -1,1 +1,1 @@
-"""Policies and campaigns side by side: what is fixed, still there or new; families of bugs; smallest failing tasks."""
+"""Compare policies and campaigns: which bugs are fixed, still there or new; families of bugs; small failing tasks."""

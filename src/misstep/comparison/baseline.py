@@ -1,12 +1,12 @@
-"""The baseline: the bugs that are known, in a file small enough to commit.
+"""The baseline: the known bugs, in a file that is small enough to commit.
 
-A policy with known bugs shall not turn every build red; a policy with one more shall. So a baseline keeps of each task
-its digest, and of each tested state a short digest: the bugs with what is needed to say whether they are fixed or
-worse, the states that are proven to be fine, and those that nobody has decided, with what the policy spent there.
-Everything is sorted and a bug is one line, so that a change of the file reads like a change of the policy.
+Known bugs of a policy should not fail every build, but one more bug should. So a baseline stores the digest of each
+task and a short digest of each tested state: bugs with the data to decide whether they are fixed or worse, states that
+are proven to be fine, and undecided states with the cost of the policy's run. Everything is sorted and each bug is one
+line, so that a diff of the file shows how the policy changed.
 
-A state that the baseline does not know is judged by its family: the fuzzer follows the policy, so a new version is
-tested on other states, where the old faults show again.
+A bug in a state that the baseline does not contain is compared by its family: the fuzzer follows the policy, so a new
+version is tested on other states, where old faults show again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _WITHOUT = Witness("none", None, None, None, None, None, None, None)
 
 @dataclass(frozen=True)
 class Known:
-    """What a baseline knows of a state. Costs are as in records; `enough` is what the witness costs."""
+    """What a baseline knows about a state. Costs are as in records; `enough` is the cost of the witness."""
 
     verdict: str  # BUG, OPTIMAL (also of a model) or UNKNOWN
     kind: str | None = None
@@ -54,7 +54,7 @@ class Known:
     radius: tuple[int | None, int | None] | None = None
 
     def as_record(self, world: str) -> Record:
-        """As far as a comparison of two records of one state needs it."""
+        """A record with the parts that are needed to compare two records of one state."""
         return Record(
             id="",
             task="",
@@ -108,7 +108,7 @@ class Baseline:
 
     @staticmethod
     def of(campaign: Campaign) -> Baseline:
-        """What a campaign has found."""
+        """The baseline of a campaign."""
         settings, identity = campaign.settings, campaign.policy
         tasks = {task.name: task.digest for task in campaign.tasks}
         states: dict[str, Known] = {}
@@ -129,7 +129,7 @@ class Baseline:
 
     @staticmethod
     def read(path: str | os.PathLike[str]) -> Baseline:
-        """From a file, or from the folder of a campaign."""
+        """Read a baseline from a file, or make one from the folder of a campaign."""
         place = Path(path)
         if place.is_dir():
             with open_campaign(place) as campaign:
@@ -142,7 +142,7 @@ class Baseline:
             if isinstance(error, json.JSONDecodeError):
                 what = f"it is not JSON at line {error.lineno}, column {error.colno}"
             raise InputFormatError(
-                f"this is no baseline: {excerpt(what, 200)}",
+                f"this is not a baseline: {excerpt(what, 200)}",
                 where=str(place),
                 expected="a file that misstep test --write-baseline has written, or the folder of a campaign",
                 hint=_HINT,
@@ -151,12 +151,12 @@ class Baseline:
     # -- to a file --------------------------------------------------------------------------------
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Into a new file, or in the place of an older baseline."""
+        """Write a new file, or replace an older baseline."""
         refuse_others(Path(path))
         write_bytes(Path(path), self.text().encode())
 
     def text(self) -> str:
-        """As JSON, sorted, one line a bug."""
+        """The baseline as sorted JSON, one line per bug."""
         return "\n".join(self._lines()) + "\n"
 
     def _lines(self) -> Iterator[str]:
@@ -198,7 +198,7 @@ class Baseline:
     # -- what it fits to --------------------------------------------------------------------------
 
     def check_tasks(self, world: str, tasks: Mapping[str, str]) -> list[str]:
-        """An error if this baseline is about other tasks; what is only worth knowing is returned."""
+        """Raise an error if this baseline is about other tasks; returns remarks on smaller differences."""
         if world != self.world:
             raise InputFormatError(
                 f"the baseline is about {_of_world(self.world)} and the campaign about {_of_world(world)}",
@@ -232,7 +232,7 @@ class Baseline:
 
 
 def refuse_others(path: Path) -> None:
-    """An error if there is a file that is no baseline, such as a policy whose name was typed by mistake."""
+    """Raise an error if the file exists and is not a baseline, such as a policy that was named by mistake."""
     if not path.is_file():
         return
     try:
@@ -242,7 +242,7 @@ def refuse_others(path: Path) -> None:
         raise InputFileError(f"cannot read: {reason(error)}", where=str(path)) from error
     if begins.strip() and f'"{FORMAT}"'.encode() not in begins:
         raise UsageError(
-            "this file is no baseline, so it is not overwritten",
+            "this file is not a baseline, so it is not overwritten",
             where=str(path),
             expected="the name of a new file, or of an older baseline",
         )
@@ -259,12 +259,12 @@ def _known(record: Record) -> Known:
         record.verdict, "UNKNOWN"
     )
     outcome, cost = record.run.outcome, record.run.cost
-    if record.run.permitted is not None:  # of all permitted runs only what counts is kept
+    if record.run.permitted is not None:  # keep only the permitted run that counts
         own = spent(record)
         cost = None if own is None or math.isinf(own) else int(own)
         outcome = "cut" if own is None else outcome
     if record.verdict == "FLAKY":
-        outcome, cost = "cut", None  # its run is an accident
+        outcome, cost = "cut", None  # the run is not reproducible
     if not record.is_bug:
         return Known(verdict, outcome=outcome, cost=cost)
     return Known(
@@ -322,7 +322,7 @@ def _decoded(found: Any, where: str) -> Baseline:
         raise ValueError(f"the field format is not {FORMAT!r}")
     if found.get("version") != VERSION:
         version = excerpt(repr(found.get("version")), 20)
-        raise ValueError(f"it has the version {version}, and this Misstep reads {VERSION}")
+        raise ValueError(f"it has the version {version}, but this Misstep reads {VERSION}")
     world = found.get("world")
     if world not in ("planning", "model"):
         raise ValueError("the field world is neither planning nor model")
@@ -354,16 +354,16 @@ def _read_states(task: dict[str, Any], world: str, name: str) -> dict[str, Known
     read: dict[str, Known] = {}
     for key, entry in _object(task.get("bugs"), f"bugs of {name!r:.80}").items():
         if not _DIGEST.fullmatch(key):
-            raise ValueError(f"{excerpt(key, 40)!r} is no digest of a state")
+            raise ValueError(f"{excerpt(key, 40)!r} is not the digest of a state")
         read[key] = _read_bug(_object(entry, f"bugs, {key}"), world, key)
     for key in _words(task, "fine", name):
         if not _DIGEST.fullmatch(key):
-            raise ValueError(f"{excerpt(key, 40)!r} is no digest of a state")
+            raise ValueError(f"{excerpt(key, 40)!r} is not the digest of a state")
         read[key] = Known("OPTIMAL")
     for word in _words(task, "open", name):
         parts = _OPEN.fullmatch(word)
         if parts is None:
-            raise ValueError(f"{excerpt(word, 40)!r} is no digest of a state with a cost")
+            raise ValueError(f"{excerpt(word, 40)!r} is not the digest of a state with a cost")
         key, cost = parts.groups()
         outcome = {"fails": "loop", "unsafe": "unsafe", "open": "cut"}.get(cost, "goal")
         read[key] = Known("UNKNOWN", outcome=outcome, cost=int(cost) if outcome == "goal" else None)
@@ -406,7 +406,7 @@ def _words(task: dict[str, Any], field: str, name: str) -> list[str]:
 
 def _object(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValueError(f"the field {name} is no object")
+        raise ValueError(f"the field {name} is not an object")
     return value
 
 

@@ -1,13 +1,13 @@
-"""What became of a state: the record of the old policy beside that of the new one.
+"""How a state has changed: the record of the old policy compared with the record of the new one.
 
-A witness does not depend on the policy. A plan from a state is as good against the next version as it was against the
-last one, so of an old bug the answer is exact: the new run costs no more than the witness and nothing better is known
-(fixed), less than the old run (better), as much (still), more (worse). Where the old verdict was open and the witness
-of the new campaign proves that the old run was a bug as well, the bug is not new: it was uncovered.
+A witness does not depend on the policy. A plan from a state is valid evidence against every version, so for an old bug
+the answer is exact: the new run costs no more than the witness and nothing better is known (fixed), less than the old
+run (better), as much (still), or more (worse). If the old verdict was open, and the witness of the new campaign proves
+that the old run was a bug too, the bug is not new but uncovered.
 
-A run that was cut has cost at least what it had spent; of one that timed out nothing is known. A set-valued policy
-costs what its cheapest permitted run costs, or the dearest where that counts, and infinitely much if a permitted run
-fails.
+A run that was cut costs at least what it had spent; nothing is known about a run that timed out. The cost of a
+set-valued policy is that of its cheapest permitted run (or of the most expensive one, if the settings say so), and
+infinite if a permitted run fails.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from typing import Any
 from misstep.campaigns.records import Record
 
 FAILING = ("loop", "stuck", "inapplicable", "error")
-# What each word says of a state, as sentences for people; the order is that of tables.
+# What each word means, in sentences for people, in the order of tables.
 CHANGES = {
-    "fixed": "was a bug, and the policy now does as well as the witness",
-    "better": "is a bug still, at a smaller loss",
+    "fixed": "was a bug, and the policy is now as good as the witness",
+    "better": "is still a bug, at a smaller loss",
     "still": "is a bug as before",
-    "worse": "is a bug still, at a larger loss",
+    "worse": "is still a bug, at a larger loss",
     "new": "was fine, and is a bug now",
-    "uncovered": "is a bug now, and was one before, which nobody had proven",
-    "clean": "was no proven bug, and is proven to be none now",
-    "flaky": "cannot be told: the new policy contradicts itself",
-    "undecided": "cannot be told: neither a witness nor an oracle decides",
+    "uncovered": "is a bug now, and was one before, but this was not proven",
+    "clean": "was not a proven bug, and is proven not to be one now",
+    "flaky": "is not known: the new policy contradicts itself",
+    "undecided": "is not known: neither a witness nor an oracle decides",
 }
 BUGS = ("better", "still", "worse", "new", "uncovered")  # those that are bugs now
 
 
 @dataclass(frozen=True)
 class Change:
-    """What became of one state."""
+    """How one state has changed."""
 
     before: Record
     after: Record
@@ -61,12 +61,12 @@ class Change:
 
 
 def change_of(before: Record, after: Record) -> Change:
-    """Of two records of one state."""
+    """Compare two records of one state."""
     return Change(before, after, _word(before, after))
 
 
 def spent(record: Record) -> float | None:
-    """What the policy costs, infinite if it fails; None: its run was cut or timed out, or it is that of a model."""
+    """The cost of the policy, infinite if it fails; None if its run was cut or timed out, or for models."""
     if record.world == "model":
         return None
     if record.run.outcome in FAILING:
@@ -80,13 +80,13 @@ def spent(record: Record) -> float | None:
         return None  # some permitted runs are not known
     if permitted.least == permitted.most:
         return permitted.least
-    # Whether the cheapest or the dearest one counts shows in the gap: it is the distance to the lower bound.
+    # The gap, which is the distance to the lower bound, shows whether the cheapest or the most expensive run counts.
     low, high = (record.bounds or (None, None))[0], (record.gap or (None, None))[1]
     return None if low is None or high is None else low + high
 
 
 def spent_at_least(record: Record) -> float:
-    """The same where the run does not tell how it would go on."""
+    """A lower bound on the cost of the policy, also for a run that was cut."""
     cost = spent(record)
     if cost is not None:
         return cost
@@ -130,13 +130,13 @@ def _word_of_fine(before: Record, after: Record) -> str:
 def _word_of_model(before: Record, after: Record) -> str:
     if after.is_bug:
         return _word_by_radius(before, after)
-    # Within a radius, a danger that takes more deviations to avoid is no bug either; that is no fix.
+    # With a radius, a danger that takes more deviations to avoid is not a bug either, but this is no fix.
     is_unsafe = after.run.outcome == "unsafe"
     return "fixed" if after.verdict == "NOT A BUG" and not is_unsafe else "undecided"
 
 
 def _word_by_radius(before: Record, after: Record) -> str:
-    """A danger that takes more deviations to avoid is the larger loss, where the intervals tell."""
+    """Compare radii: a danger that takes more deviations to avoid is worse, if the intervals decide it."""
     old, new = _bounds(before.radius), _bounds(after.radius)
     if new[1] < old[0]:
         return "better"

@@ -1,11 +1,11 @@
-"""Campaigns side by side: `misstep.compare`.
+"""Compare campaigns: `misstep.compare`.
 
 States are joined by the content of their task and by their values, so it does not matter which campaign found a state
-first, and with which name or number. On common states the comparison is exact: `change_of` says what became of each.
-On all states it is a comparison of shares. Whether a difference is chance is asked of tasks, not of states, because
-states of one task are alike: with enough tasks a paired test answers, with fewer it is said that nothing can be.
+first, and with which name or number. On common states the comparison is exact: `change_of` says how each has changed.
+On all states, shares are compared. Statistical tests use tasks, not states, because states of one task are alike: with
+enough tasks there is a paired test, with fewer a note that there are too few.
 
-Only records are read. Nothing runs, and the work grows with the number of records.
+Only records are read; nothing runs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from misstep.comparison.statistics import (
 from misstep.errors import UsageError
 
 SEED = 0  # of the bootstrap: the same campaigns give the same text
-# What is told of settings in the words of `misstep test`; all others by their names in config.toml.
+# Settings that are shown with the names of `misstep test`; all others have their names in config.toml.
 WORDS = {
     "oracle": "oracle",
     "seed": "seed",
@@ -44,7 +44,7 @@ WORDS = {
 
 @dataclass(frozen=True)
 class Families:
-    """Families of bugs from one campaign to another, with the number of bugs before and after."""
+    """How families of bugs change from one campaign to another, with the number of bugs before and after."""
 
     came: dict[str, int]
     went: dict[str, int]
@@ -64,7 +64,7 @@ class Families:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Two campaigns, task by task, in one number; or why there is no test."""
+    """A paired test of two campaigns over tasks, or the reason why there is none."""
 
     first: str
     second: str
@@ -91,7 +91,7 @@ class PairedTest:
 
 
 class Comparison:
-    """Campaigns side by side. Made by `compare`."""
+    """The comparison of several campaigns, as returned by `compare`."""
 
     def __init__(self, sides: Sequence[Side]) -> None:
         self.campaigns = list(sides)
@@ -102,7 +102,7 @@ class Comparison:
 
     @cached_property
     def differs(self) -> dict[str, list[Any]]:
-        """What is not the same in all campaigns, with the value of each."""
+        """The properties that differ between campaigns, with the value of each campaign."""
         sides = self.campaigns
         found: dict[str, list[Any]] = {}
         if len({side.policy for side in sides}) > 1:
@@ -122,11 +122,11 @@ class Comparison:
 
     @cached_property
     def common_states(self) -> int:
-        """How many states all campaigns have."""
+        """The number of states that all campaigns have in common."""
         return self.campaigns[0].common.counts["tested"]
 
     def changes(self, i: int = 0, j: int = 1) -> list[Change]:
-        """What became of each state that both campaigns have, in the order of the first."""
+        """How each state that both campaigns have has changed, in the order of the first campaign."""
         before, after = self._side(i), self._side(j)
         return [
             change_of(record, after.records[key])
@@ -135,12 +135,12 @@ class Comparison:
         ]
 
     def change_counts(self, i: int = 0, j: int = 1) -> dict[str, int]:
-        """How many states have fared how, by the words of `CHANGES`."""
+        """The number of states for each word of `CHANGES`."""
         counts = Counter(change.word for change in self.changes(i, j))
         return {word: counts[word] for word in CHANGES}
 
     def families(self, i: int = 0, j: int = 1) -> Families:
-        """Which families of bugs came, went and stayed: on common states, or on all where there are none."""
+        """The families of bugs that are new, gone or still there, on common states, or on all if there are none."""
         first, second = self._side(i).records, self._side(j).records
         shared = first.keys() & second.keys()
         before, after = (
@@ -160,7 +160,7 @@ class Comparison:
 
     @cached_property
     def tests(self) -> list[PairedTest]:
-        """Each pair of campaigns, task by task; p-values are corrected for the number of pairs."""
+        """A paired test over tasks for each pair of campaigns; p-values are corrected for the number of pairs."""
         measures: dict[str, Callable[[Record], bool]] = {"bugs": lambda record: record.is_bug}
         if self.world == "planning":
             measures["solved"] = lambda record: record.run.outcome == "goal"
@@ -197,7 +197,7 @@ class Comparison:
 
     @property
     def remarks(self) -> list[str]:
-        """What the reader of the numbers has to know."""
+        """Remarks that a reader of the numbers must know."""
         found = []
         if self.common_states == 0:
             found.append(
@@ -215,7 +215,7 @@ class Comparison:
                 found.append(f"{side.label}: the campaign is not finished; its numbers may change")
             if side.counts["flaky"]:
                 found.append(
-                    f"{side.label}: {side.counts['flaky']} states are FLAKY and say nothing"
+                    f"{side.label}: {side.counts['flaky']} states are FLAKY and have no verdict"
                 )
         return found
 
@@ -237,7 +237,7 @@ class Comparison:
 
     def _side(self, number: int) -> Side:
         if isinstance(number, bool) or not isinstance(number, int):
-            raise UsageError(f"{number!r:.40} is no campaign", expected="a number, from 0")
+            raise UsageError(f"{number!r:.40} is not a campaign", expected="a number, from 0")
         if not 0 <= number < len(self.campaigns):
             raise UsageError(
                 f"no campaign {number}", expected=f"a number from 0 to {len(self.campaigns) - 1}"
@@ -251,9 +251,10 @@ class Comparison:
 
 
 def compare(*campaigns: Any, labels: Sequence[str] | None = None) -> Comparison:
-    """Campaigns side by side: counts with exact intervals, what became of common states, families, paired tests.
+    """Compare campaigns: counts with exact intervals, changes of common states, families, paired tests.
 
-    Campaigns are given as objects or as folders. `labels` are their names in the result; default: those of the folders.
+    Campaigns are objects or paths of folders. `labels` are their names in the result; default: the names of the
+    folders.
     """
     return Comparison(open_sides(campaigns, labels))
 
@@ -267,7 +268,7 @@ def _sorted(counts: dict[str, int]) -> dict[str, int]:
 
 
 def _by_task(side: Side, shared: set[Any], holds: Callable[[Record], bool]) -> dict[str, float]:
-    """The share of the states of each task of which something holds."""
+    """For each task, the share of its states for which `holds` is true."""
     seen: Counter[str] = Counter()
     hits: Counter[str] = Counter()
     for key, record in side.records.items():

@@ -1,14 +1,14 @@
-"""Gates: whether what a campaign has found lets a build pass.
+"""Gates decide whether the results of a campaign let a build pass.
 
-A gate is a claim about the policy that continuous integration holds: no bug at all, no new one, none that got worse,
-at most so many, no errors. What is new is told against a baseline, or against the campaign that was tested again.
+A gate is a condition that continuous integration checks: no bug at all, no new bug, no bug that got worse, at most a
+number of bugs, no errors. A bug is new compared with a baseline, or with the campaign that was tested again.
 
-    in a state that the baseline knows    what became of it: fixed, still there, worse, new (misstep.comparison.changes)
-    in a state that it does not know      new, unless it knows the family: then it is an old fault seen elsewhere
+    in a state of the baseline            fixed, still there, worse or new (misstep.comparison.changes)
+    in any other state                    new, unless the baseline has its family: then it is an old fault elsewhere
 
-A gate that fails ends with exit code 1. One that passes ends with 0 although there are bugs, unless the policy crashed,
-was too slow or contradicted itself, or a limit ended the work: that keeps the exit code it has without gates, because
-"passed" would be read as praise. Bugs of the kind `crash` count as errors, here as there.
+The exit code is 1 if the gate fails. If it passes, the exit code is 0 although there are bugs, unless the policy
+crashed, was too slow or contradicted itself, or a limit ended the work. These cases keep the exit code that they have
+without gates, because 0 would look like a success. Bugs of the kind `crash` count as errors, as without gates.
 """
 
 from __future__ import annotations
@@ -55,22 +55,22 @@ class Retested(Protocol):
 
 @dataclass(frozen=True)
 class GateResult:
-    """What a gate has found."""
+    """The result of a gate."""
 
     passed: bool
     reasons: tuple[str, ...]  # why it did not pass
     exit_code: int
     compared: bool  # whether there was something to compare with
     bugs: tuple[Record, ...]  # all of them, without crashes
-    failing: frozenset[str]  # ids of the records that let it fail
+    failing: frozenset[str]  # ids of the records that make it fail
     words: Mapping[str, str]  # of each compared record, by its id: what became of it
     new: tuple[Record, ...]
     fixed: tuple[Record, ...]
     still: tuple[Record, ...]  # bugs in states where one was known, also those that are worse
     worse: tuple[Record, ...]
-    uncovered: tuple[Record, ...]  # bugs that were there before, which nobody had proven
+    uncovered: tuple[Record, ...]  # bugs that were there before, but were not proven
     elsewhere: tuple[Record, ...]  # bugs of known families in states that were not tested before
-    undecided: int  # known bugs that nobody can tell now
+    undecided: int  # known bugs that are not decided now
     untested: int  # known bugs whose states were not tested
     errors: int  # runs in which the policy crashed or did not answer in time
     flaky: int
@@ -114,7 +114,7 @@ class GateResult:
 
 @dataclass(frozen=True)
 class Gate:
-    """What must not be. Without conditions nothing is forbidden, and it only compares."""
+    """The conditions of a gate. Without conditions it only compares and always passes."""
 
     fail_on: tuple[str, ...] = ()
     max_bugs: int | None = None
@@ -131,7 +131,7 @@ class Gate:
             raise UsageError(f"max_bugs is {own!r:.40}", expected="0 or more")
 
     def check(self, found: Campaign | Retested) -> GateResult:
-        """Whether a campaign, or one that was tested again, passes."""
+        """Check a campaign or a retest."""
         campaign = found if isinstance(found, Campaign) else found.campaign
         changes = None if isinstance(found, Campaign) else found.changes
         compared = self.baseline is not None or changes is not None
@@ -150,7 +150,7 @@ class Gate:
         return self._result(campaign, compared, seen)
 
     def forbids(self, tasks: Mapping[str, str]) -> Callable[[Record], bool]:
-        """Whether a record alone lets the gate fail, whatever else is found; `tasks` are names with digests."""
+        """A function that says whether a record alone makes the gate fail; `tasks` maps names to digests."""
 
         def forbidden(record: Record) -> bool:
             if not record.is_bug:
@@ -162,7 +162,7 @@ class Gate:
             if self.baseline is None:
                 return False
             word, before = _word(self.baseline, tasks[record.task], record, None)
-            # Where nothing was decided before, the gate itself knows more than this record: it may have been a bug.
+            # If the state was undecided before, it may have been a bug; only the gate itself can decide that.
             undecided = before is not None and before.verdict == "UNKNOWN"
             return word in COMPARING and word in self.fail_on and not undecided
 
@@ -219,7 +219,7 @@ class Gate:
         if "any" in self.fail_on and bugs:
             yield _told(bugs, "bug")
         if self.max_bugs is not None and len(bugs) > self.max_bugs:
-            yield f"{len(bugs)} bugs, and at most {self.max_bugs} are allowed"
+            yield f"{len(bugs)} bugs, but at most {self.max_bugs} are allowed"
         if "errors" in self.fail_on:
             if summary.crashes:
                 yield f"the policy crashed, or answered nonsense, in {summary.crashes} runs"
@@ -231,7 +231,7 @@ class Gate:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is known of records from before, by their ids."""
+    """What the baseline knows about records, by their ids."""
 
     changes: Mapping[str, Change]
     remarks: tuple[str, ...]
@@ -245,7 +245,7 @@ def _against(baseline: Baseline, campaign: Campaign) -> _Seen:
     digest = None if identity is None else identity.digest
     if identity is not None and identity.spec != baseline.policy:
         remarks.append(
-            f"the baseline is of the policy {baseline.policy}, and {identity.spec} is tested"
+            f"the baseline is of the policy {baseline.policy}, but {identity.spec} is tested"
         )
     elif digest != baseline.digest:
         remarks.append(f"the policy {baseline.policy} has changed since the baseline was written")
@@ -264,7 +264,7 @@ def _against(baseline: Baseline, campaign: Campaign) -> _Seen:
 def _word(
     baseline: Baseline, task: str, record: Record, policy: str | None
 ) -> tuple[str | None, Record | None]:
-    """What became of a state since the baseline, and what that knows of it; no word: it is not known and no bug."""
+    """How a state has changed since the baseline, and its entry there; no word if it is unknown and not a bug."""
     known = baseline.states.get(state_digest(task, record.state))
     if known is None:
         if not record.is_bug:
@@ -272,8 +272,8 @@ def _word(
         return (ELSEWHERE if record.family in baseline.families else "new"), None
     before = known.as_record(baseline.world)
     word = change_of(before, record).word
-    # The same policy does the same, so the bug was there. Not where its run was known to be fine: then what it does has
-    # changed although its digest has not, as with weights in a file that it does not name.
+    # The same policy makes the same decisions, so the bug was there before. Except if its run was known to be fine:
+    # then the policy has changed although its digest has not, for example by weights in a file that it does not name.
     untold = before.verdict == "UNKNOWN" and spent(before) is None
     if word == "new" and untold and policy is not None and policy == baseline.digest:
         word = "uncovered"
@@ -281,7 +281,7 @@ def _word(
 
 
 def _gate_word(change: Change) -> str:
-    """A run that matches the old witness is no fix as long as a better witness proves that it is a bug."""
+    """The word for the gate: a run as good as the old witness is not fixed if a better witness proves a bug."""
     return "better" if change.word == "fixed" and change.after.is_bug else change.word
 
 
@@ -290,9 +290,9 @@ def _nothing(world: str) -> Record:
 
 
 def trouble_of(summary: Summary) -> int:
-    """The exit code of a campaign without bugs, or whose bugs are allowed."""
+    """The exit code of a campaign without bugs, or with only allowed bugs."""
     if summary.crashes + summary.timeouts == summary.runs > 0:
-        # A policy that answers nowhere was not tested; "nothing found" would be read as praise.
+        # A policy that never answers was not tested; "nothing found" would look like a success.
         return UndecidedError.exit_code
     if summary.crashes:
         return PolicyCrashError.exit_code
@@ -312,7 +312,7 @@ def _trouble_text(result: GateResult) -> str:
         return f"the policy gave no answer in {result.errors} runs {code}"
     if result.exit_code == FlakyPolicyError.exit_code:
         return f"the policy contradicts itself when it is asked again {code}"
-    return f"not all was tested: a limit ended the work {code}"
+    return f"a limit ended the work before everything was tested {code}"
 
 
 def _told(records: Sequence[Record], one: str, many: str | None = None) -> str:

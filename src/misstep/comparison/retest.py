@@ -1,11 +1,11 @@
-"""A new version of a policy on the states of an old campaign: what is fixed, what is still there, what is new.
+"""Test a new version of a policy on the states of an old campaign: which bugs are fixed, still there, or new.
 
     again = misstep.open_campaign("found").retest("python:mine.py:policy")
     print(again)                                    # counts, and the worst of what is a bug now
     for change in again.changes: ...
 
 The new policy runs from every recorded state. The witnesses of the old campaign do not depend on the policy, so they
-judge first, and an oracle is asked only where they do not decide (`misstep.campaigns.lending`). What comes of it is an
+judge first, and an oracle is asked only where they do not decide (`misstep.campaigns.lending`). The result is an
 ordinary campaign: it can be replayed, explained, resumed, and tested again with the next version.
 """
 
@@ -47,7 +47,7 @@ BLAMED = 100  # bugs of a task whose faults are looked for, which takes longer t
 
 @dataclass(frozen=True)
 class Retest:
-    """What became of the states of a campaign under another policy."""
+    """How the states of a campaign change under another policy."""
 
     before: Campaign
     campaign: Campaign  # an ordinary one, of the new policy on the same states
@@ -59,19 +59,19 @@ class Retest:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """One for each recorded state, in order. Read when asked for, while both campaigns are open."""
+        """The change of each recorded state, in order. Both campaigns must still be open."""
         old = {record.id: record for record in self.before.records}
         return list(_changes(old, self.campaign.records))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many states each word is said of; all words, in the order of tables."""
+        """The number of states for each word, in the order of tables."""
         found = Counter(change.word for change in self.outline)
         return {word: found[word] for word in CHANGES}
 
     @cached_property
     def bugs(self) -> list[Change]:
-        """What is a bug now, in outline, the worst first (`misstep.campaigns.worst`); of equals, what is new first."""
+        """The current bugs in brief, worst first (`misstep.campaigns.worst`); of equal ones, new bugs first."""
         return sorted((change for change in self.outline if change.is_bug), key=_badness)
 
     def as_dict(self) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class Retest:
 
     @property
     def by_witnesses(self) -> int:
-        """States that no oracle was asked about."""
+        """The number of states that the witnesses decided without an oracle."""
         return sum(change.after.source in SOURCES for change in self.outline)
 
     @property
@@ -148,18 +148,18 @@ def retest(
     trust_policy: Trust = False,
     stop_at_first: StopAt = False,
 ) -> Retest:
-    """Run another policy from every recorded state of a campaign, and say what became of each.
+    """Run another policy from every recorded state of a campaign, and say how each has changed.
 
-    With `out` the campaign of the new policy is kept in that folder, and can be resumed there. `oracle` judges what the
-    witnesses leave open, by default that of the old campaign. `judge_fixed` lets it also look for something better
-    than the witness where the policy matches it. `stop_at_first` ends the work at a bug, as for `misstep.test`.
+    With `out` the campaign of the new policy is stored in that folder and can be resumed. `oracle` (default: the oracle
+    of the old campaign) judges the states that the witnesses do not decide; with `judge_fixed` it also looks for
+    something better where the policy is as good as the witness. `stop_at_first` is as in `misstep.test`.
     """
     check_session(jobs, batch_size, limits, progress, cluster)
     check_truth("resume", resume)
     check_truth("judge_fixed", judge_fixed)
     folder = None if out is None else as_path("out", out, "the path of a folder")
     if policy is None:
-        raise UsageError("no policy to test again", expected="the new version of the policy")
+        raise UsageError("the policy to test is missing", expected="the new version of the policy")
     lender: Content = before._content
     tasks = before.tasks
     if not tasks or lender.policy is None:
@@ -177,9 +177,9 @@ def retest(
     how = (jobs, batch_size, limits, progress)
     with ExitStack() as once:
         once.enter_context(lender.store.keeping_rows())
-        old = dict(_brief(before))  # first of all: records that cannot be read end it here
+        old = dict(_brief(before))  # first, so that unreadable records are reported before any work
         if not old:
-            # Nothing tested would pass every gate: of a model, a campaign of a safe policy has no records.
+            # Without records nothing is tested, which would pass every gate. A safe policy on a model has no records.
             raise UsageError(
                 "there are no records to test again",
                 where=lender.store.where,
@@ -218,7 +218,7 @@ def _settings(
     lender: Content,
     trust: Trust,
 ) -> Settings:
-    """Those of the old campaign, which say what a bug is."""
+    """The settings of the old campaign, because they define what a bug is."""
     if oracle is None:
         require_oracle_trust(settings.oracle, trust, lender.store.where)
     given_oracle(oracle or settings.oracle)
@@ -258,8 +258,8 @@ def _changes(old: Mapping[str, Record], new: Iterable[Record]) -> Iterator[Chang
                 expected="the campaign as it was when the retest began",
             )
         change = change_of(before, after)
-        # All that the old campaign could prove was lent. A bug that is none after that rests on the word of a folder
-        # that anybody may have written, or on a derivation that could not be repeated.
+        # All proofs of the old campaign were copied. If an old bug is not proven by them, it has only the word of a
+        # folder that anybody may have written, or a derivation that could not be repeated.
         told = after.is_bug or not change.is_bug
         yield change if told else replace(change, word="undecided")
 

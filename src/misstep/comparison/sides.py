@@ -1,4 +1,4 @@
-"""One campaign of a comparison: what it is about, and its numbers, on all of its states and on those that all share."""
+"""One campaign of a comparison, with its numbers on all its states and on the states that all campaigns share."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OF_VERDICT = {
     "FLAKY": "flaky",
 }
 StateKey = tuple[str, Values]
-"""A task, by what it is and not by its name, and a state of it."""
+"""A task, by its content and not by its name, and one of its states."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,8 @@ def open_sides(given: Sequence[Any], labels: Sequence[str] | None) -> list[Side]
                 opened.append(ours[-1])
             else:
                 raise UsageError(
-                    f"{own!r:.80} is no campaign", expected="a campaign, or the path of its folder"
+                    f"{own!r:.80} is not a campaign",
+                    expected="a campaign, or the path of its folder",
                 )
         return _sides(opened, _labels(opened, labels))
     finally:
@@ -146,8 +147,8 @@ def _sides(campaigns: Sequence[Campaign], labels: Sequence[str]) -> list[Side]:
     worlds = {campaign.settings.world for campaign in campaigns}
     if len(worlds) > 1:
         raise UsageError(
-            "campaigns on planning tasks and on models together",
-            expected="campaigns of one world: their records mean different things",
+            "campaigns on planning tasks and on models cannot be compared",
+            expected="only planning tasks, or only models",
         )
     tasks = [{task.name: task.digest for task in campaign.tasks} for campaign in campaigns]
     check_contents(tasks, labels)
@@ -192,7 +193,7 @@ def _side(
 
 
 def check_contents(tasks: Sequence[Mapping[str, str]], labels: Sequence[str]) -> None:
-    """An error where a name stands for two tasks: their states would be joined although they mean different things."""
+    """Raise an error if two different tasks have the same name, because their states would be mixed up."""
     first: dict[str, tuple[str, str]] = {}
     for own, label in zip(tasks, labels, strict=True):
         for name, digest in own.items():

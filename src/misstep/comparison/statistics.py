@@ -1,11 +1,11 @@
-"""How sure is it that one policy is better than another? Over tasks, because states of one task are alike.
+"""Statistical tests of whether one policy is better than another, over tasks, because states of one task are alike.
 
-Confidence intervals come from the bootstrap: tasks are drawn anew with replacement, and every number is computed again
-from those drawn; between the 2.5 % and the 97.5 % quantile lie 95 % of the results. Policies are compared in pairs,
-task by task: had both been equally good, the sign of each difference could as well have been the other one. The share
-of sign patterns whose sum is as large as the one seen is the p-value (a permutation test, exact for few tasks). The
-best is compared with all others, so p-values are corrected by Holm's method. A difference is significant if the
-corrected value is below 5 %; with fewer than six tasks that differ it never is, whatever the numbers look like.
+Confidence intervals come from the bootstrap: tasks are drawn with replacement, and every number is computed again from
+the drawn tasks; the interval lies between the 2.5 % and the 97.5 % quantile. Policies are compared in pairs, task by
+task: if both were equally good, the sign of each difference would be random. The p-value is the share of sign patterns
+with a sum at least as large as the observed one (a permutation test, exact for few tasks). The best policy is compared
+with all others, so p-values are corrected by Holm's method. A difference is significant if the corrected value is below
+5 %; with fewer than six tasks that differ it never is.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PairedComparison:
-    """The first policy against the second: mean difference over tasks, and how surely it is none."""
+    """The first policy against the second: the mean difference over tasks, and its p-value."""
 
     better: int
     worse: int
@@ -72,12 +72,12 @@ def interval(value: float | None, drawn: Sequence[float | None]) -> Interval:
 def bootstrap(
     measure: Callable[[Sequence[int]], float | None], tasks: int, draws: Sequence[Sequence[int]]
 ) -> Interval:
-    """A number of the tasks with its interval."""
+    """A statistic of the tasks with its confidence interval."""
     return interval(measure(range(tasks)), [measure(draw) for draw in draws])
 
 
 def sign_flip_p(differences: Sequence[float], seed: int) -> float:
-    """How often random signs give a sum at least as far from 0 as the one seen."""
+    """How often random signs give a sum at least as far from 0 as the observed one."""
     values = np.array([d for d in differences if d != 0])
     if len(values) == 0:
         return 1.0
@@ -91,7 +91,7 @@ def sign_flip_p(differences: Sequence[float], seed: int) -> float:
 
 @lru_cache(8)  # drawing them takes longer than the test itself, and many tests are of one size
 def _signs(count: int, seed: int) -> NDArray[np.int64]:
-    """All sign patterns, or some at random where there are too many."""
+    """All sign patterns, or random ones if there are too many."""
     if count <= EXACT_TASKS:
         return np.array(list(itertools.product((-1, 1), repeat=count)))
     random = CounterRandom(seed)
@@ -100,7 +100,7 @@ def _signs(count: int, seed: int) -> NDArray[np.int64]:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's correction: the chance of any false alarm among all of these stays below the level."""
+    """Holm's correction: the probability of any false positive among all tests stays below the level."""
     corrected = [0.0] * len(p_values)
     largest = 0.0
     for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: (p_values[i], i))):
@@ -112,7 +112,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 def compare_with_best(
     quality: NDArray[np.float64], best: int, seed: int, draws: Sequence[Sequence[int]]
 ) -> list[PairedComparison]:
-    """The best policy against each other one; `quality` has a row a policy and a column a task."""
+    """Compare the best policy with each other one; `quality` has a row per policy and a column per task."""
     others = [i for i in range(len(quality)) if i != best]
     differences = {i: quality[best] - quality[i] for i in others}
     p_values = [sign_flip_p(differences[i].tolist(), seed) for i in others]

@@ -20,7 +20,7 @@ _LONGEST = 60  # of a value in the heading
 
 
 def in_words(found: Comparison, width: int | None = None) -> str:
-    """All of it: what differs, numbers, changes, families, tests; for a terminal of a certain width, if it is given."""
+    """The whole comparison as text: what differs, numbers, changes, families, tests. `width` is that of a terminal."""
     text = "\n".join(_lines(found, width))
     return text if width is None else fitted(text, width)
 
@@ -51,7 +51,7 @@ def _lines(found: Comparison, width: int | None) -> Iterator[str]:
 def _heading(found: Comparison, width: int | None) -> Iterator[str]:
     sides = found.campaigns
     if not found.differs:
-        yield "The campaigns differ in nothing that is recorded: same policy, oracles, settings and tasks."
+        yield "The campaigns have the same policy, oracles, settings and tasks."
     else:
         shown = _in_words(found.differs)
         yield "The campaigns differ in: " + ", ".join(shown) + "."
@@ -62,7 +62,7 @@ def _heading(found: Comparison, width: int | None) -> Iterator[str]:
 
 
 def _in_words(differs: dict[str, list[Any]]) -> dict[str, list[Any]]:
-    """A retest sets two settings that the user has not typed; one line says what they mean."""
+    """Replace the two settings that a retest sets by one line that says what they mean."""
     made = differs.get("retest")
     if made is None:
         return differs
@@ -91,7 +91,7 @@ def _numbers(
 
 
 def _oracles(found: Comparison, width: int | None) -> Iterator[str]:
-    """Where several oracles have judged: what each has proven, on the states that are compared."""
+    """If several oracles have judged: what each has proven, on the states that are compared."""
     common = bool(found.common_states)
     rows = []
     for side in found.campaigns:
@@ -118,12 +118,12 @@ def _changes(found: Comparison, j: int) -> Iterator[str]:
             yield f"  {word:<10} {counts[word]:>6}  {text}"
     left = sum(change.word == "fixed" and change.after.is_bug for change in changes)
     if left:
-        yield f"  of those that are fixed, {left} are bugs by a plan that is better than the old witness"
+        yield f"  {left} of the fixed states are still bugs, by a plan that is better than the old witness"
     yield from _families(found.families(0, j), first, second)
 
 
 def _families(own: Families, first: Side, second: Side) -> Iterator[str]:
-    basis = "common states" if own.common else "all states, as none is common"
+    basis = "common states" if own.common else "all states, because none is common"
     if not (own.came or own.went or own.stayed):
         return
     yield f"families of bugs, on {basis}"
@@ -138,7 +138,7 @@ def _families(own: Families, first: Side, second: Side) -> Iterator[str]:
             yield f"  {title:<7} ... and {len(shown) - MOST_FAMILIES} more (--json has all)"
     if any(own.unnamed):
         yield (
-            f"  without a proven fault, so of no family: {own.unnamed[0]} in {first.label}, "
+            f"  without a proven fault, so in no family: {own.unnamed[0]} in {first.label}, "
             f"{own.unnamed[1]} in {second.label}"
         )
 

@@ -1,8 +1,8 @@
-"""Experiments of papers on one command: what is measured, how it is reported, and what the paper says about it.
+"""Run the experiments of papers with one command: measurements, reports, and a comparison with the paper's claims.
 
-A definition (`definitions/*.toml`, or a user's own file) is data: rows (models or tasks with policies), steps of
-kinds, tables, figures, claims. The driver cuts the steps into units, each a pure function of what it is given, runs
-them on local processes and keeps every result in a database; the report is a pure function of that database.
+A definition (`definitions/*.toml`, or a file of the user) is data: rows (models or tasks with policies), steps, tables,
+figures, claims. The driver splits the steps into units, which are pure functions of their inputs, runs them in local
+processes and stores every result in a database; the report is a pure function of that database.
 
     definition.py, schema.py, lines.py   reading a definition; errors name file and line
     kinds/                               what a step can be: units(step, rows, seeds), run(unit), observations

@@ -1,13 +1,13 @@
-"""Whether what a paper says shows in our numbers: agrees, disagrees, or not decidable at this scale, and why.
+"""Compare the claims of a paper with our numbers: agrees, disagrees, or not decidable at this scale, and why.
 
-A claim of a definition is something that the paper says, in our words, an expression, and what is asked of its value.
+A claim in a definition is a statement of the paper in our words, an expression, and a condition on its value.
 A claim about groups (`groups`, `holds`) is about the share of groups for which an expression holds. Where states or
 runs are a sample of many more, that share has an exact interval (Clopper and Pearson, 95 %), and the claim is decided
 only if all of the interval is on one side. Where the groups are all there is (`sampled = false`), such as the domains
 of the paper, the share itself decides.
 
-Why a claim does not hold is told by figures too: the groups for which it does not, each with the numbers that the
-definition names in `shown`. A sentence written by hand would be wrong after the next run.
+If a claim does not hold, the report lists the groups for which it does not, with the numbers that the definition names
+in `shown`. A sentence written by hand would be wrong after the next run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AGREES, DISAGREES, OPEN = "agrees", "disagrees", "not decidable at this scale"
 
 @dataclass(frozen=True)
 class Judged:
-    """Something that the paper says and what became of it."""
+    """A claim of the paper and our result."""
 
     name: str
     text: str

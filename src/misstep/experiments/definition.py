@@ -1,4 +1,4 @@
-"""Definitions of experiments: reading a file and checking all of it, before anything runs."""
+"""Read the definition of an experiment and check all of it before anything runs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Running an experiment: units go to workers, results to the store, in whatever order they are done.
+"""Run an experiment: give units to workers and store their results, in any order.
 
-A unit is a function of what it is given, so the order, the number of processes, and kills in between change nothing
-but the times. Ctrl-C and SIGKILL alike lose only the units under way, which the next run does again; a unit that takes
-long, such as a training, goes on from what it has left in its folder.
+A unit is a function of its inputs, so the order, the number of processes, and interruptions only change the times.
+Ctrl-C and SIGKILL lose only the units in progress, which the next run repeats; a long unit, such as a training,
+continues from the files in its folder.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def run_experiment(
             raise Interrupted(
                 "stopped by the user",
                 where=str(folder),
-                hint="what is done is kept; the same command goes on",
+                hint="what is done is kept; the same command continues",
             ) from None
         finished = store.results()
         _finish(folder, units, finished)

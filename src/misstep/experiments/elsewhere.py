@@ -1,8 +1,7 @@
-"""Units of an experiment on the workers of a cluster, in place of local processes.
+"""Run the units of an experiment on the workers of a cluster instead of local processes.
 
-A payload is plain JSON, and so is a result. Files that a payload names have to be where it says, on every worker. The
-folder of a unit is used where the worker sees the experiment's folder, so that a training that was killed goes on from
-what it has left; elsewhere such a unit begins again.
+Payloads and results are plain JSON. Files that a payload names must exist under the same path on every worker. If the
+worker can see the experiment's folder, a killed training continues from its files there; otherwise it starts again.
 """
 
 from __future__ import annotations

@@ -5,12 +5,12 @@ An observation is a flat record: names and plain values. An expression is one of
     unsafe > 0 and configuration != 'uniform-1'            a condition, or a value, of one observation
     sum(unsafe, configuration == 'greedy-inf') / count()   a number from many observations
 
-The second is made of the functions below, whose first argument is an expression of one observation and whose last one
-is a condition that picks observations. Nothing else of Python is understood, so a definition of a stranger is no
-program: no attributes, no indices, no other functions.
+The second uses the functions below. Their first argument is an expression of one observation, and the last one is a
+condition that selects observations. No other Python is allowed (no attributes, no indices, no other functions), so a
+definition from a stranger cannot run code.
 
-What is not known is None. A comparison with None is false, arithmetic with None is None, as is a division by 0 and
-a function of no observations, except `count`.
+Unknown values are None. A comparison with None is false, and arithmetic with None is None; so is a division by 0, and a
+function of no observations, except `count`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _DEEPEST = 40
 
 
 class ExpressionError(ValueError):
-    """The text is no expression; the message says why."""
+    """The text is not a valid expression; the message says why."""
 
 
 class Condition:
@@ -267,7 +267,7 @@ def _constant(node: ast.expr) -> Value:
         node.value, (str, int, float, bool, type(None))
     ):
         return node.value
-    raise ExpressionError(f"{ast.unparse(node)[:60]!r} is no plain value")
+    raise ExpressionError(f"{ast.unparse(node)[:60]!r} is not a plain value")
 
 
 def _arithmetic(apply: Callable[[float, float], float], left: Value, right: Value) -> Value:
@@ -284,7 +284,7 @@ def _quotient(left: Value, right: Value) -> Value:
 
 def _name(node: ast.Call) -> str:
     if not isinstance(node.func, ast.Name):
-        raise ExpressionError(f"{ast.unparse(node.func)[:60]!r} is no function")
+        raise ExpressionError(f"{ast.unparse(node.func)[:60]!r} is not a function")
     return node.func.id
 
 

@@ -1,4 +1,4 @@
-"""Where things stand in a TOML file: the standard reader gives values and no lines.
+"""Find the lines of values in a TOML file, because the standard reader only gives the values.
 
 A path is the way to a value, `("steps", 1, "runs")` for the key `runs` of the second `[[steps]]`. The scanner reads
 headers and keys only; what is inside a value belongs to the line on which the value's key stands.

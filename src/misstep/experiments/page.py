@@ -1,9 +1,8 @@
-"""The results of an experiment as a part of a page of one's own, such as a paper's appendix or `docs/results/ps.md`.
+"""Write the results of an experiment into a page, such as a paper's appendix or `docs/results/ps.md`.
 
-The part stands between two lines of the page, `<!-- experiment NAME -->` and `<!-- end of experiment NAME -->`, and is
-written anew each time, so that numbers in a page are never copied by hand. A page that is not there is begun with the
-title of the experiment. Figures are written into `images/` beside the page if they are small; what is larger is left
-to the report.
+The results stand between two lines of the page, `<!-- experiment NAME -->` and `<!-- end of experiment NAME -->`, and
+are replaced each time, so that numbers are never copied by hand. A new page begins with the title of the experiment.
+Small figures are written into `images/` beside the page; larger ones are only in the report.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def write_page(folder: Path, page: Path) -> tuple[Path, ...]:
         head = (definition.title, definition.top["paper"])
         text = "# {}\n\n{}\n".format(*map(in_markdown, head)) + f"\n{first}\n{last}\n"
     except (OSError, UnicodeDecodeError) as error:
-        why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+        why = reason(error) if isinstance(error, OSError) else "it is not text in UTF-8"
         raise InputFileError(f"cannot read the page: {why}", where=str(page)) from error
     begin, end = text.find(first), text.find(last)
     if not 0 <= begin < end:

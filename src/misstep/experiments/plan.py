@@ -1,9 +1,9 @@
-"""What a run would do and what it would cost, before it is started.
+"""Plan a run: what it would do, and how long that would take.
 
-Costs are seconds for one piece of work of a step on a row, measured before and kept in the definition (`[costs]`), or
-taken from the folder where it has results already. A scale that was never measured takes the costs of the closest
-smaller one that was, and the plan says "at least", or else of a larger one, and it says "roughly": pieces of work are
-larger there, but what each unit does once weighs less. Limits on single questions give the worst case.
+Costs are seconds for one piece of work of a step on a row. They were measured before and are kept in the definition
+(`[costs]`), or come from results in the folder. For a scale that was never measured, the costs of the closest smaller
+scale are used, and the plan says "at least"; or else those of a larger scale, and it says "roughly". Limits on single
+questions give the worst case.
 """
 
 from __future__ import annotations

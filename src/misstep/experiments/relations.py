@@ -1,7 +1,6 @@
-"""What a claim asks of a number: `>= 0.9`, `== 0`, `between 0.76 and 0.96`.
+"""The condition of a claim on a number: `>= 0.9`, `== 0`, `between 0.76 and 0.96`.
 
-A number from a sample has an interval. The relation holds for sure, fails for sure, or is left open where a part of
-the interval is on either side.
+A number from a sample has an interval. The condition holds for all of the interval, for none of it, or is left open.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report of an experiment, from its database alone: nothing runs, and no model, task or policy is read.
+"""Write the report of an experiment from its database alone: nothing runs, and no model, task or policy is read.
 
 DIR/report/report.md      all of it on one page: tables, figures, claims, what is missing
 DIR/report/claims.md      what the paper says, claim by claim in our words, and what our numbers say to it
@@ -211,7 +211,7 @@ def _head(gathered: Gathered) -> Iterator[str]:
 
 
 def counted(claims: tuple[Judged, ...]) -> str:
-    """How many agree, disagree, and are open."""
+    """The number of claims that agree, disagree, and are open, in words."""
     counts = Counter(own.verdict for own in claims)
     return ", ".join(f"{n} {verdict}" for verdict, n in counts.items()) or "no claims"
 

@@ -1,4 +1,4 @@
-"""What may stand in a definition: names of keys, what their values look like, and where a wrong one is.
+"""The schema of definitions: names of keys, the form of their values, and the line of a wrong one.
 
 A value may differ by scale: `runs = { smoke = 20, small = 200 }` where the key allows it. Such a table holds names of
 scales only, and a scale that it leaves out cannot be run.
@@ -96,9 +96,9 @@ def _is_whole(own: Any, least: int) -> bool:
 def checked(
     tree: Any, keys: Mapping[str, Key], source: TomlText, path: TomlPath, what: str
 ) -> dict[str, Any]:
-    """The table with defaults filled in; the first thing that is wrong is told with its line."""
+    """The table with defaults; the first error is reported with its line."""
     if not isinstance(tree, dict):
-        raise InputFormatError(f"{what} is no table", where=source.where(path))
+        raise InputFormatError(f"{what} is not a table", where=source.where(path))
     for name in tree:
         if name not in keys:
             raise InputFormatError(
@@ -165,7 +165,7 @@ def expression(
         found = kind(text)
     except ExpressionError as error:
         raise InputFormatError(
-            f"{str(text)[:80]!r} is no expression: {error}", where=source.where(path)
+            f"{str(text)[:80]!r} is not an expression: {error}", where=source.where(path)
         ) from error
     if columns is None:
         return

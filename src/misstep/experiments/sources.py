@@ -1,4 +1,4 @@
-"""Where a run finds what is not part of Misstep: files of the competitions, networks, and a device for these."""
+"""Where a run finds data that is not part of Misstep: files of the competitions, networks, and a device for them."""
 
 from __future__ import annotations
 

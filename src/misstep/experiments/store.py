@@ -1,11 +1,10 @@
 """The folder of an experiment: its definition, its units and their results, in one SQLite database.
 
-A result is written in one transaction when its unit is done, so a kill at any moment loses the units that are under way
-and nothing else. As in the store of a campaign (`campaigns/store.py`), no commit waits for the disk. Results are kept
-by a digest of all that a unit depends on. When the definition, or a kind of step, or the number of seeds has changed,
-units that are the same as before keep their results, and those that are not wanted any more lose theirs: the folder is
-brought up to date. Results of another version of Misstep are done again. A folder of another experiment or scale is
-refused.
+A result is written in one transaction when its unit is done, so a kill at any moment only loses the units in progress.
+As in the store of a campaign (`campaigns/store.py`), no commit waits for the disk. Results are stored under a digest
+of everything that a unit depends on. If the definition, a kind of step, or the number of seeds has changed, unchanged
+units keep their results, and results that are no longer needed are deleted. Results of another version of Misstep are
+computed again. A folder of another experiment or scale is refused.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ CREATE TABLE results (
 
 @dataclass(frozen=True)
 class Stored:
-    """What became of a unit. `result` is its result, or a message where there is none."""
+    """The stored outcome of a unit. `result` is its result, or a message if there is none."""
 
     outcome: str
     result: Any

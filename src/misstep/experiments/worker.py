@@ -1,7 +1,7 @@
 """A process that does units: one JSON object a line comes in, one goes out.
 
-What a policy or a library prints must not get between the answers, so standard output is put aside and everything else
-that is written to it goes to standard error.
+Output of a policy or a library must not mix with the answers, so everything else that is written to standard output
+goes to standard error.
 """
 
 from __future__ import annotations

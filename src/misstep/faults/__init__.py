@@ -1,1 +1,1 @@
-"""Faults: which decisions of a run are to blame, and the least that would have to change."""
+"""Faults: the decisions of a run that are to blame, and the smallest repair."""

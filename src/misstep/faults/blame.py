@@ -11,7 +11,7 @@ from misstep.runs.runner import Trace
 
 
 class FoundFault(NamedTuple):
-    """A decision that is proven to lose something; None is infinite, and a decision of None is to stop."""
+    """A decision that is proven to lose something. A loss of None is infinite; a decision of None is to stop."""
 
     step: int
     state: tuple[int, ...]
@@ -24,13 +24,13 @@ class FoundFault(NamedTuple):
 
 
 def find_faults(trace: Trace, plan: Sequence[int] | None, known: Distances) -> Iterator[FoundFault]:
-    """The proven faults of a run, in its order; `plan` is a better way from its start, if there is one."""
+    """The proven faults of a run, in its order; `plan` is a better plan from its start, if there is one."""
     if plan is not None:
         known.add_path(trace.states[0], plan)
     regrets = known.regrets(trace)
     shares = regrets.shares()
     for fault in sorted(regrets.faults, key=lambda own: own.step):
-        # What the decision costs at least: a plan at that price would be no better.
+        # The least cost after this decision: a plan of that cost would not be better.
         below = math.inf if fault.idle else known.upper(fault.state) + fault.low
         yield FoundFault(
             fault.step,

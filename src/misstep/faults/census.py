@@ -1,8 +1,7 @@
-"""The whole truth about a policy on a small task: its bugs and faults over all reachable states.
+"""Exact bugs and faults of a policy on a small task, over all reachable states.
 
-Every state is run and compared with the exact h*, so nothing is estimated and nothing left out. The numbers are those
-that an exact oracle finds if it tests every state: `optimal` are the states where nothing better exists, also
-those without any plan.
+The policy is run from every state and compared with the exact h*. The numbers are those of an exact oracle that tests
+every state: `optimal` counts the states where nothing better exists, including those without any plan.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class PolicyCensus:
     faults: int  # decisions that lose something: cost + h*(successor) > h*(state)
 
     def as_dict(self) -> dict[str, Any]:
-        """Without those of the task, which has an `as_dict` of its own."""
+        """The numbers of the policy; those of the task have their own `as_dict`."""
         own = asdict(self)
         del own["of_task"]
         return own
@@ -60,12 +59,12 @@ def census(
     memory_limit_mb: int | None = None,
     progress: Callable[..., None] | None = None,
 ) -> Census | PolicyCensus | SafetyCensus:
-    """Exact numbers of a small task or model, from its whole reachable state space.
+    """Count the whole reachable state space of a small task or model.
 
-    `task` is what `load_task` takes and `policy` what `load_policy` takes. Of a planning task: states, dead ends and
-    distances (`Census`); with a policy also its bugs and faults over all states (`PolicyCensus`). Of a model: safe and
-    unsafe states, bugs and faults of the policy, which is `first` if none is given (`SafetyCensus`); `inapplicable`
-    is that of `load_policy`. A limit that ends the enumeration is an error.
+    `task` is anything that `load_task` takes, and `policy` anything that `load_policy` takes. For a planning task, the
+    result has states, dead ends and distances (`Census`), and with a policy also its bugs and faults over all states
+    (`PolicyCensus`). For a model, it has safe and unsafe states, and the bugs and faults of the policy (default:
+    `first`) (`SafetyCensus`); `inapplicable` is as in `load_policy`. Reaching a limit raises an error.
     """
     loaded = load_task(task)
     limits: dict[str, Any] = {
@@ -118,7 +117,7 @@ def _checked(name: str, limit: float | None) -> float | None:
 def policy_census(
     policy: Policy, space: StateSpace, progress: Callable[..., None] | None = None
 ) -> PolicyCensus:
-    """Run the policy from every state of a whole state space and compare."""
+    """Run the policy from every state of a state space and compare with h*."""
     runner = PolicyRunner(policy)
     # A new graph numbers the states as the space does, and no run leaves the space.
     ends = runner.run(space.states(), None, progress)
@@ -149,7 +148,7 @@ def policy_census(
 def _faults(
     runner: PolicyRunner, ids: NDArray[np.uint32], h_star: NDArray[np.float64]
 ) -> NDArray[np.bool_]:
-    """Where the policy's decision loses something; to stop in a solvable state loses everything."""
+    """The states where the policy's decision loses something; stopping in a solvable state is such a loss."""
     task = runner.task
     decisions = runner.graph.decisions(ids)
     successors = runner.graph.successors(ids)

@@ -1,7 +1,7 @@
-"""A run and a better plan side by side: where they part, and what the run does beside the plan.
+"""Compare a run with a better plan: where they diverge, and the detours of the run.
 
-The two are aligned along a longest common subsequence of operators. Between the operators that they share lie the
-detours: what only the run does, and what only the plan does.
+The two are aligned along a longest common subsequence of operators. Between the shared operators lie the detours:
+steps that only the run has, and steps that only the plan has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misstep.tasks.task import State, Task
 
 @dataclass(frozen=True)
 class Segment:
-    """Operators that both apply, or a detour: steps `run_first` to before `run_last` of the run, the plan's alike."""
+    """Operators that both share, or a detour: steps `run_first` up to but not `run_last`, and the same for the plan."""
 
     shared: bool
     run_first: int
@@ -62,7 +62,7 @@ def diff(task: Task, start: State, run: Sequence[int], plan: Sequence[int]) -> P
 def differing_facts(
     task: Task, state: State, other: State
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The facts that are true in one of the states only."""
+    """The facts that are true in only one of the states."""
     ours, theirs = task.facts(state), task.facts(other)
     return (
         tuple(fact for fact in ours if fact not in set(theirs)),

@@ -1,7 +1,8 @@
-"""What is known of h* when decisions are judged: everything on a small task, bounds on a large one.
+"""Distances for judging decisions: exact h* on a small task, bounds on a large one.
 
-Bounds come from the same store that the oracles use. Each state asked about gets LM-cut and, where that leaves
-something open, an A* of limited size; what one search finds serves the other states by the transitions between them.
+Bounds come from the same store that the oracles use. LM-cut is computed for each state, and if that does not decide, a
+limited A* search runs. The results of one search also improve the bounds of other states, by the transitions between
+them.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ DEFAULT_EVALUATIONS = 2_000  # of the search from one state
 
 
 class Distances(ABC):
-    """Bounds on h* of the states of a task, and the best operator known in each."""
+    """Bounds on h* of the states of a task, and the best known operator in each."""
 
     exact = False
 
@@ -38,33 +39,33 @@ class Distances(ABC):
 
     @abstractmethod
     def best_operator(self, state: State, below: Value = math.inf) -> int | None:
-        """The first step of the cheapest plan known, if it costs less than `below`.
+        """The first step of the cheapest known plan, if it costs less than `below`.
 
-        The upper bound may be lower than what that plan costs: a derivation proves it without naming a plan.
+        The upper bound may be lower than the cost of that plan, because a derivation can prove it without a plan.
         """
 
     def length(self, state: State) -> Value | None:  # noqa: ARG002
-        """Steps of a shortest cheapest plan, where known."""
+        """The steps of a shortest cheapest plan, if known."""
         return None
 
     @abstractmethod
     def allow(self, evaluations: int | None) -> None:
-        """What all searches from here on may take together; None: each one has its own limit only."""
+        """Limit all further searches together; None: each one only has its own limit."""
 
     @abstractmethod
     def add_path(self, state: State, operators: Iterable[int]) -> None:
-        """Somebody has a path; it may be part of a plan."""
+        """Add a known path, which may be part of a plan."""
 
     def regrets(self, trace: Trace) -> Regrets:
-        """Of the decisions of a run."""
+        """The regrets of the decisions of a run."""
         self.add_path(trace.states[0], trace.operators)
         for state in reversed(trace.states):
-            self.lower(state)  # all searches first: each may help the others
+            self.lower(state)  # run all searches first, because each may help the others
         length = self.length if self._loops_for_nothing(trace) else None
         return bounded_regrets(self.task, trace, self.lower, self.upper, length)
 
     def _loops_for_nothing(self, trace: Trace) -> bool:
-        """Only then does the number of steps matter."""
+        """Whether the run ends in a loop of cost zero; only then does the number of steps matter."""
         if trace.outcome != "loop":
             return False
         entry = trace.states.index(trace.states[-1])
@@ -157,7 +158,7 @@ class BoundedDistances(Distances):
         if state in self._searched:
             return
         if self._left is not None and self._left <= 0:
-            return  # what is known will have to do
+            return  # the budget is used up
         self._searched.add(state)
         self.store.raise_lower_bound(state, self.heuristic(state))
         self._spend(1)

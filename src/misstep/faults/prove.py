@@ -1,4 +1,4 @@
-"""One way to prove a policy clean, for planning tasks and for models, and one to check what was proven."""
+"""Prove that a policy has no bugs, on planning tasks and models, and check such proofs."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def prove(
     inapplicable: str | None = None,
     progress: Callable[..., None] | None = None,
 ) -> Proof:
-    """Prove that the policy never gets unsafe on a model, or that it reaches the goal of a planning task.
+    """Prove that the policy never becomes unsafe on a model, or that it reaches the goal of a planning task.
 
-    `task` is what `load_task` takes and `policy` what `load_policy` takes. The settings belong to the world:
-    `ProveSettings` for models, `ReachSettings` for planning tasks.
+    `task` is anything that `load_task` takes, and `policy` anything that `load_policy` takes. The settings are
+    `ProveSettings` for models and `ReachSettings` for planning tasks.
     """
     loaded = load_task(task)
     if isinstance(loaded, Task):
@@ -72,16 +72,16 @@ def check_certificate(
     *,
     progress: Callable[[int, int], None] | None = None,
 ) -> CertificateReport:
-    """Check a certificate of the task with the independent checker; with a policy, also ask it again in every state.
+    """Check a certificate for the task with the independent checker; with a policy, also ask it again in every state.
 
-    Without a policy, that the labels are those of the policy is what the file says.
+    Without a policy, the decisions in the file are not compared with those of the policy.
     """
     loaded = load_task(task)
     certificate = read_certificate(content)
     world = certificate.text("world")
     if world != loaded.world:
         raise UsageError(
-            f"the certificate is about a {world}, and the task is a {loaded.world}",
+            f"the certificate is about a {world}, but the task is a {loaded.world}",
             where=loaded.name,
         )
     if isinstance(loaded, Task):
@@ -96,7 +96,7 @@ def check_certificate(
 
 
 def _asked_again(certificate: Certificate, task: Task | JaniTask, policy: Any) -> str:
-    """Where the policy does something else than the certificate says; empty if nowhere."""
+    """The first difference between the policy and the certificate, in words; empty if there is none."""
     stored = certificate.text("policy", "digest")
     if isinstance(task, Task):
         subject: Policy | LabelPolicy = load_policy(policy, task)
@@ -105,7 +105,7 @@ def _asked_again(certificate: Certificate, task: Task | JaniTask, policy: Any) -
         subject = load_policy(policy, task, inapplicable=rule)
     try:
         if subject.digest != stored:
-            return "the policy is another one: its digest differs"
+            return "the policy is not the one of the certificate: its digest differs"
         if isinstance(task, Task):
             assert isinstance(subject, Policy)
             return _operators_again(certificate, subject)

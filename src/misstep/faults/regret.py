@@ -1,8 +1,8 @@
-"""What each decision of a run loses.
+"""The regret of each decision of a run: how much it loses.
 
 The regret of a decision that leads from s to s' at cost c is r = c + h*(s') - h*(s) >= 0. Along a run the regrets
-telescope: up to a goal they sum to the gap of its start. Where the run fails, the gap is infinite, and one of three
-things carries it:
+telescope: up to a goal they sum to the gap of its start. If the run fails, the gap is infinite, and its cause is one of
+three:
 
 * a decision into an unsolvable state, or to stop in a solvable one: its regret is infinite;
 * a loop of positive cost: its regrets sum to its cost, again in every round, so they outweigh all before the loop;
@@ -31,7 +31,7 @@ ValueOf = Callable[[State], Value | None]
 
 @dataclass(frozen=True)
 class Regret:
-    """Of the decision at one step: between `low` and `high`. Without operator: the decision to stop."""
+    """The regret of the decision at one step, between `low` and `high`. Without an operator, the policy stops."""
 
     step: int
     state: State
@@ -55,7 +55,7 @@ class Regret:
 
     @property
     def idle(self) -> bool:
-        """In a loop it loses no cost, but a shortest cheapest plan would get closer to the goal."""
+        """Whether the decision lies in a loop and loses steps but no cost."""
         return self.recurring and self.high == 0 and self.detour is not None and self.detour > 0
 
 
@@ -71,14 +71,14 @@ class Regrets:
 
     @property
     def total(self) -> Value | None:
-        """The sum over the run, each step once; None: not all are known."""
+        """The sum over the run, each step once; None if not all regrets are known."""
         values = [decision.value for decision in self.decisions]
         return None if None in values else sum(value for value in values if value is not None)
 
     @property
     def faults(self) -> list[Regret]:
-        """The proven faults, those that carry most of the gap first; also decisions that lose nothing but steps, if
-        the run ends in a loop of cost zero."""
+        """The proven faults, largest share of the gap first; if the run ends in a loop of cost zero, also decisions
+        that lose only steps."""
         shares = self.shares() or [0.0] * len(self.decisions)
         found = [
             (-share, -decision.low, decision.step, decision)
@@ -88,7 +88,7 @@ class Regrets:
         return [decision for *_, decision in sorted(found, key=lambda entry: entry[:3])]
 
     def shares(self) -> list[float] | None:
-        """Which part of the gap each decision carries; None if not all regrets are known, or there is no gap."""
+        """The share of each decision in the gap; None if not all regrets are known, or there is no gap."""
         values = [decision.value for decision in self.decisions]
         if None in values or self.gap_low != self.gap_high or self.gap_low == 0:
             return None
@@ -96,7 +96,7 @@ class Regrets:
         if any(math.isinf(weight) for weight in weights):
             return [float(math.isinf(weight)) for weight in weights]
         if self.outcome == "loop":
-            # What happens again in every round outweighs what happens once.
+            # Losses in every round of a loop outweigh losses that happen once.
             lost = [d.detour for d in self.decisions] if self.loop_cost == 0 else weights
             if None in lost:
                 return None
@@ -133,7 +133,7 @@ def bounded_regrets(
         detour = _detour(steps[k], steps[k + 1])
         decisions.append(Regret(k, trace.states[k], op, least, most, k >= entry, detour))
     if trace.outcome in STOPPING:
-        # Stopping leads nowhere: as bad as an unsolvable state.
+        # Stopping is as bad as an unsolvable state.
         least, most = _interval(0, low[-1], high[-1], math.inf, math.inf)
         decisions.append(Regret(len(costs), trace.states[-1], None, least, most, False))
     gap_low, gap_high = _gap(trace.outcome, sum(costs), low, high)
@@ -162,7 +162,7 @@ def _gap(outcome: str, cost: int, low: list[Value], high: list[Value]) -> tuple[
         return 0 if math.isinf(high[0]) else max(0, cost - high[0]), max(0, cost - low[0])
     if outcome in PROVEN_FAILING:
         return 0 if math.isinf(high[0]) else math.inf, math.inf
-    # Nobody knows how the run goes on; what it has lost so far stays lost.
+    # It is not known how the run continues; the losses so far remain.
     return 0 if math.isinf(high[0]) else max(0, cost + low[-1] - high[0]), math.inf
 
 
@@ -173,7 +173,7 @@ def _detour(here: Value | None, there: Value | None) -> int | None:
 
 
 def _whole(value: Value) -> Value:
-    """Values out of arrays are floating-point numbers, which compare well and print badly."""
+    """Convert a floating-point value from an array to a whole number, so that it prints well."""
     return int(value) if math.isfinite(value) and value == int(value) else float(value)
 
 

@@ -1,8 +1,9 @@
-"""The least that would have to change: the fewest decisions other than the policy's that lead to the goal.
+"""The smallest repair: the fewest changed decisions with which the policy reaches the goal.
 
-A search in which following the policy is free and any other operator is one deviation; among plans with as few
-deviations it finds a cheapest one. It is native (core/policygraph/repair.h), and stops where it needs decisions of the
-policy. The deviations of the plan found are a patch: change the policy in these states, and it reaches the goal.
+This is a search in which following the policy is free and any other operator counts as one deviation; among plans with
+the fewest deviations it finds a cheapest one. The search is native (core/policygraph/repair.h) and returns when it
+needs decisions of the policy. The deviations of the plan are a patch: if the policy is changed in these states, it
+reaches the goal.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Repair:
-    """What the search found out.
+    """The result of the search.
 
     `status` is "minimal" (a plan, proven to have the fewest deviations), "found" (a plan, before the budget ended),
     "impossible" (proven: no plan within the cost bound) or "limit". No plan has fewer than `lower_bound` deviations.
@@ -54,7 +55,7 @@ def smallest_repair(
 ) -> Repair:
     """A plan from the state with the fewest deviations from the policy, of cost at most `cost_bound` if given.
 
-    `lower_bound` is an admissible heuristic; it prunes dead ends and, with a cost bound, what cannot keep within it.
+    `lower_bound` is an admissible heuristic; it prunes dead ends and, with a cost bound, states that are too expensive.
     """
     search = _core.RepairSearch(
         runner.graph, state, cost_bound, max_expansions, DEFAULT_MAX_STEPS, lower_bound

@@ -1,1 +1,1 @@
-"""Pools of test states: random walks, drawn to where a policy looks bad."""
+"""Make pools of test states by random walks, biased towards states where the policy looks bad."""

@@ -1,19 +1,18 @@
-"""Walks before their turn, so that a policy that likes batches gets them.
+"""Start walks ahead of time, so that the policy can be asked in larger batches.
 
 One walk asks the policy about one or two states at a time, because each step waits for the answers to the last one. But
-iteration i + j of a fuzzer draws from a stream of its own, so most of what it will do is known while iteration i still
-waits. When a walk has to ask, the walks of the next iterations are taken as far as they get without asking, and
-all their questions go to the policy in one batch. Where that does not fill it, the runs around the oldest states of the
-pool are begun: sooner or later a walk will start there.
+iteration i + j of a fuzzer has its own random stream, so most of its walk is known while iteration i still waits. When
+a walk has to ask, the walks of the next iterations are followed as far as possible without asking, and all their
+questions go to the policy in one batch. If the batch is still not full, the runs around the oldest states of the pool
+are started, because walks will probably start there later.
 
-This is a guess in one point only: where a later walk starts depends on how many states the walks before it add to the
-pool. A walk whose start turns out to be another one is taken again, and the answers that nobody needs were asked in
-vain. Everything else stays as it was: a walk is a function of its start and its stream, an answer is a function of the
-state, and what was found enters the pool in the order of the iterations. So the pool is that of a fuzzer that never
-looks ahead.
+Only one thing is a guess: the start of a later walk depends on how many states the walks before it add to the pool. If
+the guess was wrong, the walk is repeated, and some questions were asked in vain. The result does not change: a walk is
+a function of its start and its stream, an answer is a function of the state, and states enter the pool in the order of
+the iterations. So the pool is the same as without looking ahead.
 
-With `walks` = W the starts of the next W - 1 walks are no guess: they are drawn from the pool as it was W iterations
-before. All that these walks wait for goes into the batch, however many states that are.
+With `walks` = W, the starts of the next W - 1 walks are known, because they are drawn from the pool as it was W
+iterations before. All questions of these walks go into the batch.
 
 Questions asked in vain are bounded. A state counts as asked in vain as long as no walk that has had its turn, and none
 that is under way, needs it. Where there are more than a few for each state of the pool, 256 at most, and half of the
@@ -46,7 +45,7 @@ EARLY = 0.5  # the part of the pool whose states are likely to be the start of a
 
 
 class Walks(Protocol):
-    """What looking ahead needs of a fuzzer."""
+    """The part of a fuzzer that looking ahead needs."""
 
     graph: _core.PolicyGraph
     ids: list[int]  # of the pool
@@ -65,7 +64,7 @@ class Walks(Protocol):
 
 
 def likes_batches(runner: PolicyRunner | None) -> bool:
-    """Whether asking early is worth it: not for native policies, nor where each state is a question of its own."""
+    """Whether asking early is worth it: not for native policies, nor for those that answer state by state."""
     return (
         type(runner) is PolicyRunner
         and not isinstance(runner.policy, NativePolicy)

@@ -1,7 +1,7 @@
 """The biases of P24: how bad the run of a policy looks from a state.
 
-Values are those of the core's `TraceBias`; see core/fuzzing/trace_biases.h for the definitions. Here is what the fuzzer
-makes of them: a run that fails weighs infinitely, because what the rest of it looks like no longer matters.
+The values come from the core's `TraceBias`; core/fuzzing/trace_biases.h has the definitions. The fuzzer gives a run
+that fails infinite weight, because the rest of the run no longer matters.
 """
 
 from __future__ import annotations

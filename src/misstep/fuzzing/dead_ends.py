@@ -1,4 +1,4 @@
-"""Which successors a walk keeps out of, because they have no plan (line 8 of the fuzzers).
+"""Recognise successors without a plan, which walks avoid (line 8 of the fuzzers).
 
     none    none
     hmax    those without a plan even if nothing is ever deleted: the papers' filter
@@ -17,7 +17,7 @@ from misstep.fuzzing.settings import Settings
 
 
 def make_walks(graph: _core.PolicyGraph, settings: Settings, parts: Parts) -> _core.Walks:
-    """Walks that keep out of dead ends. P24 skips goals, and states without an applicable operator; P22 does not."""
+    """Walks that avoid dead ends. P24 also skips goals and states without applicable operators; P22 does not."""
     refined = settings.algorithm == "2024"
     return _core.Walks(
         graph,

@@ -23,7 +23,7 @@ def make_fuzzer(
     pool: Pool | None = None,
     max_steps: int | None = DEFAULT_MAX_STEPS,
 ) -> Fuzzer:
-    """The fuzzer that the settings ask for; with a pool, one that goes on from there.
+    """The fuzzer for the settings; with a pool, it continues from there.
 
     No run of the policy is followed further than `max_steps`, the limit of all runs in a test; None: no limit.
     """

@@ -1,16 +1,16 @@
 """What both fuzzers share: the outer loop, the pool, and when to stop.
 
-Iteration i of the outer loop draws its random numbers from a stream of its own, (seed, i). What it does is a function
-of that stream and of the pool before it, so a fuzzer that goes on from a pool makes the same one as a fuzzer that
-never stopped. A walk itself changes nothing (`misstep.fuzzing.walking`), so walks of later iterations may be taken
-early where a policy likes to be asked in batches (`misstep.fuzzing.ahead`).
+Iteration i of the outer loop has its own random stream, (seed, i). It is a function of that stream and of the pool
+before it, so a fuzzer that continues a pool makes the same pool as one that never stopped. A walk itself changes
+nothing (`misstep.fuzzing.walking`), so walks of later iterations may be started early to ask the policy in larger
+batches (`misstep.fuzzing.ahead`).
 
 With `walks` = W, the walk of iteration i starts from a state that iteration i - W or an earlier one has found, so that
 W walks can be under way at once and the pool is still a function of the seed alone. W = 1 is the papers' fuzzer.
 
-Small tasks run dry: all that walks can reach is in the pool, or the weights lead everywhere else. A fuzzer notices
-when no state is new for `patience` iterations in a row. It then smooths the choice, once; if that does not help, it
-stops. Both leave a remark in the pool, and so does a time limit.
+On small tasks the fuzzer runs out of states: all reachable states are in the pool, or the weights lead away from the
+rest. If no state is new for `patience` iterations in a row, the fuzzer smooths the choice, once; if that does not help,
+it stops. Both leave a remark in the pool, and so does a time limit.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Fuzzer(ABC):
         pool: Pool | None = None,
         max_steps: int | None = DEFAULT_MAX_STEPS,
     ) -> None:
-        """With a pool, goes on after its last iteration; everything else must be as it was when the pool was made."""
+        """With a pool, continue after its last iteration; everything else must be as when the pool was made."""
         _check(task, runner, settings, seed)
         self.task = task
         self.runner = runner
@@ -99,7 +99,7 @@ class Fuzzer(ABC):
 
     @abstractmethod
     def unbiased_walk(self, start: int, length: int, random: _core.CounterRandom) -> Found:
-        """The same without asking the policy."""
+        """A walk without asking the policy."""
 
     def walk(self, start: int, drawn: Start, random: _core.CounterRandom, share: float) -> Walking:
         if drawn.is_biased:
@@ -152,7 +152,7 @@ class Fuzzer(ABC):
         return self.settings.min_weight if is_smooth else 0.0
 
     def iterate(self) -> None:
-        """One iteration: a walk, and what it has found goes to the pool. An interruption leaves no trace."""
+        """Do one iteration: a walk, and its result goes to the pool. An interruption changes nothing."""
         iteration = self.pool.iterations
         if self.ahead is None:
             random = self.stream(iteration)
@@ -213,7 +213,7 @@ class Fuzzer(ABC):
             yield self.pool
 
     def run(self, progress: Callable[[Pool], None] | None = None) -> Pool:
-        """Go on until finished. The progress callback sees the pool a few times a second."""
+        """Run until finished. The progress callback gets the pool a few times a second."""
         limit = self.settings.time_limit
         began = last = perf_counter()
         while self.step():

@@ -1,8 +1,8 @@
-"""Parts of the settings that a task may be too large for, and what takes their place.
+"""Replace settings for which a task is too large.
 
-Exact distances and exact dead ends need the whole state space. Where that is too large, h* comes from a search for each
+Exact distances and exact dead ends need the whole state space. If that is too large, h* comes from a search for each
 distance, unless the task has conditional effects, which the search cannot handle; and dead ends are recognised by a
-small search. Each replacement leaves a remark, and the fuzzing goes on.
+small search. Each replacement leaves a remark.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""One walk of a fuzzer, as work that can pause whenever the policy has to be asked.
+"""One walk of a fuzzer, which can pause whenever the policy has to be asked.
 
-A walk is a generator. It yields the states that the policy has to be asked about before the walk can go on, and returns
-what it has found. Whoever drives it may ask about other states in the same breath. A walk changes nothing but the
-policy graph: what it has found is put into the pool by the fuzzer, when it is the turn of the walk.
+A walk is a generator. It yields the states that the policy has to be asked about before the walk can continue, and
+returns what it has found. The caller may add other states to the same batch. A walk only changes the policy graph: the
+fuzzer puts its result into the pool when it is the walk's turn.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Offer(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What a walk has come to."""
+    """The result of a walk."""
 
     offers: tuple[Offer, ...]  # in this order
     steps: int
@@ -46,7 +46,7 @@ Walking = Generator[Ids, None, Found]
 
 
 class Walker:
-    """A walk at work. It can be left alone at any time, and go on later."""
+    """A walk in progress. It can be paused at any time and continued later."""
 
     def __init__(self, walking: Walking) -> None:
         self.found: Found | None = None

@@ -1,9 +1,9 @@
-"""Oracles: is a policy as good as possible in a state?
+"""Oracles decide whether a policy is as good as possible in a state.
 
 `Workbench` holds a policy, its runs and the bound store; `parse_oracle` makes an oracle from a spec; its `test` gives a
-`Verdict`; `check_witness` has a verdict replayed by the independent checker.
+`Verdict`; `check_witness` lets the independent checker replay a verdict.
 
-The names are loaded on first use: who reads records needs `misstep.oracles.values` and must not wait for the rest.
+The names are loaded on first use, because reading records only needs `misstep.oracles.values`.
 """
 
 from __future__ import annotations

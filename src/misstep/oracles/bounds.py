@@ -1,35 +1,34 @@
 """The bound store: what is known about the cheapest plan of every state ever seen.
 
-An oracle that says "bug" or "no bug" forgets how it came to know. The next state is a step away from this one, and the
-next oracle begins from nothing. So oracles here do not give verdicts. They find bounds on h*, the cost of the cheapest
-plan, and put them into one store; verdicts are read off the store (`verdict.judge`).
+An oracle that only says "bug" or "no bug" loses what it has found out, although the next state may be a single step
+away. So oracles here do not give verdicts. They find bounds on h*, the cost of the cheapest plan, and put them into one
+store; verdicts follow from the store (`verdict.judge`).
 
-Upper bounds u(s) >= h*(s) are plans. The store never keeps a plan as such: it keeps transitions, all that anybody has
-come across, and for every state the cheapest way to a goal through them. A plan is taken in as its transitions, and so
-is a run of the policy, whether it reaches the goal or not, and what a lookahead or a search around a plan expands.
-Two half-known plans that cross give a third that nobody has found. A new transition that makes one state better makes
-better whatever leads to that state, and that is worked out backwards, at once, only where something changes.
-The rules that papers state one by one are all this rule: policy-predecessors of a bug are bugs with at least its gap;
-the states of a run are tested with its first; the plan of one pool state serves another by the walk between them. The
-witness of a bound is the way through the transitions, so that each bound can be replayed.
+Upper bounds u(s) >= h*(s) are plans. The store does not keep plans as such: it keeps all known transitions, and for
+every state the cheapest path to a goal through them. A plan is added as its transitions, and so is a run of the policy,
+whether it reaches the goal or not, and everything that a lookahead or a search around a plan expands. Two plans that
+cross give a third one that no search has found. A new transition that improves one state also improves the states that
+lead to it; this is propagated backwards at once, only where something changes.
+Several rules of the papers are special cases: policy-predecessors of a bug are bugs with at least its gap; the states
+of a run are tested together with its first state; the plan of one pool state serves another by the walk between them.
+The witness of a bound is the path through the transitions, so each bound can be replayed.
 
 Not every upper bound has a plan. A dominance function proves h*(t) <= h*(s) - D(s,t), which enters as one more way
 from t on, a jump to s; its witness is a derivation (`derivation.py`). Plans are kept apart from what is derived, and
 preferred where both prove the same.
 
-Lower bounds l(s) <= h*(s) are proofs: an admissible heuristic, a search that was exhausted, the fact that nothing that
-can be reached from s is left to be expanded. They travel forwards: l(t) >= l(s) - c if s leads to t at cost c. One
-run that is proven optimal proves every state along it optimal.
+Lower bounds l(s) <= h*(s) are proofs: an admissible heuristic, an exhausted search, or the fact that all states that
+can be reached from s are expanded. They are propagated forwards: l(t) >= l(s) - c if s leads to t at cost c. One run
+that is proven optimal proves every state along it optimal.
 
 Both are about the task and not about the policy, so one store can serve all policies that are compared on a task.
 
-The two kinds come from different code: transitions and Dijkstra's algorithm there, LM-cut and A* here. Where
-l(s) > u(s), one of them is wrong, and no verdict that rests on either can be trusted. That is checked whenever a
-bound is read or raised, and is an error that stops everything.
+The two kinds of bounds come from different code: transitions and Dijkstra's algorithm for upper bounds, LM-cut and A*
+for lower bounds. If l(s) > u(s), one of them is wrong, and no verdict can be trusted. This is checked whenever a bound
+is read or raised, and is an error that stops everything.
 
-Plans found by searches with a state table of their own (A*, EHC, greedy search) come in as plans; the rest of
-those tables is dropped, as copying it would double the memory of every search to improve bounds of states nobody asks
-about.
+From searches with their own state table (A*, EHC, greedy search), only the plans are added; copying the tables would
+double the memory of every search, to improve bounds of states that are not tested.
 """
 
 from __future__ import annotations
@@ -91,15 +90,15 @@ class BoundStore:
         return None if plan is None else tuple(plan)
 
     def plan_cost(self, state: State) -> Cost:
-        """What the cheapest known plan costs."""
+        """The cost of the cheapest known plan."""
         return self.graph.plan_cost(state)
 
     def plan_costs(self, states: States) -> NDArray[np.float64]:
-        """The same for many states, a row each."""
+        """The costs of the cheapest known plans of many states, one per row."""
         return self.graph.plan_costs(states)
 
     def derivation(self, state: State) -> Derivation | None:
-        """What proves the upper bound, if no known plan is as cheap."""
+        """The proof of the upper bound, if no known plan is as cheap."""
         steps = self.graph.derivation(state)
         return None if steps is None else Derivation.of(steps)
 
@@ -114,16 +113,16 @@ class BoundStore:
     # -- upper bounds -----------------------------------------------------------------------------
 
     def add_path(self, state: State, operators: Sequence[int]) -> None:
-        """Take in the transitions along a path; where it leads does not matter."""
+        """Add the transitions along a path, wherever it leads."""
         self.graph.add_path(state, operators)
 
     def add_plan(self, state: State, plan: Sequence[int], cost: int) -> None:
-        """Take in a plan that somebody claims to have found at that cost."""
+        """Add a plan and check its claimed cost."""
         try:
             self.graph.add_path(state, plan)
         except ValueError as error:
             raise MisstepError(
-                f"internal error: an oracle found a plan that is none: {error}; state {state}, plan {list(plan)}"
+                f"internal error: an oracle found an invalid plan: {error}; state {state}, plan {list(plan)}"
             ) from error
         upper = self.bounds(state).upper
         if upper > cost:
@@ -135,7 +134,7 @@ class BoundStore:
     def add_runs(
         self, policy: _core.PolicyGraph, ids: NDArray[np.uint32], max_steps: int | None = None
     ) -> None:
-        """Take in the runs from these states of a policy graph, which the policy was asked for that many steps."""
+        """Add the runs from these states of a policy graph, up to a number of steps."""
         if (
             id(policy) not in self._feeders
         ):  # the feeder keeps the policy graph alive, and with it the key
@@ -143,7 +142,7 @@ class BoundStore:
         self._feeders[id(policy)].feed(ids, max_steps)
 
     def add_dominance(self, dominated: State, dominating: State, value: int) -> None:
-        """Take in that D(dominated, dominating) = value: what is known of the first bounds the second."""
+        """Add that D(dominated, dominating) = value: a bound on the first state then bounds the second."""
         self.graph.add_jump(dominating, dominated, value)
 
     def look_ahead(
@@ -155,7 +154,7 @@ class BoundStore:
         expansions: int | None = None,
         seconds: float | None = None,
     ) -> Leaves:
-        """Expand all that is fewer than `depth` steps away and cheaper than `bound`; returns where that ends."""
+        """Expand all states fewer than `depth` steps away and cheaper than `bound`; returns the leaves."""
         states, costs, expanded, limit = self.graph.look_ahead(
             state, depth, finite_or_none(bound), expansions=expansions, seconds=seconds
         )
@@ -164,11 +163,11 @@ class BoundStore:
     # -- handing on -------------------------------------------------------------------------------
 
     def knowledge(self, states: States) -> Knowledge:
-        """What the bounds of these states, a row each, stand on, and the transitions between them."""
+        """What the bounds of these states (one per row) rest on, and the transitions between them."""
         return Knowledge(*self.graph.knowledge(states))
 
     def add_knowledge(self, knowledge: Knowledge) -> None:
-        """Take in what another store of this task has handed on."""
+        """Add the knowledge of another store of this task."""
         try:
             self.graph.add_knowledge(knowledge.states, knowledge.lower, knowledge.edges)
         except ValueError as error:
@@ -179,14 +178,14 @@ class BoundStore:
     # -- lower bounds -----------------------------------------------------------------------------
 
     def raise_lower_bound(self, state: State, bound: Cost) -> None:
-        """Somebody has proven that no plan is cheaper than `bound`; infinite: that there is none."""
+        """Add the proof that no plan is cheaper than `bound`; if it is infinite, that there is no plan."""
         self.graph.raise_lower_bound(state, finite_or_none(bound))
         self.bounds(state)
 
     def close(
         self, state: State, *, expansions: int | None = None, seconds: float | None = None
     ) -> tuple[int, str | None]:
-        """Expand all that can be reached. Returns the number of expansions, and the limit that ended it, if any."""
+        """Expand all reachable states. Returns the number of expansions, and the limit that ended it, if any."""
         closed, expanded, limit = self.graph.close(state, expansions=expansions, seconds=seconds)
         return expanded, None if closed else limit
 

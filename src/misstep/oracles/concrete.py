@@ -1,7 +1,7 @@
-"""From a derivation to a plan: a bug that dominance has proven is easier to believe with a cheaper plan at hand.
+"""Find a plan for a bug that is proven by a derivation, because a plan is easier to check.
 
-A search of limited size looks for any plan that is cheaper than what the policy spends. If it finds one, the plan
-proves the bug, and needs no dominance function to be checked. The derivation stays where it proves a larger gap.
+A limited search looks for any plan that is cheaper than the policy's run. If it finds one, the plan proves the bug
+without a dominance function. The derivation is kept if it proves a larger gap.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from misstep.oracles.workbench import Workbench
 
 
 def with_plan(bench: Workbench, verdict: Verdict) -> Verdict:
-    """The verdict on a bug with a plan that proves it, where a small search finds one; the finder stays the same."""
+    """The verdict with a plan that proves the bug, if a small search finds one; the source stays the same."""
     if not verdict.is_bug or verdict.plan_proves_bug:
         return verdict
     question = Question(bench, verdict.state, None, verdict.policy_cost)

@@ -1,8 +1,8 @@
-"""What a bound store knows about some states, as data: to be stored, and given to other stores.
+"""The knowledge of a bound store about some states, as data that can be stored and added to other stores.
 
-A worker that has tested a part of a pool has found plans, comparisons and proofs that serve the other parts too. A
-whole store is too large to hand on. The bounds of the states that matter stand on few steps, and these few go on
-(core/bounds/knowledge.h). Several pieces of knowledge are merged by giving all of them to one store.
+A worker that has tested a part of a pool has found plans, comparisons and proofs that help the other parts too. A whole
+store is too large to send. But the bounds of the states that matter rest on few steps, and only these are sent
+(core/bounds/knowledge.h). Several pieces of knowledge are merged by adding all of them to one store.
 
 As bytes: a header of fixed size with the numbers of states, variables and edges, then the arrays, compressed. The
 header says how large the arrays are, and it is compared with the length of the rest before anything is unpacked.

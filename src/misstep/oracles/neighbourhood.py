@@ -1,4 +1,4 @@
-"""Oracles that look around what is there already: the policy's run, the cheapest known plan, the states nearby."""
+"""Oracles that search near what is known: the policy's run, the cheapest known plan, the states nearby."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Lookahead(Source):
 
 
 class Exact(Source):
-    """All that can be reached: the truth about a task that is small enough."""
+    """Expands all reachable states: exact on a task that is small enough."""
 
     name = "exact"
 
@@ -152,10 +152,10 @@ class Exact(Source):
 
 
 class Census(Source):
-    """The truth about a task whose whole reachable state space is small: enumerated once, then only looked up.
+    """Exact on a task with a small reachable state space, which is enumerated once and then only looked up.
 
-    On a larger task it says nothing and costs next to nothing, so it may stand first in every spec. `exact` is for
-    states whose own future is small although the task is large.
+    On a larger task it gives no answer and costs almost nothing, so it may come first in every spec. `exact` is for
+    states from which few states are reachable although the task is large.
     """
 
     name = "census"

@@ -1,15 +1,14 @@
-"""What an oracle is, and how oracles combine.
+"""What an oracle is, and how oracles are combined.
 
-An oracle gets a question, a state and how the policy runs from it, and looks for bounds that answer it. What it finds
-it puts into the bound store; the verdict is read off the store afterwards, whoever has put it there. Combinations are
-oracles too: `Sequence` asks one after the other until the question is decided, `Union` asks all of them, `Route`
-chooses by how the policy's run ended.
+An oracle gets a question (a state, and the policy's run from it) and looks for bounds that answer it. It puts them into
+the bound store, and the verdict follows from the store, whichever oracle has found the bounds. Combinations are oracles
+too: `Sequence` asks one after the other until the question is decided, `Union` asks all of them, `Route` chooses by the
+outcome of the policy's run.
 
-Not every oracle is asked about every state, but every oracle gets to see it afterwards (`observe`): one that compares
-states with each other learns from those that were decided before its turn as well.
+Not every oracle is asked about every state, but every oracle sees each state afterwards (`observe`): an oracle that
+compares states with each other also learns from states that others decided.
 
-An oracle that runs into a limit, or crashes, has found nothing. What it had put into the store until then is
-as good as everything else there.
+If an oracle reaches a limit or crashes, it has found nothing, but the bounds that it has added until then stay valid.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Walk(NamedTuple):
 
 @dataclass
 class Question:
-    """Is the policy as good as possible in this state? With the answers so far."""
+    """The question whether the policy is as good as possible in a state, with the answers so far."""
 
     bench: Workbench
     state: State
@@ -57,7 +56,7 @@ class Question:
 
     @property
     def verdict(self) -> Verdict:
-        """As of now."""
+        """The current verdict."""
         return replace(
             self.bench.verdict_of(self.state),
             oracle=self.oracle,
@@ -68,7 +67,7 @@ class Question:
 
     @property
     def bound(self) -> Cost:
-        """Only plans cheaper than this say anything new.
+        """Only plans that are cheaper than this are useful.
 
         For the cost they have to be cheaper than what the policy has spent. For reaching the goal any plan will do,
         and where the policy's run is unknown only the proof that there is none.
@@ -87,7 +86,7 @@ class Question:
 
 
 class Report(NamedTuple):
-    """What an oracle has spent, and the limit that ended it before it was done."""
+    """The effort of an oracle, and the limit that ended it, if any."""
 
     expansions: int = 0
     evaluations: int = 0
@@ -95,33 +94,33 @@ class Report(NamedTuple):
 
 
 class Oracle(ABC):
-    """How to look for verdicts: nothing but settings. What it works on comes with the question."""
+    """A method to find verdicts. It has only settings; the policy and the task come with the question."""
 
     def on(self, bench: Workbench) -> Tester:
-        """The oracle, at work on a policy."""
+        """The oracle, bound to a policy."""
         return Tester(self, bench)
 
     @abstractmethod
     def answer(self, question: Question) -> None:
-        """Look for an answer and note down what it took."""
+        """Look for an answer and record the effort."""
 
     def wants(self, verdict: Verdict) -> bool:
-        """Whether a sequence that has come to this verdict still asks this oracle."""
+        """Whether a sequence with this verdict still asks this oracle."""
         return not verdict.is_decided
 
     def observe(self, question: Question) -> None:  # noqa: B027 (most have nothing to learn from other states)
         """See a tested state, decided or not, after the oracle as a whole has answered. Must be quick."""
 
     def foresee(self, question: Question) -> list[Runs]:  # noqa: ARG002
-        """The runs of the policy that it will ask for, as far as it can tell; most ask for none."""
+        """The runs of the policy that the oracle will need, as far as they are known; most need none."""
         return []
 
     @abstractmethod
     def sources(self, task: Task | None = None) -> Iterator[Source]:
-        """The oracles that this one is made of; of a task: those that have something to do there."""
+        """The oracles inside this one; for a task, only those that are useful there."""
 
     def settles(self, task: Task) -> bool:  # noqa: ARG002
-        """Whether this oracle decides every state that can be reached, so that nobody need be asked after it."""
+        """Whether this oracle decides every reachable state, so that no further oracle is needed."""
         return False
 
 
@@ -172,7 +171,7 @@ class Source(Oracle):
         yield self
 
     def work(self, question: Question, search: Callable[[], Report]) -> None:
-        """Do something for a question, and note down what it took and what came of it."""
+        """Run a search for a question, and record its effort and result."""
         before = question.verdict
         start = time.perf_counter()
         calls = question.bench.runner.policy_calls
@@ -224,11 +223,11 @@ class Combination(Oracle):
 
 
 class Sequence(Combination):
-    """One after the other, until one has decided; then only those that go on to the best gap.
+    """Asks one oracle after the other until one has decided; then only those that search for the best gap.
 
-    Where the cost of the cheapest plan is known exactly, nothing is left to find, also if the policy's run is not known
-    to its end. What comes after an oracle that settles the task is not even shown its states: what it would learn from
-    them (and a dominance function may take seconds to compute) serves nobody.
+    If the cost of the cheapest plan is known exactly, nothing is left to find, even if the policy's run was cut.
+    Oracles after one that settles the task do not even see its states, because what they would learn is not needed (and
+    a dominance function may take seconds to compute).
     """
 
     def answer(self, question: Question) -> None:
@@ -261,7 +260,7 @@ class Sequence(Combination):
 
 
 class Union(Combination):
-    """All of them; the best bound counts."""
+    """Asks all oracles; the best bound counts."""
 
     def settles(self, task: Task) -> bool:
         return any(part.settles(task) for part in self.parts)
@@ -275,7 +274,7 @@ class Union(Combination):
 
 
 class Route(Combination):
-    """One where the policy reaches the goal, another where it does not, or not yet."""
+    """Asks one oracle if the policy reaches the goal, and another one if it does not, or not yet."""
 
     def __init__(self, reached: Oracle, otherwise: Oracle) -> None:
         super().__init__([reached, otherwise])

@@ -1,8 +1,8 @@
-"""What a verdict on a set-valued policy rests on beside a run and a plan: what the policy permits in which states.
+"""The sets of permitted operators that a verdict on a set-valued policy rests on, besides a run and a plan.
 
-That some permitted run fails is shown by the run. That all do, or that the cheapest or dearest one costs so much, is
-shown by what is permitted in all states that matter. These sets are stored with the verdict, and before that the
-independent checker draws the same conclusions from them.
+A failing permitted run proves that some permitted run fails. To prove that all fail, or the cost of the cheapest or
+most expensive one, the permitted operators of all relevant states are needed. These sets are stored with the verdict,
+after the independent checker has drawn the same conclusions from them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def rests_on_graph(verdict: Verdict) -> bool:
 
 
 def sets_behind(policy: WorstCase, run: Trace, verdict: Verdict) -> list[PermittedSet]:
-    """What is permitted in all states that a verdict rests on: those of the run, and of the graph where it matters."""
+    """The permitted operators of all states that a verdict rests on: those of the run, and of the graph if needed."""
     found = {own.state: own for own in policy.sets(run.states)}
     if rests_on_graph(verdict):
         found |= {own.state: own for own in policy.certificate(verdict.state)}
@@ -43,7 +43,7 @@ def check_sets(
     *,
     costly_some: bool,
 ) -> None:
-    """Have the checker come to the same verdict from what is permitted; an error if it does not."""
+    """Let the checker derive the verdict from the permitted operators; raises an error if it differs."""
     for row in rows:
         sets.add(tuple(row.state.values), row.operators)
     claim = Claim(runs.closed, _cost(runs.least), _cost(runs.most), costly_some)

@@ -1,8 +1,8 @@
 """The oracles of the papers under short names: `--oracle p23`.
 
-The limits are those of the papers' experiments, which are times and memory for the most part. They are written as
-limits of each oracle on each state; what a paper allows a whole pool is the most that any one state can take. Where the
-papers count (the depth of a lookahead, the expansions of bound maintenance) so do the presets.
+The limits are those of the papers' experiments, mostly time and memory. They are limits for each oracle on each state;
+a limit that a paper sets for a whole pool is used as the limit for each state. Where the papers limit counts (the depth
+of a lookahead, the expansions of bound maintenance), so do the presets.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _of_p22(hours: int, gib: int) -> str:
     return f"({around} | aras(none, {time}, memory={gib * _GIB}))/({around})"
 
 
-# What is easy is decided first, and what nobody has decided gets a search for a proof. On 74 pairs of policies and
+# Easy states are decided first, and for undecided ones a search looks for a proof. On 74 pairs of policies and
 # tasks this leaves a third of the states open that "lmcut, bmo(100)+aras/ehc" does, with the same bugs, in less time
 # (misstep experiment defaults).
 DEFAULT_ORACLE = "census, lmcut, bmo(100)+aras/ehc, astar(evaluations=1000)"

@@ -1,13 +1,13 @@
-"""Proof that a policy reaches the goal of a planning task, or a state from which it does not.
+"""Prove that a policy reaches the goal of a planning task, or find a state from which it does not.
 
-Which states the claim is about is the caller's choice (`scope`):
+The caller chooses which states the claim is about (`scope`):
 
-    all   every state that can be reached in the task, by whatever operators, and from which the goal can be reached
-    runs  the states that the policy itself gets to from the initial state, which are those of one run
+    all   every reachable state of the task from which the goal can be reached
+    runs  the states of the policy's own run from the initial state
 
-States from which nobody can reach the goal are dead ends: the claim leaves them out, the certificate proves each of
-them, and their number is told. Of `all`, the whole task is enumerated, so that whether a failing state is solvable is
-exact.
+States from which the goal cannot be reached are dead ends: the claim leaves them out, the certificate proves each of
+them, and the result has their number. For `all`, the whole task is enumerated, so it is known exactly whether a failing
+state is solvable.
 
 The certificate has the decision of every state and its rank, the number of steps that the policy takes from there to
 the goal: each decision leads to a state of smaller rank.
@@ -179,7 +179,7 @@ class _Search:
         failing: NDArray[np.intp],
         outcomes: NDArray[np.uint8],
     ) -> None:
-        """The failing state that is nearest to the initial one; a crash or a time-out only if there is no other."""
+        """Report the failing state nearest to the initial state; a crash or a time-out only if there is no other."""
         proof = self.proof
         answered = failing[(outcomes[failing] != ERROR) & (outcomes[failing] != TIMEOUT)]
         proof.failing = len(failing)

@@ -33,14 +33,12 @@ BUILTIN: dict[str, Kind] = {
         "bounds kept up to date by dominance, with lookahead",
         "metamorphic.oracles:BoundMaintenance",
     ),
-    "census": Kind(
-        "census(STATES)", "the truth, if the whole task is small", "neighbourhood:Census"
-    ),
+    "census": Kind("census(STATES)", "exact, if the whole task is small", "neighbourhood:Census"),
     "ehc": Kind("ehc", "enforced hill-climbing", "searches:EnforcedHillClimbing"),
     "elimination": Kind(
         "elimination", "the run without superfluous operators", "neighbourhood:Elimination"
     ),
-    "exact": Kind("exact(STATES)", "the truth, on small tasks", "neighbourhood:Exact"),
+    "exact": Kind("exact(STATES)", "exact, if few states are reachable", "neighbourhood:Exact"),
     "gbfs": Kind("gbfs(EXPANSIONS)", "greedy best-first search", "searches:GreedyBestFirst"),
     "lmcut": Kind("lmcut", "proofs of optimality, no bugs", "searches:LMCut"),
     "lookahead": Kind(

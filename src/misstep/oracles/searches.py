@@ -40,7 +40,7 @@ class SearchOracle(Source):
     def search(self, question: Question) -> Report:
         bound = question.bound
         if bound <= 0:
-            return Report()  # nothing is cheaper than nothing
+            return Report()  # no plan is cheaper than cost 0
         state = question.state
         result = self.engine(question.bench, state, finite_or_none(bound)).run(
             expansions=self.expansions,

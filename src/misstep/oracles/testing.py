@@ -1,8 +1,8 @@
-"""The one loop that tests states.
+"""The loop that tests states.
 
-The policy is run from all states together, so that it sees batches. Then an oracle is asked about one state after the
-other, on one workbench: what is found for one serves the others. A verdict may therefore come late, while another state
-is tested; the loop notices when. `settle` reads the verdicts again at the end.
+The policy is run from all states together, so that it is asked in batches. Then an oracle is asked about one state
+after the other, on one workbench, so that results for one state help the others. Therefore a state may be decided while
+another one is tested; the loop notices that. `settle` computes the verdicts again at the end.
 
 Campaigns, selection, training and benchmarks all test with this loop.
 """
@@ -50,7 +50,7 @@ class TestLoop:
         self._began = perf_counter()
 
     def run(self, states: Sequence[TestState]) -> Iterator[Tested]:
-        """One after the other; whoever has enough stops asking for more."""
+        """Test the states one after the other; the caller may stop at any time."""
         self.bench.verdicts_of(item.state for item in states)
         foresight = Foresight(self.bench.runner)
         for place, item in enumerate(states):
@@ -62,7 +62,7 @@ class TestLoop:
             yield self.tested[-1]
 
     def settle(self) -> list[Tested]:
-        """The verdicts as of now: what was found for later states may have told more about earlier ones."""
+        """The current verdicts: results for later states may have decided earlier ones."""
         if self.bench.pool is not None:
             self.bench.pool.settle()
         self._notice(all_of_them=True)

@@ -1,11 +1,11 @@
-"""Runs that oracles will ask for, made for several states at once.
+"""Run the policy ahead for several states at once, for the runs that oracles will need.
 
-An oracle such as lookahead runs the policy from many states around the one that it is asked about. Most of these runs
-merge soon, so a policy that likes batches is asked about a few states at a time. Before a state is tested, the loop
-that tests states therefore collects the runs that the oracle will ask for, for this state and for the next ones,
-until they fill a batch, and has the policy run them together. That only asks earlier: the bound store does not see
-these runs before the oracle asks for them, so verdicts are the same. Where a state is decided before its turn, the
-runs for it were made in vain; that is why no more states are looked at than it takes to fill a batch.
+An oracle such as lookahead runs the policy from many states around the tested one. Most of these runs merge soon, so
+the policy would be asked in small batches. Therefore, before a state is tested, the loop collects the runs that the
+oracle will need for this state and the next ones, until they fill a batch, and runs them together. This only changes
+when the policy is asked: the bound store does not see these runs before the oracle asks for them, so verdicts are the
+same. If a state is decided before its turn, its runs were made in vain; so only as many states are considered as fill a
+batch.
 """
 
 from __future__ import annotations

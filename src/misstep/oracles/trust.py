@@ -1,9 +1,9 @@
-"""Which oracles a folder may name without the user's word.
+"""Which oracles a folder may name without permission of the user.
 
-The settings and the verdicts of a campaign name oracles, and the folder may come from a stranger. Our own oracles run
-nothing but our own code. One that an installed package adds (an entry point) is code that the user has installed, but
-perhaps not for this: loading and asking it needs the user's word, like a policy that runs code. What the user has
-named in this process (`--oracle`, `judge`, an argument in Python) or has registered is trusted.
+The settings and the verdicts of a campaign name oracles, and the folder may come from a stranger. Our own oracles only
+run our own code. An oracle from an installed package (an entry point) was installed by the user, but perhaps not for
+this purpose: using it needs permission, like a policy that runs code. Oracles that the user has named in this process
+(`--oracle`, `judge`, an argument in Python) or has registered are trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _GIVEN: set[str] = set()
 
 
 def foreign_oracles(spec: object) -> list[str]:
-    """The names in a spec that code of other packages stands behind. Nothing is loaded to find out."""
+    """The names in a spec of oracles from other packages, found without loading anything."""
     if not isinstance(spec, str):
         return []
     # Which word is a name and which an argument does not matter: at worst one is asked about in vain.
@@ -47,14 +47,14 @@ def given_oracle(spec: object) -> None:
 def require_oracle_trust(
     spec: object, trust: Trust, where: str, *, hint: str | None = None
 ) -> None:
-    """An error unless the oracle that a file names is our own, or the user stands up for it."""
+    """Raise an error unless the oracle that a file names is our own or trusted by the user."""
     for name in foreign_oracles(spec):
         if name in _GIVEN or trust is True or (callable(trust) and trust(PREFIX + name)):
             continue
         raise UsageError(
             f"the stored oracle {name!r:.100} would run code of another package",
             where=where,
-            expected="the user's word on it",
+            expected="permission to run it",
             hint=hint
             or "if you trust it, give --trust-policy; in Python, open_campaign(DIR, trust_policy=True)",
         )

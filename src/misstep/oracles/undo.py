@@ -1,8 +1,8 @@
-"""Going back along a walk: a plan for where it ended from a plan for a state that it passed.
+"""Undo a walk: turn a plan for a state on the walk into a plan for its last state.
 
-The search is native (core/oracles/way_back.h). It needs no analysis of the domain: operators that lead back, one by
-one, are looked for where the walk has been, and longer ways by a bounded A*. A cheapest way back, followed by the plan,
-is a plan for the end of the walk.
+The search is native (core/oracles/way_back.h). It needs no analysis of the domain: it looks for operators that undo
+single steps of the walk, and for longer ways back by a bounded A*. A cheapest way back, followed by the plan, is a plan
+for the end of the walk.
 """
 
 from __future__ import annotations

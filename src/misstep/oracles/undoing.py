@@ -1,9 +1,9 @@
-"""The undo oracle: back along the walk that found a state, then on with a plan of a state that the walk has passed.
+"""The undo oracle: go back along the walk that found a state, then follow a plan of a state on the walk.
 
 P22 has two oracles for tasks in which every operator can be undone. UndoQual: every reachable state is solvable, so a
-state where the policy fails is a bug. InvQuant: one plan goes back to the initial state, and then does as the policy
-does there. Here both are one, and need no such task: what counts is that this walk can be undone, as far as
-a state with a plan. The plan found is the witness that UndoQual leaves out.
+state where the policy fails is a bug. InvQuant: a plan goes back to the initial state and then follows the policy. Here
+both are one oracle, and it works on any task: it is enough that this walk can be undone up to a state with a plan. The
+plan is the witness that UndoQual does not give.
 
 The walk comes from the initial state. The plans are those that the bound store knows. If it knows none for any state of
 the walk, the policy's runs from these states may be plans. If none reaches the goal either, but the walk can be undone,

@@ -1,14 +1,13 @@
-"""What a policy costs, as far as it is known, and what follows from that.
+"""The cost of a policy, as far as it is known, and its consequences.
 
-A run that reaches the goal has a cost, a run that provably never does costs infinitely much, and a run that was cut
-short has an unknown cost. Treating the third like one of the others is how false bugs are made, so it is a value of its
-own. All that is known of it is what was spent so far: both ways it could go on cost at least as much. What follows from
-it are intervals. Comparing them has three answers; `None` is "cannot be told" and must be asked for explicitly, as
-there is no `<` that could give a wrong one by accident. Of a run that ended because the policy did not answer in time
-not even what was spent counts: nothing ever follows from it.
+A run that reaches the goal has a cost, a run that provably never does has infinite cost, and a run that was cut has an
+unknown cost. Treating the third case like one of the others would give false bugs, so it has its own value. It is only
+known that the run costs at least what it has spent so far. The consequences are intervals. Comparing two of them has
+three answers; `None` means "not known". There is no operator `<`, so that this case cannot be overlooked. If a run
+ended because the policy did not answer in time, not even what it has spent counts: nothing follows from it.
 
-A set-valued policy costs what the cheapest of its permitted runs costs, or the dearest one where `costly-some` bugs are
-wanted, and infinitely much if some permitted run fails. See `misstep.runs.permitted`.
+The cost of a set-valued policy is that of its cheapest permitted run, or of the most expensive one if `costly-some`
+bugs are wanted, and infinite if some permitted run fails. See `misstep.runs.permitted`.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ class PolicyCost:
         return None if self.reaches_goal is None else not self.reaches_goal
 
     def kind_of_bug(self, plan: Cost) -> Kind:
-        """What a bug is called that a plan of this cost, or less, proves."""
+        """The kind of a bug that a plan of at most this cost proves."""
         if self.best is not None and plan < self.best:
             return Kind.COSTLY_BEST
         if self.kind is not None:
@@ -121,7 +120,7 @@ class Interval:
         return self.low <= value <= self.high
 
     def is_above(self, other: Interval) -> bool | None:
-        """Whether the one number is larger than the other; None if the intervals do not tell."""
+        """Whether this number is larger than the other; None if the intervals overlap."""
         if self.low > other.high:
             return True
         return False if self.high <= other.low else None
@@ -136,7 +135,7 @@ NOTHING = Interval(0, 0)
 def cost_gap(policy: PolicyCost, lower: Cost, upper: Cost) -> Interval:
     """How much more than necessary the policy spends, if the cheapest plan costs between `lower` and `upper`.
 
-    An unsolvable state is nobody's fault: infinity minus infinity is 0 here.
+    On an unsolvable state the policy loses nothing: infinity minus infinity is 0 here.
     """
     if math.isinf(lower):
         return NOTHING
@@ -146,7 +145,7 @@ def cost_gap(policy: PolicyCost, lower: Cost, upper: Cost) -> Interval:
 
 
 def goal_gap(policy: PolicyCost, lower: Cost, upper: Cost) -> Interval:
-    """The same where reaching the goal is worth 1 and failing 0."""
+    """The gap if only reaching the goal counts: 1 if the policy fails although a plan exists, else 0."""
     if math.isinf(lower) or policy.reaches_goal:
         return NOTHING
     return Interval(1 if policy.fails and math.isfinite(upper) else 0, 1)

@@ -43,7 +43,7 @@ class Verdict:
 
     @property
     def plan_proves_bug(self) -> bool:
-        """Whether the plan alone is a proof of the bug, perhaps of a smaller gap than that of the verdict."""
+        """Whether the plan alone proves the bug, perhaps with a smaller gap than the verdict has."""
         if not self.is_bug or self.witness is None:
             return False
         return self.objective is Objective.GOAL or self.witness_cost < self.policy_cost.lower_bound
@@ -99,7 +99,7 @@ def judge(
 
 
 def is_fuzzing_bug(verdict: Verdict, reference: Verdict) -> bool | None:
-    """Whether the state is a bug that the walk from the reference state has added; None if the gaps do not tell.
+    """Whether the gap is larger than in the reference state, where the walk began; None if this is not known.
 
     These are the bugs relative to s0 of P22: gap(s) > gap(s0).
     """

@@ -1,9 +1,9 @@
-"""Before a bug is reported: the independent checker replays it.
+"""Replay every bug with the independent checker before it is reported.
 
-Three things are checked again from the text of the task. The policy's run: that its decisions lead where the policy
-graph says, and end as it says. The plan, and the derivation where it proves more: that they are what they claim to be,
-at what they claim to cost. The arithmetic: that the better of the two and the run make the bug, of that kind and with a
-gap of at least that much. If anything differs, something in here is wrong, and nothing is reported at all.
+Three things are checked again from the text of the task. The policy's run: its decisions lead where the policy graph
+says, with the same outcome. The plan, and the derivation if it proves more: they are valid and have the claimed cost.
+The arithmetic: the run and the better of the two prove a bug of that kind with at least that gap. If anything differs,
+Misstep itself has a bug, and nothing is reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check_witness(
     revisits: bool = False,
     of_set: bool = False,
 ) -> None:
-    """Replay what a verdict rests on; an error if anything is not as claimed.
+    """Replay what a verdict rests on; raises an error if anything is not as claimed.
 
     `run` is the policy's run from the state, `named` the operator that it chose where that did not apply, `tables` the
     dominance function that a derivation rests on. Of verdicts other than bugs, the run and the upper bound are

@@ -50,7 +50,7 @@ class Workbench:
         self._dominance = dominance
         self._fed: dict[
             State, int
-        ] = {}  # runs that belong to their start and are in the store, and how far
+        ] = {}  # runs that depend on their start and are in the store, and how far
 
     def heuristic(self, name: str) -> _core.Heuristic:
         """A heuristic of the task, built once."""
@@ -78,7 +78,7 @@ class Workbench:
 
     @cached_property
     def least_cost(self) -> int:
-        """No operator is cheaper."""
+        """The cost of the cheapest operator."""
         return min((self.task.cost(op) for op in range(self.task.operator_count)), default=0)
 
     def steps_worth_taking(self, cost: Cost) -> int | None:
@@ -137,7 +137,7 @@ class Workbench:
         return self.runner.trace(state, self.max_steps)
 
     def verdict_of(self, state: State) -> Verdict:
-        """What is known about a state by now. Runs the policy if it was not run there; searches for nothing."""
+        """The current verdict on a state. Runs the policy if needed, but does not search."""
         return read_verdict(self.bounds, state, self.policy_cost(state), self.objective)
 
     def named(self, run: Trace) -> int | None:
@@ -145,7 +145,7 @@ class Workbench:
         return named_operator(self.runner, run)
 
     def check(self, verdict: Verdict) -> None:
-        """Have the independent checker replay a verdict; an error if anything is not as claimed."""
+        """Let the independent checker replay a verdict; raises an error if anything is not as claimed."""
         run = self.trace(verdict.state)
         known = None if verdict.derivation is None else self.dominance
         tables = None if known is None or isinstance(known, str) else known.independent()

@@ -1,1 +1,1 @@
-"""Policies: one batched protocol, and everything that can stand behind it."""
+"""Policies: one batched protocol, and all kinds of policies that implement it."""

@@ -1,4 +1,4 @@
-"""Policies that are zip archives: what is wrong with one is told in the same words for all families."""
+"""Open policies that are zip archives, with the same error messages for all kinds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from misstep.errors import InputFormatError, UnsupportedError
 def archive_of(
     content: bytes, where: str, noun: str, kind: str, max_bytes: int
 ) -> Iterator[zipfile.ZipFile]:
-    """The archive; `noun` is what it holds (agent, ranker, checkpoint), `kind` what was hoped for."""
+    """The archive; `noun` is what it contains (agent, ranker, checkpoint), `kind` is the expected kind of file."""
     try:
         with open_archive(content, max_bytes) as archive:
             yield archive

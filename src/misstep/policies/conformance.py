@@ -1,7 +1,7 @@
-"""A conformance kit for policies: is this a function of the state, and does it answer sensibly?
+"""Check that a policy is a function of the state and gives valid answers.
 
-Everything that Misstep concludes rests on a policy being a function of the state. The kit asks about states along
-random walks and along the policy's own runs, in several ways that must not make a difference, and lists all findings.
+All verdicts of Misstep assume that a policy is a function of the state. The check asks about states along random walks
+and along the policy's own runs, in several ways that must give the same answers, and lists all findings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PATIENCE = 2000
 
 @dataclass(frozen=True)
 class Finding:
-    """Something a policy must not do: how often, and one example."""
+    """A rule that the policy violates: how often, and one example."""
 
     rule: str
     count: int
@@ -45,7 +45,7 @@ def sample_states(task: Task, policy: Policy, count: int, seed: int) -> States:
     random = CounterRandom(seed)
     found: dict[State, None] = {}
     state, steps, tries = task.initial_state, 0, 0
-    # A small task may not have that many states: give up when nothing new has turned up for long.
+    # A small task may not have that many states: stop if nothing new was found for a long time.
     while len(found) < count and tries < PATIENCE:
         tries += 1
         if not task.is_goal(state) and state not in found:
@@ -67,7 +67,7 @@ def sample_states(task: Task, policy: Policy, count: int, seed: int) -> States:
 def check_policy(
     load: Callable[[], Policy], *, states: int = 200, seed: int = 0
 ) -> tuple[int, list[Finding]]:
-    """Examine the policy that `load` makes; the number of states examined and all findings."""
+    """Check the policy that `load` makes; returns the number of states and all findings."""
     policy = load()
     try:
         return _examine(policy, load, states, seed)
@@ -89,7 +89,7 @@ def _examine(
 
 
 class _Examination:
-    """What a policy says in these states, and what is wrong with it."""
+    """The answers of a policy in these states, and what is wrong with them."""
 
     def __init__(self, policy: Policy, states: States) -> None:
         self.policy, self.task, self.states = policy, policy.task, states
@@ -98,7 +98,7 @@ class _Examination:
         self.messages: Mapping[int, str] = {}
 
     def ask(self) -> bool:
-        """The first answers; whether they are of a form that can be looked at further."""
+        """Get the first answers; returns whether their form is valid, so that further checks make sense."""
         if not self.policy.deterministic:
             said = "the policy declares that it is not deterministic"
             self.findings.append(Finding("is a function of the state", 1, said))
@@ -117,7 +117,7 @@ class _Examination:
         return False
 
     def check_answers(self) -> None:
-        """Whether each of them makes sense by itself."""
+        """Check each answer by itself."""
         first, count = self.first, self.task.operator_count
 
         def message(row: int) -> str:
@@ -142,7 +142,7 @@ class _Examination:
         )
 
     def check_repetition(self, load: Callable[[], Policy]) -> None:
-        """Whether they are the same when the policy is asked in other ways."""
+        """Check that the answers are the same when the policy is asked in other ways."""
         policy, states = self.policy, self.states
         self._compare(
             "says the same when asked twice", lambda: answers_of(policy, states).operators
@@ -196,7 +196,7 @@ class _Examination:
 
 
 def answers_of(policy: Policy, states: States) -> Answers:
-    """What the policy says; if it raises instead, a failure in every state."""
+    """The policy's answers; if it raises an exception, a failure in every state."""
     try:
         return policy.decide(states)
     except (MisstepError, KeyboardInterrupt):

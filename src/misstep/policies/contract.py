@@ -1,17 +1,17 @@
-"""The one contract of Python policies, for planning tasks and for models: what is taken, and what may be answered.
+"""The contract of Python policies, for planning tasks and models: which objects are policies, and valid answers.
 
 A policy is a function of a state, or an object with some of these methods:
 
     act(state)            the decision: an operator or label, its name, its number, or None
     act_batch(states)     a decision for each of many states
-    predict(observation, deterministic=True)    as agents of Stable-Baselines3 have it; (action, anything)
+    predict(observation, deterministic=True)    returns (action, anything), as agents of Stable-Baselines3 do
     values(state)         a number for each operator, to choose among some of them
     permitted(state)      the operators that it permits: the policy is set-valued
     probabilities(state)  the probability of each operator: the policy is stochastic
     plan(state)           a whole plan: the policy is a run policy
 
-A factory makes one of these from the task: a class, a function whose first parameter is called `task`, or any function
-that the spec gives arguments. A class whose constructor has no parameter is called without the task.
+A factory makes one of these from the task: a class, a function with a first parameter called `task`, or any function to
+which the spec gives arguments. A class with a constructor without parameters is called without the task.
 docs/policies/python.md is the page for users.
 """
 
@@ -40,7 +40,7 @@ _TRUTHS = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no
 
 @dataclass
 class Roles:
-    """What a user's object can do, by the methods that it has."""
+    """The abilities of a user's object, by the methods that it has."""
 
     act: Callable[[Any], object] | None
     act_batch: Callable[[Any], object] | None
@@ -58,7 +58,7 @@ def is_policy_code(code: object) -> bool:
 
 
 def roles_of(made: Any, where: str) -> Roles:
-    """The roles of a function or an object; the flag of a role that is set to False switches it off."""
+    """The roles of a function or an object; a flag that is set to False switches its role off."""
 
     def method(name: str, flag: str | None = None) -> Any:
         found = getattr(made, name, None)
@@ -79,7 +79,7 @@ def roles_of(made: Any, where: str) -> Roles:
     decides = (roles.act, roles.act_batch, roles.permitted, roles.probabilities, roles.plan)
     if not any(decides):
         if not callable(made):
-            raise InputFormatError(f"{made!r:.60} is no policy", where=where, expected=TAKES)
+            raise InputFormatError(f"{made!r:.60} is not a policy", where=where, expected=TAKES)
         roles.act = made
     size = getattr(made, "batch_size", None)
     if isinstance(size, int) and not isinstance(size, bool) and size > 0:
@@ -91,9 +91,9 @@ def roles_of(made: Any, where: str) -> Roles:
 
 
 def _predictions(agent: Any) -> tuple[Callable[[Any], object], Callable[[Any], object]]:
-    """`act` and `act_batch` of an agent that predicts actions from observations.
+    """`act` and `act_batch` for an agent that predicts actions from observations.
 
-    An observation is the array of the state, or what `observe(state)` makes of it.
+    An observation is the array of the state, or the result of `observe(state)`.
     """
     observe = getattr(agent, "observe", None)
 
@@ -116,7 +116,7 @@ def _predictions(agent: Any) -> tuple[Callable[[Any], object], Callable[[Any], o
 
 
 def is_factory(code: Any, arguments: Mapping[str, str]) -> bool:
-    """A class; a function whose first parameter is called `task`; any function that is given arguments."""
+    """Whether this is a class, a function with a first parameter called `task`, or a function with arguments."""
     if inspect.isclass(code):
         return True
     if not inspect.isroutine(code):
@@ -125,11 +125,11 @@ def is_factory(code: Any, arguments: Mapping[str, str]) -> bool:
 
 
 def made_by(code: Any, task: object, arguments: Mapping[str, str], home: Home, where: str) -> Any:
-    """The policy itself: what a factory makes, or the code as it is."""
+    """The policy: the result of a factory, or else the object itself."""
     if not is_factory(code, arguments):
         if arguments:
             raise UsageError(
-                f"{type(code).__name__} is no factory, so it takes no arguments",
+                f"{type(code).__name__} is not a factory, so it takes no arguments",
                 where=where,
                 expected="a class, or a function whose first parameter is called task",
             )
@@ -162,7 +162,7 @@ def _parameters(code: Any) -> dict[str, inspect.Parameter]:
 
 
 def _takes_task(code: Any) -> bool:
-    """A class without parameters needs none; whatever does not tell its parameters is given the task."""
+    """Whether to pass the task: not to a class without parameters, but to code with unknown parameters."""
     try:
         parameters = inspect.signature(code).parameters.values()
     except (TypeError, ValueError):
@@ -172,7 +172,7 @@ def _takes_task(code: Any) -> bool:
 
 
 def _converted(code: Any, arguments: Mapping[str, str], where: str) -> dict[str, object]:
-    """Texts as the parameters want them: by annotation, by default value, or as they look."""
+    """Convert texts for the parameters: by annotation, by the type of the default, or by their form."""
     if not arguments:
         return {}
     parameters = _parameters(code)
@@ -214,7 +214,7 @@ def _value(name: str, text: str, parameter: inspect.Parameter | None, where: str
 
 
 def plain(answer: object) -> object:
-    """A number out of a numpy or torch scalar, an array without dimensions, or one of a single element."""
+    """Convert a numpy or torch scalar, or an array with a single element, to a plain number."""
     if answer is None or isinstance(answer, (str, int)):
         return answer
     array: Any = answer
@@ -231,7 +231,7 @@ def is_number(answer: object) -> bool:
 
 
 def answers_of(choices: object, count: int) -> Sequence[object] | np.ndarray[Any, Any]:
-    """What `act_batch` answered, one for each state: a list, a tuple, an array or a tensor."""
+    """The answer of `act_batch`, one decision per state: a list, a tuple, an array or a tensor."""
     if isinstance(choices, np.ndarray) or not hasattr(choices, "detach"):
         listed: Any = choices
     else:  # a tensor of torch, on whatever device
@@ -249,7 +249,7 @@ def answers_of(choices: object, count: int) -> Sequence[object] | np.ndarray[Any
 
 
 def collection_of(answer: object, method: str) -> Collection[object]:
-    """What `permitted` or `plan` answered."""
+    """The answer of `permitted` or `plan`."""
     if hasattr(answer, "tolist"):
         answer = answer.tolist()
     if isinstance(answer, (str, Mapping)) or not isinstance(answer, Collection):
@@ -264,7 +264,7 @@ def mapping_of(answer: object, method: str) -> Mapping[object, object]:
 
 
 def distribution(pairs: Sequence[tuple[int, object]]) -> dict[int, float]:
-    """Probabilities of numbers, checked, without those that are zero, in the order of the numbers."""
+    """Checked probabilities of operators or labels, without zeros, in increasing order."""
     found: dict[int, float] = {}
     for number, given in pairs:
         weight = plain(given)

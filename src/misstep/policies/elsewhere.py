@@ -1,4 +1,4 @@
-"""A policy in a process of its own, with another order of hashes: whether it says the same there."""
+"""Ask a policy in a new process with another hash seed, to see whether it gives the same answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAIN = (
 
 
 def ask_elsewhere(function: str, *question: object) -> Any:
-    """What a function (`MODULE:NAME`) returns in a new interpreter. An error of ours is raised here."""
+    """The result of a function (`MODULE:NAME`) in a new interpreter. Its Misstep errors are raised here."""
     ours = os.environ.get("PYTHONHASHSEED")
     environment = {**os.environ, "PYTHONHASHSEED": "2" if ours == "1" else "1"}
     with tempfile.TemporaryDirectory(prefix="misstep-") as folder:
@@ -65,13 +65,13 @@ def main(folder: str, function: str) -> None:
 
 
 def decide_elsewhere(spec: str, task: Task, states: States) -> Operators:
-    """The operators that the policy names in a new interpreter, state by state."""
+    """The operators that the policy chooses in a new interpreter, state by state."""
     found = ask_elsewhere(f"{__name__}:decide", spec, task, states)
     return np.asarray(found, dtype=np.int32)
 
 
 def decide(spec: str, task: Task, states: States) -> list[int]:
-    """The operators that the policy names, once it is loaded anew."""
+    """The operators that the policy chooses after it is loaded again."""
     from misstep.policies.conformance import answers_of
     from misstep.policies.load import load_policy
 

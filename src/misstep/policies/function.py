@@ -1,7 +1,7 @@
 """Python code as a policy of planning tasks: functions, objects, the decorator, and `python:FILE.py:NAME`.
 
-`misstep.policies.contract` says what is taken. The code gets a `StateView`, and where it answers for many states a
-`StateBatch`, which is one array until single states are looked at.
+`misstep.policies.contract` describes the contract. The code gets a `StateView`, or a `StateBatch` if it answers for
+many states at once; a batch is one array, and makes views of single states only on demand.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class FunctionPolicy(Policy):
                 except (KeyboardInterrupt, MemoryError):
                     raise
                 except BaseException:
-                    pass  # whatever it was: state by state, so that one bad state does not condemn its batch
+                    pass  # ask state by state, so that one bad state does not spoil its batch
                 else:
                     return self._read(batch, given)
             return self._rows(batch, lambda row: self._one(batch, row))
@@ -126,7 +126,7 @@ class FunctionPolicy(Policy):
             try:
                 operators[row] = choice(row)
             except (KeyboardInterrupt, MemoryError):
-                raise  # the user, or a limit, ends the work: neither is an answer
+                raise  # the user or a limit ends the work
             except BaseException as error:
                 messages[row] = self.home.told(error)
         return Answers(operators, messages)
@@ -145,7 +145,7 @@ class FunctionPolicy(Policy):
         return next(iter(permitted), NO_ACTION)
 
     def _chooser(self, batch: StateBatch, candidates: Candidates) -> Callable[[int], int]:
-        """The best-valued operator among the candidates; of equals the first."""
+        """A function that returns the best-valued candidate of a row, the first one of equals."""
         valued = self.roles.values
         if valued is None:
             raise UsageError(
@@ -186,7 +186,7 @@ class FunctionPolicy(Policy):
         return Candidates(offsets.astype(np.int64), operators), weights
 
     def _weights(self, batch: StateBatch, row: int) -> dict[int, float]:
-        """The permitted operators, increasing, each with its probability; without probabilities all alike."""
+        """The permitted operators in increasing order, with probabilities; equal ones if the policy gives none."""
         if self.roles.probabilities is not None:
             given = mapping_of(self.roles.probabilities(batch[row]), "probabilities")
             pairs = [(self._number(key, batch, row), weight) for key, weight in given.items()]
@@ -210,7 +210,7 @@ class FunctionPolicy(Policy):
                 raise ValueError(self.home.told(error)) from error
 
     def _plan(self, view: StateView) -> list[int]:
-        """The operators of a plan; a name means the operator that applies where the plan has led to."""
+        """The operators of a plan; a name means the operator of that name that applies at its step."""
         assert self.roles.plan is not None
         steps: list[int] = []
         state = view.state
@@ -250,7 +250,7 @@ class FunctionPolicy(Policy):
 
 
 class PolicyMaker:
-    """What the decorator makes of a function: called with a task, it gives the policy on that task."""
+    """The result of the decorator: called with a task, it returns the policy on that task."""
 
     def __init__(self, function: Decide) -> None:
         self.function = function
@@ -262,12 +262,12 @@ class PolicyMaker:
 
 
 def policy(function: Decide) -> PolicyMaker:
-    """Decorator: `@policy def f(state): ...` makes `f(task)` a policy on the task."""
+    """Decorator: after `@policy def f(state): ...`, `f(task)` is a policy on the task."""
     return PolicyMaker(function)
 
 
 def unwrapped(code: object) -> object:
-    """The function below the decorator, if it is there."""
+    """The function without the decorator."""
     return code.function if isinstance(code, PolicyMaker) else code
 
 
@@ -313,7 +313,7 @@ def of_object(code: Any, task: Task) -> Policy:
 
 
 def bound(made: Any, task: Task, name: str, digest: str, where: str, home: Home) -> Policy:
-    """The policy of what the user's code has made, which may be a `Policy` itself."""
+    """The policy for the object that the user's code has made, which may be a `Policy` already."""
     if isinstance(made, Policy):
         if made.task.digest != task.digest:
             raise InputFormatError("the policy is bound to another task", where=where)

@@ -1,12 +1,12 @@
-"""Where a user's code lives, and the walls around it while it runs in this process.
+"""Isolate a user's code while it runs in this process.
 
-`with home:` surrounds the loading of the code and each call. Inside, the folder of the code can be imported from, and
-the modules that it imported from there are its own: outside they are out of sight, so that the `helper.py` of one
-policy is never taken for that of another. What the code prints goes to standard error. A fork of it that comes back to
-us is ended, `os._exit` is an exception like `sys.exit`, and the environment variables that it reads are noted.
+`with home:` surrounds the loading of the code and each call. Inside, the code can import from its own folder. Modules
+imported from there are hidden outside, so that the `helper.py` of one policy is never used by another. Output of the
+code goes to standard error. If the code forks and the child returns to us, the child is ended; `os._exit` raises an
+exception like `sys.exit`; and the environment variables that the code reads are recorded.
 
-Outside of these walls is what native code does by itself: `exit()` in a C library ends this process, and `getenv()` is
-not seen. A policy with a time limit runs in a process of its own (`misstep.policies.process.host`), which may end.
+Native code is not isolated: `exit()` in a C library ends this process, and `getenv()` is not recorded. A policy with a
+time limit runs in a separate process (`misstep.policies.process.host`), which may end.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Home:
         _inside.pop()
         stdout, process, count, hidden = self._outside.pop()
         if os.getpid() != process:
-            _real_exit(0)  # a fork that the code made must not go on with our work
+            _real_exit(0)  # a fork that the code made must not continue our work
         sys.stdout = stdout
         if self.folder is not None:
             self._take_modules(len(sys.modules) - count)
@@ -79,7 +79,7 @@ class Home:
                 sys.path.remove(str(self.folder))
 
     def _take_modules(self, added: int) -> None:
-        """Modules that were imported from the folder are the policy's own; the newest are the last."""
+        """Hide the modules that were imported from the folder; the newest are the last."""
         for name in list(reversed(sys.modules))[: max(added, 0)]:
             module = sys.modules[name]
             file = _file_of(module)
@@ -87,7 +87,7 @@ class Home:
                 self.modules[name] = module
 
     def _is_foreign(self, module: ModuleType) -> bool:
-        """Whether it is somebody's own module, and not of this folder, of Python or of an installed package."""
+        """Whether the module is neither from this folder, nor from Python, nor from an installed package."""
         file = _file_of(module)
         if not file or not is_users(file):
             return False
@@ -122,7 +122,7 @@ class Home:
         return file.name
 
     def note(self, name: str, value: str | None, frame: FrameType | None) -> None:
-        """A variable was read. What libraries read for themselves is their affair."""
+        """Record that a variable was read, unless a library read it."""
         while frame is not None and frame.f_globals.get("__name__") in _BETWEEN:
             frame = frame.f_back
         if frame is None or name in self.environment or not is_users(frame.f_code.co_filename):
@@ -153,7 +153,7 @@ def _file_of(module: ModuleType) -> str | None:
 
 
 def _importable(folder: Path) -> frozenset[str]:
-    """What a file in the folder can import from there."""
+    """The modules that code in the folder can import from there."""
     names = set()
     try:
         for entry in os.scandir(folder):
@@ -166,7 +166,7 @@ def _importable(folder: Path) -> frozenset[str]:
 
 
 class _Environment(os._Environ[str]):
-    """`os.environ` that tells the innermost home what is read."""
+    """`os.environ` that reports reads to the innermost home."""
 
     def __getitem__(self, key: str) -> str:
         if _inside and WHOLE_ENVIRONMENT not in _inside[-1].environment:

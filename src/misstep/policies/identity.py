@@ -1,10 +1,10 @@
 """The name and the digest of a policy that is a Python object in memory.
 
-Equal digests must mean equal decisions, as far as that can be known. So the digest covers the source code of a function
-or of the class of an object, of what that uses of the user's other code, and the values that are used, as long as they
-are plain data, arrays, or tasks. Installed packages count by the names that are used of them. Where something cannot be
-seen through (a network of torch, a generator of random numbers), the digest covers the name only and begins with
-`unknown:`, so that nobody takes it for a proof that the policy is the same as before.
+Equal digests should mean equal decisions. So the digest covers the source code of the function or class, the user's
+other code that it uses, and the values that it uses if they are plain data, arrays, or tasks. Of installed packages,
+only the names that are used count. If a value cannot be inspected (a torch network, a random number generator), the
+digest covers the name only and begins with `unknown:`, so that it does not look like a proof that the policy is
+unchanged.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ UNKNOWN = "unknown:"
 IN_MEMORY = "python object"
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _CONTAINERS = (list, tuple, dict, set, frozenset)
-# Classes of these hold nothing of their own that could decide.
+# Values of these classes contain nothing that could influence decisions.
 _INSTALLED = [Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "purelib", "platlib")]
 _HARMLESS = {"builtins.object", "abc.ABC", "typing.Generic", "typing.Protocol"}
 
 
 class _OpaqueError(Exception):
-    """Something that cannot be seen through."""
+    """A value that cannot be inspected."""
 
 
 def object_name(value: object) -> str:
@@ -42,7 +42,7 @@ def object_name(value: object) -> str:
 
 
 def in_memory_name(value: object) -> str:
-    """What stands where the spec of other policies does."""
+    """The name that is used in place of a spec."""
     return f"{IN_MEMORY} {object_name(value)}"
 
 
@@ -54,7 +54,7 @@ def object_digest(value: object) -> str:
 
 
 class _Description:
-    """A hash of each object, made once."""
+    """Computes the hash of each object once."""
 
     def __init__(self) -> None:
         self._known: dict[

@@ -1,8 +1,8 @@
-"""The kinds of policies that specs name: those that are listed, and those that other packages add.
+"""The kinds of policies in specs: the built-in ones, and those that other packages add.
 
-A package adds a kind with an entry point in the group `misstep.policies`: its name is the kind, its value a function
-`load(argument, task)` that gets what follows the colon. It returns a `Policy` on a planning task, and on a model
-anything that `load_policy` takes.
+A package adds a kind by an entry point in the group `misstep.policies`. Its name is the kind, and its value is a
+function `load(argument, task)`, which gets the text after the colon. It returns a `Policy` for a planning task, or
+anything that `load_policy` takes for a model.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def unknown_kind(kind: str, spec: str, known: Iterable[str], more: str = "") -> 
     names = [*known, *third_party()]
     close = get_close_matches(kind, names, 1)
     return UsageError(
-        f"no policy kind {kind!r}",
+        f"there is no policy kind {kind!r}",
         where=f"--policy {spec}",
         expected=", ".join(names) + more,
         hint=f"did you mean {close[0]}?" if close else "see misstep list",

@@ -1,4 +1,4 @@
-"""From a spec such as `asnet:FILE`, or from a Python object, to a policy on a task of either world."""
+"""Load a policy on a planning task or model, from a spec such as `asnet:FILE` or from a Python object."""
 
 from __future__ import annotations
 
@@ -98,30 +98,31 @@ def load_policy(
     inapplicable: str | None = None,
     engine: JaniEngine | None = None,
 ) -> Policy | LabelPolicy:
-    """The policy, bound to the task.
+    """Load a policy and bind it to the task.
 
     `policy` is a spec (`misstep list` names the kinds), a function of a state, an object with `act(state)` or another
     method of the contract, a class or a function of the task that makes one, or a policy that is bound to this task
-    already. `misstep.policies.contract` describes what is taken and what may be answered.
+    already. `misstep.policies.contract` describes the contract and the valid answers.
 
-    For models only: `inapplicable` says what is to happen where the policy names no label that applies: `filter`
-    takes its best-valued one that does, `stop_safe` ends the run, `error` raises. By default the policy's interface
-    says so, or else `filter`. `engine` is an engine of the task that is not its own.
+    For models only: `inapplicable` says what happens if the policy chooses a label that does not apply: `filter` takes
+    its best-valued applicable label, `stop_safe` ends the run, `error` raises an error. The default is what the
+    policy's interface says, or else `filter`. `engine` is an engine of the task to use instead of the task's own
+    engine.
     """
     if isinstance(task, JaniTask):
         return load_label_policy(policy, task, inapplicable=inapplicable, engine=engine)
     if not isinstance(task, Task):
-        raise UsageError(f"{task!r:.80} is no task", expected="a planning task or a model")
+        raise UsageError(f"{task!r:.80} is not a task", expected="a planning task or a model")
     for name, value in (("inapplicable", inapplicable), ("engine", engine)):
         if value is not None:
-            raise UsageError(f"{name} is an option of models", where=task.name)
+            raise UsageError(f"{name} is an option for models only", where=task.name)
     if isinstance(policy, str):
         return _of_spec(policy, task)
     if isinstance(policy, Policy):
         return _checked(policy, task)
     code = function.unwrapped(policy)
     if not function.is_policy_code(code):
-        raise UsageError(f"{policy!r:.80} is no policy", expected=TAKES)
+        raise UsageError(f"{policy!r:.80} is not a policy", expected=TAKES)
     return function.of_object(code, task)
 
 
@@ -141,7 +142,7 @@ def _of_spec(spec: str, task: Task) -> Policy:
 
 
 def _checked(policy: Policy, task: Task) -> Policy:
-    """A policy that somebody has made already."""
+    """Check a policy object that was made before."""
     if policy.task.digest != task.digest:
         raise UsageError(
             f"the policy {policy.name} is bound to the task {policy.task.name}",

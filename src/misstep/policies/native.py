@@ -1,6 +1,6 @@
 """Policies that run in native code: `first`, `random:SEED`, `heuristic:NAME`, `plan:FILE`, `optimal`.
 
-They need no training and no optional package: baselines and test subjects.
+They need no training and no optional package, and serve as baselines and examples.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from misstep.tasks.census import state_space
 from misstep.tasks.task import Task
 
 MAX_PLAN_BYTES = 64 * 2**20
-# Enumerating more states for an optimal policy takes too much memory to do unasked.
+# Enumerating more states for an optimal policy would take too much memory.
 MAX_OPTIMAL_STATES = 2_000_000
 
 
 class NativePolicy(Policy):
     """A policy of the native core. The policy graph runs it without coming back to Python."""
 
-    failure = "the policy failed"  # what to say of states where it does
+    failure = "the policy failed"  # the message for states where it fails
 
     def __init__(
         self, task: Task, native: _core.NativePolicy, *, chooses: bool = True, valued: bool = False
@@ -104,7 +104,7 @@ def load_plan(argument: str, task: Task) -> Policy:
             state = task.apply(state, operator)
         except (UsageError, ValueError) as error:
             raise InputFormatError(
-                f"this is no plan for {task.name}: {excerpt(str(error), 160)}",
+                f"this is not a plan for {task.name}: {excerpt(str(error), 160)}",
                 where=f"{path}:{number}",
             ) from None
     table = _core.table_policy(

@@ -1,6 +1,6 @@
 """`noisy:P:SEED+SPEC`: another policy that errs with probability P, reproducibly.
 
-Whether it errs in a state, and how, is drawn from a hash of the state: asked twice it errs twice in the same way.
+Whether it errs in a state, and how, depends on a hash of the state: asked twice, it makes the same error twice.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def load(argument: str, task: Task) -> Policy:
     if inner.set_valued or inner.stochastic or inner.plans:
         inner.close()
         raise UsageError(
-            f"the policy {spec} is no function of the state",
+            f"the policy {spec} is not a function of the state",
             where=where,
             expected="a policy that names one operator in each state",
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 from misstep.errors import UsageError
 
-# Policies that run in a process of their own where a limit is set.
+# Policies that run in a separate process if a limit is set.
 LIMITED = ("python", "exec", "program")
 Parser = Callable[[str], Any]  # raises ValueError with what was expected
 
@@ -60,7 +60,7 @@ def with_timeout(spec: str | None, seconds: float | None) -> str | None:
         raise UsageError("--timeout without --policy", expected="both")
     outer, plus, inner = spec.rpartition("+")
     kind, colon, argument = inner.partition(":")
-    if plus and kind not in LIMITED:  # a plus in the name of a file
+    if plus and kind not in LIMITED:  # the plus is part of a file name
         outer, plus = "", ""
         kind, colon, argument = spec.partition(":")
     if kind not in LIMITED or not colon:

@@ -1,9 +1,9 @@
-"""The one protocol that every policy speaks.
+"""The protocol of all policies.
 
-A policy is bound to a task and answers batches: states in, a row each, operators out. It must be a function of
-the state: the policy graph asks once per state and remembers, so an answer that depended on anything
-else (the batch, the order, an earlier call) would make runs impossible to reproduce. Where a policy cannot
-answer, it says so row by row, with a message; it raises only if the whole policy is unusable.
+A policy is bound to a task and answers batches: it gets one state per row and returns one operator per row. It must be
+a function of the state: the policy graph asks once per state and remembers the answer, so runs could not be reproduced
+if answers depended on anything else (the batch, the order, an earlier call). If a policy cannot answer for some states,
+it says so row by row, with a message; it raises an exception only if the whole policy is unusable.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ States = NDArray[np.int32]  # shape (n, variables)
 Operators = NDArray[np.int32]  # shape (n,)
 
 # In place of an operator.
-NO_ACTION = -1  # the policy is content to stop
+NO_ACTION = -1  # the policy stops
 FAILED = -2  # the policy crashed or answered nonsense; a message says why
 TIMED_OUT = (
     -4
@@ -32,13 +32,13 @@ TIMED_OUT = (
 
 
 class Candidates(NamedTuple):
-    """The operators to choose from: those of row i are `operators[offsets[i]:offsets[i + 1]]`, increasing."""
+    """The operators to choose from; those of row i are `operators[offsets[i]:offsets[i + 1]]`, in increasing order."""
 
     offsets: NDArray[np.int64]
     operators: NDArray[np.int32]
 
     def of(self, rows: NDArray[np.intp]) -> Candidates:
-        """Those of some rows."""
+        """The candidates of some rows."""
         parts = [self.operators[self.offsets[row] : self.offsets[row + 1]] for row in rows]
         offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts], dtype=np.int64)])
         return Candidates(offsets, np.concatenate([np.empty(0, np.int32), *parts]))
@@ -46,7 +46,7 @@ class Candidates(NamedTuple):
 
 @dataclass
 class Answers:
-    """What a policy says to a batch."""
+    """The answers of a policy to a batch."""
 
     operators: Operators
     messages: dict[int, str] = field(default_factory=dict)  # row -> why it FAILED
@@ -54,7 +54,7 @@ class Answers:
     evaluations: int = 0  # evaluations of single states by a network or heuristic
 
     def problem(self, count: int, task: Task) -> str | None:
-        """Why these cannot be the answers to so many states of a task: policies are foreign code."""
+        """What is wrong with these answers to `count` states of a task, or None; policies are foreign code."""
         given = np.asarray(self.operators)
         if given.shape != (count,) or given.dtype != np.int32:
             return (
@@ -93,12 +93,12 @@ class Policy(ABC):
 
     @abstractmethod
     def decide(self, states: States, candidates: Candidates | None = None) -> Answers:
-        """The operator of each state, chosen among the candidates (default: all applicable operators)."""
+        """Choose an operator for each state, among the candidates (default: all applicable operators)."""
 
     def ask_again(self, states: States) -> Answers:
-        """The answers of `decide`, asked anew: no answer comes from a cache, and a process of the policy's own is new.
+        """Answer as `decide` does, but without caches and in a new process if the policy has its own.
 
-        It is called to find out whether the policy is a function of the state, never to decide.
+        It is only called to find out whether the policy is a function of the state.
         """
         return self.decide(states)
 
@@ -107,22 +107,22 @@ class Policy(ABC):
         raise UnsupportedError(f"the policy {self.name} does not value states")
 
     def permitted(self, states: States) -> Candidates:  # noqa: ARG002
-        """The operators that a set-valued policy permits in each state; none: it is stuck there.
+        """The operators that a set-valued policy permits in each state; if there are none, it is stuck there.
 
-        An exception is a crash in every state asked about; `misstep.runs.permitted` asks again state by state.
+        An exception counts as a crash in every state of the batch; `misstep.runs.permitted` asks again state by state.
         """
         raise UnsupportedError(f"the policy {self.name} does not permit several operators")
 
     def probabilities(self, states: States) -> tuple[Candidates, NDArray[np.float64]]:  # noqa: ARG002
-        """What a stochastic policy draws from in each state: operators, and beside each its probability."""
+        """The operators from which a stochastic policy draws in each state, and their probabilities."""
         raise UnsupportedError(f"the policy {self.name} has no probabilities")
 
     def plan(self, state: State) -> Sequence[int]:  # noqa: ARG002
-        """The whole plan with which a run policy answers to a state, as operators."""
+        """The whole plan from a state, as operators, for policies that answer with plans."""
         raise UnsupportedError(f"the policy {self.name} does not answer with plans")
 
     def close(self) -> None:  # noqa: B027 (most policies have nothing to end)
-        """Ends processes and connections. The policy is not used afterwards."""
+        """End processes and connections. The policy must not be used afterwards."""
 
     def all_candidates(self, states: States) -> Candidates:
         """All applicable operators of each state."""
@@ -133,7 +133,7 @@ class Policy(ABC):
 
 
 def checked_states(states: Any, task: Task) -> States:
-    """A batch that a user may have made, as native code takes it. That would read 2**32 + 1 and 1.7 as 1."""
+    """Check and convert a batch for native code, which would otherwise read 2**32 + 1 and 1.7 as 1."""
     given = np.asarray(states)
     if given.ndim != 2 or given.dtype.kind not in "iu":
         raise UsageError(

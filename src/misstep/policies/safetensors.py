@@ -1,4 +1,4 @@
-"""Reading and writing safetensors files with numpy alone.
+"""Read and write safetensors files with numpy alone.
 
 A safetensors file is the length of a JSON header (8 bytes, little-endian), the header, and the raw
 numbers. It is simple enough to be read here, so that using a policy needs no further package; and
@@ -27,7 +27,7 @@ Header = dict[str, Any]
 
 
 def split_file(content: bytes, where: str, kind: str) -> tuple[Header, memoryview]:
-    """The header and the bytes after it; `kind` says what was hoped for."""
+    """The header and the bytes after it; `kind` is the expected kind of file."""
     # The length of a header can begin with the same bytes as a pickle, but what follows cannot.
     has_header = content[8:9] == b"{"
     if not has_header and (content[:2] == b"PK" or content[:1] == b"\x80"):
@@ -47,14 +47,14 @@ def split_file(content: bytes, where: str, kind: str) -> tuple[Header, memoryvie
     try:
         header = parse_json(content[8 : 8 + length])
     except (ValueError, RecursionError):
-        _refuse("the header is no JSON", where, kind)
+        _refuse("the header is not JSON", where, kind)
     if not isinstance(header, dict):
-        _refuse("the header is no JSON object", where, kind)
+        _refuse("the header is not a JSON object", where, kind)
     return header, memoryview(content)[8 + length :]
 
 
 def check_sizes(header: Header, data: memoryview, most: int, where: str, kind: str) -> None:
-    """Refuse tensors that are too many, or that share their bytes: read one by one, they could fill the memory."""
+    """Refuse too many tensors, or tensors that share bytes: read one by one, they could fill the memory."""
     tensors = [entry for name, entry in header.items() if name != METADATA]
     if len(tensors) > most:
         _refuse(f"the file has {len(tensors):,} tensors, more than {most:,}", where, kind)
@@ -108,7 +108,7 @@ def read_tensor(
 
 
 def encode_tensors(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
-    """A file of single-precision tensors. Its bytes depend on nothing but the content and its order."""
+    """Encode single-precision tensors as a file. Its bytes depend only on the content and its order."""
     header: Header = {METADATA: dict(metadata)} if metadata else {}
     parts: list[bytes] = []
     offset = 0

@@ -1,8 +1,8 @@
-"""What is trained and comes with Misstep: test subjects, good and not perfect.
+"""The trained policies that come with Misstep as test subjects. They are good but not perfect.
 
 `asnets/` has policies for tasks of the built-in domains, `safety/` networks and ensembles of trees for the built-in
 models; both are named `shipped:NAME`, and the task or model tells which is meant.
-Each has a card, JSON beside it, with what made it, how good it is, and where it is known to be wrong.
+Each has a card, a JSON file that says how it was trained, how good it is, and which bugs are known.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ Tensors = dict[str, NDArray[np.float64]]
 
 
 def read_checkpoint(content: bytes, where: str, kind: str, max_bytes: int) -> Any:
-    """What was saved: containers, plain values, arrays for tensors, `Foreign` for all else."""
+    """The saved data: containers, plain values, arrays for tensors, and `Foreign` for everything else."""
     if content[:1] == b"\x80" and content[:2] != b"PK":
         raise UnsupportedError(
             "this is a bare pickle, not an archive",
@@ -68,10 +68,10 @@ def tensors_of(stored: Any, where: str, kind: str, max_bytes: int) -> Tensors:
             dot = f"{name}." if name else ""
             waiting += [(f"{dot}{key}", v, depth + 1) for key, v in reversed(value.items())]
         elif not name or name.endswith((".weight", ".bias")):
-            what = f"{name[:60]} is no tensor" if name else "this is no state dict"
+            what = f"{name[:60]} is not a tensor" if name else "this is not a state dict"
             raise InputFormatError(what, where=where, expected=kind)
     if not found:
-        raise InputFormatError("this is no state dict", where=where, expected=kind)
+        raise InputFormatError("this is not a state dict", where=where, expected=kind)
     _check_numbers(found, where, kind, max_bytes)
     return {name: np.array(tensor, dtype=np.float64) for name, tensor in found.items()}
 

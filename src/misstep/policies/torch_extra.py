@@ -1,4 +1,4 @@
-"""PyTorch, which is an extra: whoever needs it takes it from here, and imports that only when a network is loaded.
+"""PyTorch, which is an extra. Modules that need it import it from here, and only when a network is loaded.
 
 from misstep.policies.torch_extra import torch
 """
@@ -20,7 +20,7 @@ except ImportError as error:
 
 @contextmanager
 def exact_arithmetic() -> Iterator[None]:
-    """One thread, no gradients and full single precision, whatever the rest of the process prefers.
+    """Use one thread, no gradients and full single precision, whatever the settings of the process are.
 
     More threads split sums differently and are slower on matrices of this size; reduced precision
     on a GPU (TF32) changes decisions.

@@ -1,4 +1,4 @@
-"""Opening files written by PyTorch, which are archives with a pickle inside.
+"""Open files written by PyTorch, which are archives with a pickle inside.
 
 They come from strangers, so nothing in them is ever executed: PyTorch's restricted unpickler knows
 tensors and plain containers and refuses the rest.

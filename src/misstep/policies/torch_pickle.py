@@ -1,10 +1,10 @@
-"""The pickle inside a file written by PyTorch, read by a machine that cannot call anything.
+"""Read the pickle inside a file written by PyTorch, by a stack machine that cannot call anything.
 
-A pickle is a program for a small stack machine. This one knows the instructions that write down containers, numbers,
-texts and tensors. Names of functions and classes are texts to it. Where the program asks for a call, one of four known
-things is built by our own code: a dictionary, a tensor, a numpy scalar, the bytes of a text. Whatever else is called
-becomes a `Foreign` object, which remembers the name and nothing more. So a checkpoint may hold a learning rate of
-numpy or the configuration of somebody's class beside the weights, and it costs no trust to read past them.
+A pickle is a program for a small stack machine. This one knows the instructions for containers, numbers, texts and
+tensors. Names of functions and classes are only texts to it. If the program asks for a call, our own code builds one of
+four known things: a dictionary, a tensor, a numpy scalar, the bytes of a text. Any other call becomes a `Foreign`
+object, which only has a name. So a checkpoint may contain other objects beside the weights, such as a numpy learning
+rate or the configuration of a class, and they can be skipped safely.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Global(str):
 
 @dataclass
 class Foreign:
-    """What some function or class of others would have made; nothing of it exists."""
+    """A placeholder for the result of a call of foreign code, which was not executed."""
 
     name: str
 

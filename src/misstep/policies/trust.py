@@ -1,20 +1,20 @@
-"""Which policies a folder may name without the user's word.
+"""Which policies a folder may name without permission of the user.
 
-The folder of a campaign may come from a stranger, and the spec of a policy stands in it. Loading `python:FILE.py:NAME`
-or `exec:COMMAND` runs that file or command with all rights of the user. So what a folder says is never enough to run
-something: the user gives the same policy again, or says that the stored one is to be trusted.
+The folder of a campaign may come from a stranger, and it names a policy. Loading `python:FILE.py:NAME` or
+`exec:COMMAND` runs that file or command with all permissions of the user. So a folder alone can never make us run code:
+the user must give the same policy again, or say that the stored one is trusted.
 
-A spec is **plain** if loading and asking it runs nothing but our own code on bounded data: the built-in policies, and
-networks in formats that we read ourselves. Everything else is foreign: Python files, programs, servers and language
-models (which see the tasks), files that another library opens (torch, onnxruntime), and kinds that other packages
-add. A policy made of another one is as foreign as the policy in it. A kind that is not listed here is foreign, so a
-new kind asks for trust until somebody has thought about it.
+A spec is **plain** if loading and asking it runs only our own code on bounded data: the built-in policies, and networks
+in formats that we read ourselves. Everything else is foreign: Python files, programs, servers and language models
+(which see the tasks), files that another library opens (torch, onnxruntime), and kinds that other packages add. A
+policy that contains another one is foreign if the inner one is. A kind that is not listed here is foreign, so a new
+kind is not trusted by default.
 
-`zoo:NAME` is plain, also where it starts a Python program: the name is looked up in a table of this package, and what
-runs are files of this package, which are our own code. A folder cannot make it run anything else.
+`zoo:NAME` is plain, even if it starts a Python program: the name is looked up in a table of this package, and only
+files of this package run. A folder cannot make it run anything else.
 
-A plain spec may still name any file of this machine, such as `asnet:/etc/passwd`. It is read with a limit, by a parser
-of that format, and what is wrong with it is told without its content; nothing of it is written or sent anywhere.
+A plain spec may still name any file of this machine, such as `asnet:/etc/passwd`. It is read with a size limit by the
+parser of that format, and errors do not show its content; nothing of it is written or sent anywhere.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from misstep.policies.options import split_options
 from misstep.policies.user_code import file_digest
 from misstep.tasks.jani.interface import load_interface
 
-# Kinds whose loaders run nothing but our own code on bounded data.
+# Kinds that only run our own code on bounded data.
 PLAIN = frozenset(
     (
         *("first", "random", "heuristic", "plan", "optimal", "asnet", "shipped"),
         *("sketch", "rules", "wl", "sb3", "zoo"),
     )
 )
-# Kinds that run code, start programs, connect to servers, or hand files to libraries that we do not answer for.
+# Kinds that run code, start programs, connect to servers, or pass files to other libraries.
 FOREIGN = frozenset(("python", "exec", "command", "program", "llm", "grpc", "gnn", "rgnn", "gym"))
-# Kinds that are decided by what stands behind them.
+# Kinds that are plain if the policy inside them is.
 PARTS = frozenset(("noisy", "shield", "network"))
 # Networks that our own readers open; ONNX files are opened by onnxruntime.
 OWN_READERS = frozenset((".nnet", ".safetensors", ".pt", ".pth", ".ckpt", ".zip", ".json", ".txt"))
 _INTERFACE = ".jani2nnet"
 
 Trust = bool | Callable[[str], bool]
-"""The user's word on a stored policy: yes, no, or somebody who asks with the spec."""
+"""Whether a stored policy may run: yes, no, or a function that decides by its spec."""
 
 _GIVEN: set[str] = set()
 
@@ -60,7 +60,7 @@ def given(spec: object) -> None:
 
 
 def is_plain(spec: str, *, of_model: bool) -> bool:
-    """Whether a spec can be loaded whoever wrote it, on a planning task or on a model."""
+    """Whether a spec from an untrusted folder can be loaded safely, on a planning task or on a model."""
     kind, _, argument = spec.partition(":")
     if kind not in (OF_MODELS if of_model else OF_TASKS):
         # For models, a file without a kind is a network, or an archive of an agent, which is of the kind sb3.
@@ -93,7 +93,7 @@ def _is_plain_network(argument: str) -> bool:
 
 
 def require_trust(spec: str, trust: Trust, where: str, *, of_model: bool) -> None:
-    """An error unless the policy that a file names is plain, or the user stands up for it."""
+    """Raise an error unless the policy that a file names is plain or trusted by the user."""
     if spec.startswith(f"{IN_MEMORY} ") or spec in _GIVEN or is_plain(spec, of_model=of_model):
         return
     if trust is True or (callable(trust) and trust(spec)):
@@ -101,14 +101,14 @@ def require_trust(spec: str, trust: Trust, where: str, *, of_model: bool) -> Non
     raise UsageError(
         f"the stored policy {spec!r:.300} would run code or open a connection",
         where=where,
-        expected="the user's word on it",
+        expected="permission to run it",
         hint="if you trust it, give the same policy again (--policy SPEC) or --trust-policy; in Python, "
         "open_campaign(DIR, policy) or open_campaign(DIR, trust_policy=True)",
     )
 
 
 def runs_file(spec: str) -> bool:
-    """Whether a policy is Python code, or made of one."""
+    """Whether a policy is Python code, or contains such a policy."""
     kind, _, argument = spec.partition(":")
     return kind == "python" or (kind in PARTS and runs_file(argument.partition("+")[2]))
 
@@ -119,7 +119,7 @@ def fingerprints(files: Iterable[str]) -> dict[str, str]:
 
 
 def changed_file(known: Mapping[str, str]) -> str | None:
-    """The first of these files that is not what it was; nothing is loaded to find out."""
+    """The first of these files that has changed, found without loading anything."""
     for file, digest in known.items():
         try:
             if file_digest(Path(file)) != digest:

@@ -1,7 +1,7 @@
-"""A user's Python code as a spec names it: `FILE.py:NAME`, `MODULE:NAME`, with arguments as in `Make?model=w.pt&k=3`.
+"""Load a user's Python code by its spec: `FILE.py:NAME` or `MODULE:NAME`, with arguments as in `Make?model=w.pt&k=3`.
 
-The spec is taken apart, the code is loaded in a `Home` of its own, and what it depends on is named: its source, the
-modules that it imported from its folder, files among its arguments, and the files that it names itself.
+The spec is parsed, the code is loaded in its own `Home`, and the files that it depends on are recorded: its source,
+modules imported from its folder, files among its arguments, and files that it names itself.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ EXPECTED = "python:FILE.py:NAME or python:MODULE:NAME"
 
 @dataclass(frozen=True)
 class NamedObject:
-    """What a spec names, loaded."""
+    """The loaded object that a spec names."""
 
     where: str  # the file or the module
     name: str
@@ -38,7 +38,7 @@ class NamedObject:
     arguments: dict[str, str] = field(default_factory=dict)
 
     def is_none(self, kind: str, expected: str | None = None) -> InputFormatError:
-        """The error that it is not what was asked for."""
+        """The error that the object is not of the expected kind."""
         return InputFormatError(
             f"the file defines no {kind} {self.name!r}",
             where=self.where,
@@ -47,14 +47,14 @@ class NamedObject:
         )
 
     def files(self, named: Iterable[str | Path] = ()) -> tuple[Path, ...]:
-        """What the policy depends on, as far as it can be seen; `named` are the files that the code names."""
+        """The known files that the policy depends on; `named` are the files that the code names."""
         own = [] if self.source is None else [self.source.resolve()]
         given = [found for text in self.arguments.values() if (found := self._file(text))]
         others = [found for text in named if (found := self._file(str(text)))]
         return tuple(dict.fromkeys([*own, *self.home.files, *given, *others]))
 
     def _file(self, text: str) -> Path | None:
-        """The file that an argument names: from where the command runs, or beside the code."""
+        """The file that an argument names, relative to the current folder or to the code."""
         for folder in (Path(), self.home.folder or Path()):
             try:
                 if text and (folder / text).is_file():
@@ -64,7 +64,7 @@ class NamedObject:
         return None
 
     def digest(self, named: Iterable[str | Path] = ()) -> str:
-        """Does not depend on where the files are, only on what they contain and what they are called."""
+        """A digest of the names and contents of the files, independent of their location."""
         parts = [self.name, self.where if self.source is None else self.source.name]
         for key, text in self.arguments.items():
             parts += [key, "a file" if self._file(text) else text]
@@ -123,10 +123,10 @@ def _arguments(query: str, where: str) -> dict[str, str]:
 
 
 class _AsItIs(SourceFileLoader):
-    """Reads the file and nothing else.
+    """Reads the source file, never a compiled file.
 
-    Python takes the compiled file in `__pycache__` if the source has the same size and the same second of change as
-    then, so a policy that was edited within a second could be tested in its old form.
+    Python uses the compiled file in `__pycache__` if the source has the same size and the same modification time in
+    seconds, so a policy that was edited within a second could be tested in its old form.
     """
 
     def get_code(self, fullname: str) -> CodeType:

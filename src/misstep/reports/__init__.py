@@ -1,1 +1,1 @@
-"""What a person or another program reads of campaigns: pages, tables, figures, files of other tools."""
+"""Reports on campaigns for people and other programs: pages, tables, figures, files for other tools."""

@@ -1,7 +1,7 @@
-"""Names of others in files of ours: nothing in a name may act as markup, as a command to a terminal, or as a mention.
+"""Escape untrusted names in our files, so that they cannot act as markup, as terminal commands, or as mentions.
 
-Names of objects, tasks and policies come from files of strangers. Each format gets them in the form that it takes
-literally: XML without the characters that XML forbids, Markdown in code spans, where nothing is interpreted.
+Names of objects, tasks and policies may come from strangers. Each format gets them in a form that it takes literally:
+XML without the characters that XML forbids, Markdown in code spans, where nothing is interpreted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _LONGEST = 2000
 
 
 def visible(text: str) -> str:
-    """One line of plain characters; what is very long is cut."""
+    """The text as one line of plain characters, cut if it is very long."""
     return written_out(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
 
 

@@ -1,4 +1,4 @@
-"""What the reports for continuous integration share: bugs in groups that look alike, and each bug in plain words."""
+"""Shared parts of the reports for continuous integration: groups of similar bugs, and each bug in plain words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ NO_FAULT = "no fault is proven"
 WORDS = {
     "loop": "runs in a circle",
     "stuck": "stops without an answer",
-    "inapplicable": "names an operator that does not apply",
+    "inapplicable": "chooses an operator that does not apply",
     "error": "crashes",
-    "cut": "does not arrive within the step limit",
+    "cut": "does not reach the goal within the step limit",
     "timeout": "does not answer in time",
 }
 
@@ -29,7 +29,7 @@ def bugs_of(campaign: Campaign, gate: GateResult | None) -> list[Record]:
 
 
 def fails(record: Record, gate: GateResult | None) -> bool:
-    """Whether the record lets the gate fail; without a gate, every bug does."""
+    """Whether the record makes the gate fail; without a gate, every bug does."""
     return gate is None or record.id in gate.failing
 
 
@@ -38,7 +38,7 @@ def kind_of(record: Record) -> str:
 
 
 def group_of(record: Record) -> str:
-    """The name of those that look alike: kind and family, stable from run to run."""
+    """The group of similar bugs: kind and family. The name is stable from run to run."""
     return f"{kind_of(record)}: {record.family or NO_FAULT}"
 
 
@@ -50,7 +50,7 @@ def grouped(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def commands(campaign: Campaign, record: Record) -> tuple[str, str] | None:
-    """What to type to see the bug, and to check its witness again; None: the campaign is in memory."""
+    """The commands that show the bug and check its witness again; None if the campaign is in memory."""
     if campaign.folder is None:
         return None
     folder = quote(str(campaign.folder))
@@ -79,7 +79,7 @@ def in_words(record: Record) -> str:
 
 
 def known_as(record: Record, gate: GateResult | None) -> str | None:
-    """What became of the bug: new, still, better, worse, uncovered, elsewhere; None: nothing to compare with."""
+    """How the bug changed: new, still, better, worse, uncovered, elsewhere; None: there is nothing to compare with."""
     return None if gate is None or not gate.compared else gate.words.get(record.id, "new")
 
 

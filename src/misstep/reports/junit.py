@@ -1,9 +1,9 @@
-"""JUnit XML, which the pages of continuous integration show: a suite a task, a test case a group of bugs.
+"""JUnit XML for the pages of build servers: one suite per task, one test case per group of bugs.
 
-A hundred bugs that look alike would be a hundred red lines. So a test case is a kind of bug with its family, whose name
-stays the same from run to run: a page shows since when it fails. Its text lists bugs with the commands that show them.
-Known bugs of a baseline are skipped tests, not failures. Two cases are always there: that the policy answers, and all
-other states.
+A hundred similar bugs should not be a hundred failed tests. So a test case is a kind of bug with its family; its name
+stays the same from run to run, so that a page can show since when it fails. Its text lists bugs with the commands that
+show them. Known bugs of a baseline are skipped tests, not failures. Two cases are always there: "the policy answers"
+and "all other states".
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def text(campaign: Campaign, gate: GateResult | None = None) -> str:
 
 
 def _gate(root: Xml.Element, gate: GateResult) -> None:
-    """The gate as a test of its own, so that a page says at its top why the build is red."""
+    """The gate as a separate test, so that a page says at its top why the build fails."""
     suite = Xml.SubElement(root, "testsuite", name="misstep gate")
     case = Xml.SubElement(suite, "testcase", classname="misstep", name="gate")
     if not gate.passed:

@@ -77,7 +77,7 @@ def _counts(bugs: list[Record], summary: Summary, gate: GateResult | None) -> It
             ("known families in other states", len(gate.elsewhere)),
             ("there before, proven only now", len(gate.uncovered)),
             ("known bugs that were not tested", gate.untested),
-            ("known bugs that nobody can tell now", gate.undecided),
+            ("known bugs that are not decided now", gate.undecided),
         ]
         always = 3
     else:

@@ -1,8 +1,8 @@
-"""SARIF 2.1.0, which code-scanning pages read: a result a bug, a rule for each kind of bug with its family.
+"""SARIF 2.1.0 for code-scanning pages: one result per bug, one rule for each kind of bug with its family.
 
 A state has no line in a file. The physical location is the file of the problem or model, where it is known; the logical
-location is the task and the state. Fingerprints are digests of the state, the same in every run, so that a page knows
-a bug again. Against a baseline, results say whether they are new; bugs that are fixed are counted in the properties.
+location is the task and the state. Fingerprints are digests of the state and the same in every run, so that a page
+recognises a bug. With a baseline, results say whether they are new; fixed bugs are counted in the properties.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _rule(record: Record) -> dict[str, Any]:
 
 
 def rule_id(record: Record) -> str:
-    """Stable from run to run; names with odd letters are told apart by a digest."""
+    """The id of a rule, stable from run to run; names with odd characters get a digest."""
     family = record.family or "no-fault"
     made = slug(family)
     if made.replace("-", " ") != family and record.family is not None:

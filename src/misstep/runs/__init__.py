@@ -1,1 +1,1 @@
-"""Runs of a policy: many at once over the policy graph, or one, step by step."""
+"""Run a policy: many runs at once over the policy graph, or one run step by step."""

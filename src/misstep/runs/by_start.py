@@ -1,10 +1,9 @@
-"""Runs that belong to their start: of policies that answer with a whole plan, and of policies with memory of the run.
+"""Runs that depend on their start: of policies that answer with a whole plan, and of policies with memory of the run.
 
 An open-loop policy is asked once, at the start, and then its plan is followed. A policy that avoids the states it has
-seen (`--revisit avoid`) chooses by its past. In both cases the next step is no function of the state, so there is no
-policy graph, what is known of a run says nothing about the runs from the states along it, and coming back to a state is
-no loop. What stays true: each run is a sequence of transitions of the task, so it bounds the cost of the cheapest plan
-of every state on it.
+seen (`--revisit avoid`) depends on its past. In both cases the next step is not a function of the state, so there is no
+policy graph, a run says nothing about runs from the states along it, and returning to a state is not a loop. Still,
+each run is a sequence of transitions of the task, so it bounds the cost of the cheapest plan of every state on it.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class StartRunner(PolicyRunner):
     by_start = True
 
     def __init__(self, policy: Policy, *, batch_size: int | None = None) -> None:
-        """A policy that answers with plans is followed open loop; any other one avoids the states it has seen."""
+        """The plan of a policy that answers with plans is followed; any other policy avoids states it has seen."""
         super().__init__(policy, batch_size=batch_size)
         self._runs: dict[State, Trace] = {}
         self._calls = 0
@@ -81,7 +80,7 @@ class StartRunner(PolicyRunner):
         )
 
     def _cut(self, run: Trace, max_steps: int | None) -> Trace | None:
-        """The same run within a limit; None if it has to be followed further."""
+        """The run cut to a limit; None if it has to be followed further."""
         steps = len(run.operators)
         # A policy that stops after exactly that many steps would have to be asked once more to know it.
         needed = steps + (run.outcome not in ("goal", "cut"))
@@ -108,7 +107,7 @@ class StartRunner(PolicyRunner):
         except TimeoutError as error:
             return ended("timeout", f"{type(error).__name__}: {error}")
         except (MisstepError, KeyboardInterrupt, MemoryError):
-            raise  # the policy as a whole is unusable, and says so; or the user, or a limit, ends the work
+            raise  # the policy as a whole is unusable, or the user or a limit ends the work
         except BaseException as error:  # also SystemExit: a policy does not end the test
             return ended("error", f"{type(error).__name__}: {error}")
         for operator in plan:
@@ -144,11 +143,11 @@ class StartRunner(PolicyRunner):
 
     def ask(self, ids: NDArray[np.uint32]) -> None:  # noqa: ARG002
         raise UnsupportedError(
-            f"the policy {self.policy.name} has no decisions in single states: its runs belong to their start"
+            f"the policy {self.policy.name} has no decisions in single states: its runs depend on their start"
         )
 
     def verify(self, count: int, seed: int = 0) -> list[Contradiction]:  # noqa: ARG002
-        """Single decisions cannot be asked again; whoever wants to compare asks for whole runs."""
+        """Single decisions cannot be asked again; compare whole runs instead."""
         return []
 
 

@@ -1,4 +1,4 @@
-"""Following operators, which are numbers: what a record, a plan or a walk says, step by step."""
+"""Apply the operators of a record, a plan or a walk step by step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from misstep.tasks.task import State, Task
 
 
 def follow_operators(task: Task, start: State, operators: Sequence[int]) -> list[State]:
-    """The states that the operators lead through, the start first. An error if one of them does not apply."""
+    """The states along the operators, the start first. Raises an error if one of them does not apply."""
     states = [start]
     for step, op in enumerate(operators):
         if not 0 <= op < task.operator_count:

@@ -1,4 +1,4 @@
-"""The runner that a policy needs: by what it is, and by how it is to be run."""
+"""Choose the runner for a policy, by the kind of the policy and the settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from misstep.runs.single import REVISIT, refuse_avoid
 
 
 def nature_of(policy: Policy, revisit: str = "stop") -> str:
-    """What the runs of a policy are: function (of the state), set (one of many), plan (open loop), avoid."""
+    """The kind of a policy's runs: function (of the state), set (one of many), plan (open loop), avoid."""
     if revisit not in REVISIT:
         raise UsageError(f"no revisit mode {revisit!r}", expected=", ".join(REVISIT))
     if revisit == "avoid":
@@ -31,7 +31,7 @@ def make_runner(
     costly_some: bool = False,
     risk: bool = False,
 ) -> PolicyRunner:
-    """A runner for any policy. That of a set-valued one runs its worst case (`misstep.runs.permitted`)."""
+    """A runner for any policy. For a set-valued policy it runs the worst case (`misstep.runs.permitted`)."""
     nature = nature_of(policy, revisit)
     if nature in ("plan", "avoid"):
         return StartRunner(policy, batch_size=batch_size)

@@ -1,10 +1,9 @@
-"""Set-valued policies: what they permit, and the chooser that makes an ordinary policy of the worst of it.
+"""Set-valued policies: their permitted operators, and a chooser that turns the worst case into an ordinary policy.
 
-A set-valued policy permits several operators in a state, or none. A run that always takes a permitted one is a
-permitted run. It fails if it comes to a state where nothing is permitted, or an operator that does not apply, or if it
-can go round for ever. A claim about all permitted runs needs the whole graph of them, so this module explores that
-graph from a state, breadth-first, up to a number of states that is counted from this state alone. If nothing leads out
-of what was explored, the state is *closed*.
+A set-valued policy permits several operators in a state, or none. A run that always takes a permitted operator is a
+permitted run. It fails if it reaches a state where nothing is permitted, or an operator that does not apply, or if it
+can loop for ever. A claim about all permitted runs needs their whole graph, so this module explores that graph from a
+state, breadth-first, up to a limit of states. If the exploration is complete, the state is *closed*.
 
 `WorstCase` is a policy that takes one permitted operator in each state: towards a failure where one can be reached,
 else towards a crash, else a cheapest way to the goal (`core/policygraph/permitted_graph.h` has the definition). It is a
@@ -44,16 +43,16 @@ SUM_TOLERANCE = 1e-6  # of the probabilities in a state
 
 
 class PermittedRuns(NamedTuple):
-    """What is known about all permitted runs from a state. None is infinite."""
+    """What is known about all permitted runs from a state. None means infinite."""
 
     closed: bool  # all of them are known
     least: int | None  # none is cheaper; None, of a closed state: none reaches the goal
-    most: int | None  # of a closed state where all reach the goal: what the dearest costs
+    most: int | None  # for a closed state where all reach the goal: the cost of the most expensive
     risk: Risk | None = None  # of a stochastic policy: the probability not to reach the goal
 
 
 class PermittedSet(NamedTuple):
-    """What the policy permits in a state, with probabilities if it has any."""
+    """The permitted operators of a state, with probabilities if the policy has any."""
 
     state: State
     operators: tuple[int, ...]
@@ -62,7 +61,7 @@ class PermittedSet(NamedTuple):
 
 @dataclass
 class Sets:
-    """What a policy permits in each state of a batch; `failures` says where it gave no answer, why, and if late."""
+    """The permitted operators of each state of a batch; `failures` has the states without an answer, and why."""
 
     offsets: NDArray[np.int64]
     operators: NDArray[np.int32]
@@ -82,7 +81,7 @@ class WorstCase(Policy):
         risk: bool = False,
         batch_size: int | None = None,
     ) -> None:
-        """`dearest` takes a dearest way where all permitted runs reach the goal."""
+        """With `dearest`, take a most expensive run where all permitted runs reach the goal."""
         super().__init__(policy.task)
         self.inner = policy
         self.name = policy.name
@@ -119,15 +118,15 @@ class WorstCase(Policy):
         return self._facts[state]
 
     def recall(self, state: State, facts: PermittedRuns) -> None:
-        """Take in what was found out about a state before, so that it need not be explored again."""
+        """Add what is known about a state from before, so that it need not be explored again."""
         self._facts.setdefault(state, facts)
 
     def sets(self, states: Sequence[State]) -> list[PermittedSet]:
-        """What is permitted in these states; goals, and states where the policy has no answer, are left out."""
+        """The permitted operators of these states; goals and states without an answer are left out."""
         return self._sets(self._explored(_rows(states))) if states else []
 
     def certificate(self, state: State) -> list[PermittedSet]:
-        """What is permitted in all states that prove the facts about a state."""
+        """The permitted operators of all states that are needed to prove the facts about a state."""
         (id,) = self._explored(_rows([state])).tolist()
         return self._sets(self._graph.region(id))
 
@@ -171,21 +170,21 @@ class WorstCase(Policy):
 
 
 def ask_permitted(policy: Policy, states: States) -> Sets:
-    """What a policy permits, whatever it does: what it raises or garbles is a failure of the states concerned."""
+    """Ask a policy for permitted operators; exceptions and invalid answers become failures of the states concerned."""
     try:
         if policy.stochastic:
             candidates, probabilities = policy.probabilities(states)
             return _checked(policy.task, candidates, len(states), probabilities)
         return _checked(policy.task, policy.permitted(states), len(states))
     except (MisstepError, KeyboardInterrupt, MemoryError):
-        raise  # the policy as a whole is unusable, and says so; or the user, or a limit, ends the work
+        raise  # the policy as a whole is unusable, or the user or a limit ends the work
     except BaseException as error:  # also SystemExit: a policy does not end the test
         if len(states) == 1:
             message = f"{type(error).__name__}: {error}"
             nothing = np.empty(0, np.int32)
             failures = {0: (message, isinstance(error, TimeoutError))}
             return Sets(np.zeros(2, np.int64), nothing, failures=failures)
-    # Row by row, so that one bad state does not condemn its batch.
+    # Row by row, so that one bad state does not spoil its batch.
     return _joined([ask_permitted(policy, states[[row]]) for row in range(len(states))])
 
 
@@ -207,11 +206,13 @@ def _joined(parts: list[Sets]) -> Sets:
 def _checked(
     task: Task, candidates: Candidates, count: int, probabilities: object | None = None
 ) -> Sets:
-    """The answer to so many states; a ValueError if it is none. Operators come out increasing, each once."""
+    """The answer to `count` states, with increasing operators, each once; raises ValueError if it is invalid."""
     offsets: NDArray[Any] = np.asarray(candidates[0])
     operators: NDArray[Any] = np.asarray(candidates[1])
     if offsets.shape != (count + 1,) or offsets.dtype.kind not in "iu" or operators.ndim != 1:
-        raise ValueError("the permitted operators are no flat array with an offset for each state")
+        raise ValueError(
+            "the permitted operators are not a flat array with an offset for each state"
+        )
     if offsets[0] != 0 or offsets[-1] != len(operators) or (np.diff(offsets) < 0).any():
         raise ValueError("the offsets of the permitted operators are out of order")
     if len(operators) and operators.dtype.kind not in "iu":
@@ -232,9 +233,9 @@ def _checked(
 def _weights(probabilities: object, offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     weights = np.asarray(probabilities, dtype=np.float64)
     if weights.shape != (offsets[-1],):
-        raise ValueError("there is no probability for each operator")
+        raise ValueError("some operators have no probability")
     if not np.isfinite(weights).all() or (weights < 0).any():
-        raise ValueError("a probability is negative or no number")
+        raise ValueError("a probability is negative or not a number")
     totals = np.concatenate([[0.0], np.cumsum(weights)])
     sums = totals[offsets[1:]] - totals[offsets[:-1]]
     some = np.diff(offsets) > 0

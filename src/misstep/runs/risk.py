@@ -1,9 +1,9 @@
-"""The risk of a policy that draws at random: the probability that its run does not end in a goal.
+"""The risk of a stochastic policy: the probability that its run does not end in a goal.
 
 From a closed state the run is a finite Markov chain. Goals have risk 0. States from which no goal can be reached have
-risk 1. From all others the run leaves for one of the two sooner or later, so the risk is the only solution of its
-equations, and iterating them from 0 and from 1 gives a lower and an upper bound that meet. The bounds are widened by
-`ROUNDING`, which is more than rounding can do.
+risk 1. From all others, the run reaches one of the two with probability 1. So the risk is the only solution of its
+equations, and iterating them from 0 and from 1 gives a lower and an upper bound that converge. The bounds are widened
+by `ROUNDING`, which is more than all rounding errors.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def risk_of(
     probabilities: Sequence[Sequence[float]],
     goals: NDArray[np.uint32],
 ) -> Risk:
-    """The risk from a state. `ids` are those with successors; of the others, all but the goals are failures."""
+    """The risk from a state. `ids` are the states with successors; all others but the goals are failures."""
     if len(ids) == 0:
         return (1.0, 1.0) if start not in goals.tolist() else (0.0, 0.0)
     place = {id: number for number, id in enumerate(ids.tolist())}

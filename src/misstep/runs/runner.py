@@ -1,4 +1,4 @@
-"""A policy on a task: asked once per state, its decisions and run outcomes remembered in the policy graph.
+"""Run a policy on a task. It is asked once per state; the policy graph stores its decisions and run outcomes.
 
 Runs of many states advance in lockstep, so that the policy sees batches; a native policy runs without Python. The
 results do not depend on batch sizes, on the order of the states, or on what was run before.
@@ -32,7 +32,7 @@ from misstep.tasks.task import State
 
 
 class RunEnds(NamedTuple):
-    """How runs end, a row each. `outcomes` are numbers into `OUTCOMES`; steps and costs are those up to the end."""
+    """How runs end, one row per run. `outcomes` are indices into `OUTCOMES`; steps and costs are those of the run."""
 
     ids: NDArray[np.uint32]
     outcomes: NDArray[np.uint8]
@@ -59,7 +59,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """A state for which the policy gave two answers; the first stands."""
+    """A state for which the policy gave two different answers; the first one is used."""
 
     state: State
     first: int
@@ -67,16 +67,16 @@ class Contradiction:
 
 
 class PolicyRunner:
-    """Runs a policy and remembers what it did."""
+    """Runs a policy and remembers its decisions."""
 
-    by_start = False  # whether runs belong to their start, and the policy has no decisions in single states
+    by_start = False  # whether runs depend on their start, so that the policy has no decisions in single states
 
     def __init__(self, policy: Policy, *, batch_size: int | None = None) -> None:
         if batch_size is not None and batch_size < 1:
             raise UsageError(f"the batch size is {batch_size}", expected="a positive number")
         if not self.by_start and (policy.set_valued or policy.stochastic or policy.plans):
             raise UnsupportedError(
-                f"the policy {policy.name} is no function of the state",
+                f"the policy {policy.name} is not a function of the state",
                 hint="'misstep test' and 'misstep run' take set-valued policies and policies that answer with plans",
             )
         self.policy = policy
@@ -91,13 +91,13 @@ class PolicyRunner:
 
     @property
     def policy_calls(self) -> int:
-        """States that the policy was asked about, each once."""
+        """The number of states that the policy was asked about, each counted once."""
         return self.graph.decided - self._recalled
 
     def recall(self, trace: Trace, named: int | None = None) -> None:
-        """Take a run in that the policy made before, so that it need not be asked again.
+        """Add a run that the policy made before, so that it need not be asked again.
 
-        `named` is the operator that it named at the end, where that did not apply.
+        `named` is the operator that it chose at the end, if that did not apply.
         """
         ids = self.graph.add(np.array([state.values for state in trace.states], dtype=np.int32))
         answers = list(trace.operators)
@@ -128,7 +128,7 @@ class PolicyRunner:
         max_steps: int | None = DEFAULT_MAX_STEPS,
         progress: Callable[..., None] | None = None,
     ) -> RunEnds:
-        """The same from states that are in the policy graph."""
+        """Run the policy from states that are in the policy graph."""
         if isinstance(self.policy, NativePolicy):
             before = self.policy.native.evaluations
             self.graph.run_native(self.policy.native, ids, max_steps, progress)
@@ -150,7 +150,7 @@ class PolicyRunner:
         return self.messages.get(id)
 
     def trace(self, state: State, max_steps: int | None = DEFAULT_MAX_STEPS) -> Trace:
-        """The run from one state, with all its states. Counts what had to be asked for it."""
+        """The run from one state, with all its states and the number of questions to the policy."""
         calls, evaluations = self.policy_calls, self.evaluations
         ends = self.run(np.array([state.values], dtype=np.int32), max_steps)
         ids, operators = self.graph.trace(int(ends.ids[0]), max_steps)
@@ -168,7 +168,7 @@ class PolicyRunner:
         )
 
     def named(self, run: Trace) -> int | None:
-        """The operator that the policy chose at the end of a run where it did not apply."""
+        """The operator that the policy chose at the end of a run, if it did not apply."""
         if run.outcome != "inapplicable":
             return None
         ids = self.graph.add(np.array([run.states[-1].values], dtype=np.int32))
@@ -215,19 +215,19 @@ def _ids(ids: list[int]) -> NDArray[np.uint32]:
 
 
 def ask(policy: Policy, states: States, candidates: Candidates | None = None) -> Answers:
-    """The answers of a policy, whatever it does: what it raises or garbles is a failure of the states concerned."""
+    """Ask a policy; exceptions and invalid answers become failures of the states concerned."""
     try:
         answers = policy.decide(states) if candidates is None else policy.decide(states, candidates)
         problem = answers.problem(len(states), policy.task)
         if problem is None:
             return answers
     except (MisstepError, KeyboardInterrupt, MemoryError):
-        raise  # the policy as a whole is unusable, and says so; or the user, or a limit, ends the work
+        raise  # the policy as a whole is unusable, or the user or a limit ends the work
     except BaseException as error:  # also SystemExit: a policy does not end the test
         problem = f"{type(error).__name__}: {error}"
     if len(states) == 1:
         return Answers(np.array([FAILED], dtype=np.int32), {0: problem})
-    # Row by row, so that one bad state does not condemn its batch.
+    # Row by row, so that one bad state does not spoil its batch.
     parts = [
         ask(policy, states[[row]], None if candidates is None else candidates.of(np.array([row])))
         for row in range(len(states))

@@ -1,8 +1,8 @@
-"""One run, step by step: with the values along the way, and optionally without coming back to a state.
+"""One run, step by step, with the values of its states, and optionally without returning to a state.
 
-In `stop` mode this says the same as the policy graph, and is the plain version that it is tested against. In `avoid`
-mode the policy chooses among the operators that lead to states not seen in this run; that makes it a function of
-the run instead of the state, so it never enters the policy graph.
+In `stop` mode the result is the same as with the policy graph; the tests compare the two. In `avoid` mode the policy
+chooses among the operators that lead to states not seen in this run. That makes it a function of the run instead of the
+state, so it never enters the policy graph.
 """
 
 from __future__ import annotations
@@ -31,17 +31,18 @@ def run(
     revisit: str = "stop",
     max_steps: int | None = DEFAULT_MAX_STEPS,
 ) -> Trace:
-    """Run a policy once on a planning task, from a state or else from the initial state.
+    """Run a policy once on a planning task, from `state` (default: the initial state).
 
-    `policy` is what `load_policy` takes, `task` what `load_task` takes. A state is also given by its values or as text:
-    numbers or the atoms that are true. `revisit="avoid"` never goes where the run has been (for policies that rank
-    operators); "stop" ends the run there. `max_steps=None` never cuts the run. Of a set-valued policy this is the
-    worst permitted run that was found, and of one that answers with plans the plan is followed.
+    `policy` is anything that `load_policy` takes, and `task` anything that `load_task` takes. A state may also be given
+    as its values or as text: numbers, or the atoms that are true. `revisit="stop"` ends the run at a state that it has
+    seen; "avoid" never goes there (for policies that rank operators). `max_steps=None` never cuts the run. For a
+    set-valued policy, the result is the worst permitted run that was found; the plan of a policy that answers with
+    plans is followed.
     """
     loaded = load_task(task)
     if not isinstance(loaded, Task):
         raise UnsupportedError(
-            "a run of a model is no function of its first state",
+            "a run on a model has random outcomes",
             where=loaded.name,
             expected="a planning task",
             hint="misstep.test runs policies on models",
@@ -73,7 +74,8 @@ def _start(task: Task, state: State | StateView | Sequence[int] | str | None) ->
             state = State([int(value) for value in state])
         except (TypeError, ValueError, OverflowError):
             raise UsageError(
-                f"{state!r:.80} is no state", expected="a State, a value for each variable, or text"
+                f"{state!r:.80} is not a state",
+                expected="a State, a value for each variable, or text",
             ) from None
     try:
         task.is_goal(state)  # checks the length and the values
@@ -150,10 +152,10 @@ def run_once(
 
 
 def refuse_avoid(policy: Policy) -> None:
-    """An error if a policy cannot be run without coming back to a state."""
+    """Raise an error if a policy cannot be run without returning to a state."""
     if not policy.chooses or policy.plans or policy.set_valued or policy.stochastic:
         raise UsageError(
-            f"the policy {policy.name} cannot choose among the states not seen yet",
+            f"the policy {policy.name} cannot choose among a subset of operators, as --revisit avoid needs",
             hint="use --revisit stop",
         )
 

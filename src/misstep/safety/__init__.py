@@ -1,10 +1,9 @@
 """Safety of policies in non-deterministic systems.
 
-Find runs that get unsafe, decide whether that could be avoided, find the decisions to blame, and keep the policy from
-them.
+Find unsafe runs, decide whether they could be avoided, find the decisions to blame, and shield the policy from them.
 
-`System` puts a policy on a transition system; `fuzz` looks for unsafe runs; a `Decider` decides whether states are
-safe; `judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blacklist` shield.
+`System` is a policy on a transition system; `fuzz` looks for unsafe runs; a `Decider` decides whether states are safe;
+`judge` makes verdicts, `analyse` finds faults, `OracleShield` and `Blacklist` are shields.
 """
 
 from misstep.safety.census import SafetyCensus, safety_census

@@ -1,10 +1,10 @@
-"""Exact numbers of a small JANI task and of a policy on it, over everything that can be reached from any initial state.
+"""Count the states of a small JANI task, and the bugs and faults of a policy, over all reachable states.
 
 Unsafe states and goals are never left. `safe` counts the states from which some strategy avoids unsafe states for ever,
 with any number of deviations from the policy (`inf`) or with at most 0, 1 or 2 on each run; unsafe states are not
 safe, goals and dead ends are. A fault is a safe state whose decision has an outcome that is not safe. A bug is a safe
 state from which the policy can get unsafe. Where the policy stops (`stop_safe`) its run ends safely, but a strategy has
-to act there, which is a deviation: such a state is no bug, and need not be safe with 0 of them.
+to act there, which is a deviation: such a state is not a bug, and need not be safe with 0 deviations.
 """
 
 from __future__ import annotations

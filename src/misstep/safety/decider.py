@@ -1,4 +1,4 @@
-"""Deciding whether a state is safe: could any strategy, or one close to the policy, avoid unsafe states for ever?
+"""Decide whether a state is safe: whether a strategy, or one close to the policy, avoids unsafe states for ever.
 
     localfix  bounds raised by propagation around the state; linear in what it looks at (the default)
     tarjan    TarjanSafe: depth-first search for a strategy, strongly connected components confirm cycles
@@ -7,8 +7,8 @@
     ipi       policy iteration in passes
     vi        value iteration on everything that can be reached: the reference
 
-All give the same answers. `tarjan-published` is TarjanSafe to the letter of the paper, which calls some states safe
-that are not: it has to be asked for as a comparison, gives no strategies, and no verdict comes from it.
+All give the same answers. `tarjan-published` is TarjanSafe exactly as in the paper, which calls some states safe that
+are not: it is only for comparisons, gives no strategies, and is never used for verdicts.
 
 A decider keeps what it has proven, for all states, radii and paths to come; a limit makes a
 question UNKNOWN and leaves nothing unproven behind.
@@ -38,7 +38,7 @@ class Answer(Enum):
 
 @dataclass(frozen=True)
 class Budget:
-    """What one question may cost. Evaluations are nodes pushed or backed up; seconds are a safety net."""
+    """The budget of one question. Evaluations are nodes pushed or backed up; seconds are a safety net."""
 
     evaluations: int | None = 1_000_000
     expansions: int | None = None  # states expanded for the first time
@@ -62,9 +62,9 @@ LEAST = 200  # evaluations that every question may take, however little is left
 class Stock:
     """Evaluations that the questions which stay open may take together; answered ones take nothing from it.
 
-    On some models most questions have an answer that no budget reaches. There every question would take all that one
-    may take, and a campaign would never end. A question may take an eighth of what is left, so that the first ones
-    have the most and hopeless ones cost little in the end.
+    On some models no budget is enough for most questions. Every question would then use its whole budget, and a
+    campaign would never end. So a question may take an eighth of what is left: the first ones get most, and hopeless
+    ones cost little in the end.
     """
 
     left: int
@@ -94,7 +94,7 @@ class Safety(Generic[StateT]):
 
 @dataclass(frozen=True)
 class Strategy(Generic[StateT, LabelT]):
-    """What to do from a state on, so that nothing unsafe is ever met: a label for each state that can come up."""
+    """A strategy that avoids unsafe states from a state on: a label for each state that it can reach."""
 
     start: StateT
     radius: Radius
@@ -148,7 +148,7 @@ class Decider(Generic[StateT, LabelT]):
         return decision
 
     def known(self, state: StateT, radius: Radius = math.inf) -> Answer:
-        """What is known without work."""
+        """What is known already, without any search."""
         return Answer(self.native.known(self.system.id(state), native_radius(radius)))
 
     def smallest_radius(

@@ -1,9 +1,9 @@
-"""How far two policies are apart, as Definition 4 of the safety paper measures it.
+"""The distance of two policies, as in Definition 4 of the safety paper.
 
-The distance from a state is the largest number of decisions, on any run of the second policy from there, that the first
-policy would have taken otherwise. It is infinite exactly if such a decision lies on a cycle that the second policy can
-get to: that run goes round for ever and counts it each time. So the distance is the longest way through the graph of
-the second policy's runs, once its cycles are known to carry no difference.
+The distance from a state is the largest number of decisions, on any run of the second policy from there, where the
+first policy would have decided differently. It is infinite exactly if such a decision lies on a cycle that the second
+policy can reach, because a run along the cycle counts it again and again. Otherwise, the distance is the longest path
+through the graph of the second policy's runs.
 
 Runs end in unsafe states, goals and dead ends, and where the second policy names no label. Where only the first one
 names none, whatever the second one does is a difference. A state is r-safe if and only if a policy that is safe there

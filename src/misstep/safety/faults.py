@@ -1,14 +1,13 @@
-"""Which decisions of an unsafe run gave safety away.
+"""Find the decisions of an unsafe run that lost safety.
 
 A fault is a safe state where the policy takes a label that has an outcome that is not safe; the run need not have
 passed that outcome. A run from a safe state into an unsafe one has at least one fault, and may have several, since
-outcomes can lead back among safe states. A run all of whose states are lost has none: what went wrong, went wrong
-before.
+outcomes can lead back to safe states. A run has no fault if all its states are lost: the mistake was made before.
 
-Runs are looked at from their end: states near the end are decided quickly, and what is found out about them
-answers most questions about those before. With a finite radius r an r-fault leads from an r-safe state to one that
-is not r-safe. That is another notion, neither weaker nor stronger: the culprit may come later and be repairable
-with more deviations only. Reports say which of the two they mean.
+Runs are analysed from their end: states near the end are decided quickly, and the results answer most questions about
+earlier states. With a finite radius r, an r-fault leads from an r-safe state to one that is not r-safe. This notion is
+neither weaker nor stronger than a fault: an r-fault may come later, and more than r deviations may still repair it.
+Reports say which of the two they mean.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Fault(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class StepReport(Generic[StateT, LabelT]):
-    """One decision of a run. Its state is a bug exactly if it is safe, as the policy gets unsafe from there."""
+    """One decision of a run. Its state is a bug exactly if it is safe, because the policy becomes unsafe from there."""
 
     step: int
     state: StateT

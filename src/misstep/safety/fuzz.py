@@ -1,8 +1,8 @@
-"""Looking for runs of a policy into unsafe states: by fuzzing, or by looking at everything the policy can get to.
+"""Look for runs of a policy into unsafe states: by fuzzing, or by exploring all states that the policy can reach.
 
-The fuzzer plays the outcomes against the policy, guided by how far states look from being unsafe. It finds runs
-and proves nothing if it finds none. `envelope` finds a shortest such run, or proves that there is none, if the
-policy's runs from a state are few enough to be looked at.
+The fuzzer chooses outcomes against the policy, guided by an estimated distance to unsafe states. If it finds no run,
+that proves nothing. `envelope` finds a shortest unsafe run, or proves that there is none, if the policy reaches few
+enough states.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOOKAHEAD_CAP = 1_000
 
 @dataclass(frozen=True)
 class FuzzSettings:
-    """How outcomes are chosen. With lookahead infinity and greedy selection the paper found most.
+    """How outcomes are chosen. The paper found most bugs with infinite lookahead and greedy selection.
 
     `probable` draws them by the model's probabilities, without a lookahead.
     """
@@ -211,8 +211,8 @@ def fuzz(
 
 @dataclass(frozen=True)
 class Envelope(Generic[StateT, LabelT]):
-    """What the policy can get to. SAFE is a proof that its runs never get unsafe; NOT_SAFE comes with a shortest
-    run that does."""
+    """The states that the policy can reach. SAFE proves that its runs are never unsafe; NOT_SAFE comes with a shortest
+    unsafe run."""
 
     answer: Answer
     run: UnsafeRun[StateT, LabelT] | None

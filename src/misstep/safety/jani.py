@@ -1,4 +1,4 @@
-"""JANI tasks as what the rest of this package works on."""
+"""JANI tasks as transition systems for this package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Oracle shields for JANI models: making one, saying what it is worth, and writing it down as a table."""
+"""Oracle shields for JANI models: make one, estimate how much it helps, and store it as a table."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def decided_starts(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, int]:
-    """What the decider says of start states that are drawn; it does not need the policy for that."""
+    """The decider's answers for random start states; this does not need the policy."""
     random = CounterRandom(seed, 0)
     starts = [task.sample_initial(random) for _ in range(count)]
     system: System[State, str] = System(jani_transitions(task, task.new_engine()), "first")
@@ -56,7 +56,7 @@ def decided_starts(
 
 
 def table_of(task: JaniTask, shield: DeciderShield, states: int) -> ShieldTable[State, str]:
-    """What is allowed wherever shielded runs from all start states can get to; an error if that is too much."""
+    """The allowed labels of all states that shielded runs can reach; raises an error if there are too many."""
     engine = task.new_engine()
     policy = load_policy(shield.policy, task, engine=engine)
     decider = Decider(system_of(task, policy, engine), shield.decider, budget=_budget(shield))
@@ -64,7 +64,7 @@ def table_of(task: JaniTask, shield: DeciderShield, states: int) -> ShieldTable[
     policy.close()
     if not found.is_complete:
         raise BudgetLimitError(
-            f"shielded runs get to more than {states:,} states",
+            f"shielded runs reach more than {states:,} states",
             where=task.name,
             hint="leave out --table, or give more --states",
         )

@@ -1,4 +1,4 @@
-"""Safety of the states around a learner, by label: what an environment offers beside rewards.
+"""Which labels are safe in a state, for learners in an environment.
 
 A label is **safe** in a state if after each of its outcomes some strategy avoids unsafe states for ever, whatever the
 model does; that is what the deciders decide (docs/safety.md). A learner that only ever takes safe labels from a safe

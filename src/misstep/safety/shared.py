@@ -107,12 +107,12 @@ class UnionChecker:
         try:
             degrees, targets = self._successors(system, ids, columns, labels)
         except CheckError as error:
-            raise MisstepError(f"internal error: this is no safe strategy: {error}") from error
+            raise MisstepError(f"internal error: this is not a safe strategy: {error}") from error
         union = Union(columns, labels, degrees, targets, _numbers(ids, starts))
         if radius != math.inf:
             problem = deviation_problem(system, union, ids, radius)
             if problem:
-                raise MisstepError(f"internal error: this is no safe strategy: {problem}")
+                raise MisstepError(f"internal error: this is not a safe strategy: {problem}")
         return union
 
     def accepted(
@@ -221,7 +221,7 @@ def _numbers(ids: NDArray[np.uint32], starts: Sequence[int]) -> dict[int, int]:
     places = np.searchsorted(ids, starts, sorter=order)
     found = order[np.minimum(places, len(ids) - 1)]
     if (ids[found] != np.asarray(starts)).any():
-        raise MisstepError("internal error: this is no safe strategy: a state is missing")
+        raise MisstepError("internal error: this is not a safe strategy: a state is missing")
     return dict(zip(starts, found.tolist(), strict=True))
 
 

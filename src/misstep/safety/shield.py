@@ -1,10 +1,10 @@
-"""Shields: keep a policy from what was found, or from everything that is not safe.
+"""Shields keep a policy from known faults, or from everything that is not safe.
 
-    blacklist  forbids decisions that were found to be faults. Costs nothing at run time, and guarantees nothing: the
-               next fault may lie elsewhere. `harden` goes on until the fuzzer finds no more unsafe runs.
-    oracle     takes the policy's best label all of whose outcomes are decided to be safe. From a safe state its runs
-               are safe for ever. Costs questions to a decider at run time, which are remembered.
-    repair     takes the labels of a safe strategy where it has one: a policy that is safe from the bug state on.
+    blacklist  forbids decisions that are known faults. It costs nothing at run time but guarantees nothing, because
+               there may be other faults. `harden` repeats this until the fuzzer finds no more unsafe runs.
+    oracle     takes the policy's best label among those with only safe outcomes. From a safe state its runs are safe
+               for ever. It asks a decider at run time; answers are remembered.
+    repair     takes the label of a safe strategy if it has one: the policy is then safe from the bug state on.
 
 Blacklists and tables of oracle shields are exported as JSON.
 """
@@ -31,7 +31,7 @@ VERSION = 1
 DECIDER = "decider"
 GUARANTEE = (
     "From a safe state the run stays safe for ever, as long as the decider decides within its evaluations. Where no "
-    "label is decided to be safe, because the state is not safe or the evaluations ran out, the policy has its way."
+    "label is decided to be safe, because the state is not safe or the evaluations ran out, the policy decides."
 )
 Shield = TypeVar("Shield")
 
@@ -67,7 +67,7 @@ class Blacklist(Generic[StateT, LabelT]):
         )
 
     def shield(self, system: System[StateT, LabelT]) -> System[StateT, LabelT]:
-        """The system under its policy, but for what is forbidden."""
+        """The system under its policy without the forbidden labels."""
         forbidden = {
             system.id(state): [system.label_id(label) for label in labels]
             for state, labels in self.forbidden.items()
@@ -88,7 +88,7 @@ class Blacklist(Generic[StateT, LabelT]):
 
 
 class OracleShield(Generic[StateT, LabelT]):
-    """The policy under the eyes of a decider. `system` is the shielded one."""
+    """A policy that is shielded by a decider. `system` is the shielded system."""
 
     def __init__(self, decider: Decider[StateT, LabelT], budget: Budget | None = None) -> None:
         _policy(decider.system)
@@ -99,19 +99,18 @@ class OracleShield(Generic[StateT, LabelT]):
 
     @property
     def corrected(self) -> int:
-        """States where it took another label than the policy."""
+        """The number of states where it took another label than the policy."""
         return self.native.corrected
 
     @property
     def unguarded(self) -> int:
-        """States where no label was decided to be safe, so that it let the policy have its way."""
+        """The number of states where no label was decided to be safe, so that the policy decided."""
         return self.native.unguarded
 
     def table(
         self, starts: Sequence[StateT], max_states: int = 1_000_000
     ) -> ShieldTable[StateT, LabelT]:
-        """The labels that it allows wherever its runs from these states can get to; the first one is the one it
-        takes."""
+        """The allowed labels of all states that its runs from these states can reach; it takes the first one."""
         system = self.system
         ids = list(dict.fromkeys(system.id(state) for state in starts))
         seen = set(ids)
@@ -131,7 +130,7 @@ class OracleShield(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class ShieldTable(Generic[StateT, LabelT]):
-    """An oracle shield written down; complete if it says something wherever it can get to."""
+    """An oracle shield as a table; complete if it has labels for all states that its runs can reach."""
 
     allowed: dict[StateT, tuple[LabelT, ...]]
     is_complete: bool
@@ -170,11 +169,11 @@ class ShieldTable(Generic[StateT, LabelT]):
 
 @dataclass(frozen=True)
 class DeciderShield:
-    """An oracle shield as a file: which decider watches which policy on which model, and what it may spend.
+    """An oracle shield as a file: the decider, the policy, the model, and the budget of the decider.
 
-    The answers are not in the file: the decider is asked while the policy runs, and remembers. So the file is small
-    and holds for every state of the model. The budget has no time in it, which would make the policy another one on a
-    slower machine.
+    The answers are not in the file: the decider is asked while the policy runs, and remembers. So the file is small and
+    works for every state of the model. The budget has no time limit, because then the policy would depend on the speed
+    of the machine.
     """
 
     task: str  # digest of the model
@@ -205,7 +204,7 @@ class DeciderShield:
         def make(document: dict[str, Any]) -> DeciderShield:
             for name in ("task", "model", "policy", "decider"):
                 if not isinstance(document[name], str):
-                    raise ValueError(f"{name} is no text")
+                    raise ValueError(f"{name} is not text")
             return cls(**{own.name: document[own.name] for own in fields(cls)})
 
         return _parse(text, DECIDER, make)
@@ -214,7 +213,7 @@ class DeciderShield:
 def repair(
     system: System[StateT, LabelT], strategy: Strategy[StateT, LabelT]
 ) -> System[StateT, LabelT]:
-    """The system under its policy, which follows the strategy where that says something."""
+    """The system under its policy, but with the label of the strategy where it has one."""
     return _patched(system, strategy.labels)
 
 
@@ -227,8 +226,8 @@ def _patched(
 
 @dataclass(frozen=True)
 class Hardening(Generic[StateT, LabelT]):
-    """What `harden` did. `unsafe_runs` are those found in each round; the last number is not 0 if rounds ran out, or if
-    runs were left that pass no new fault, such as those from states that are lost from the start."""
+    """The result of `harden`. `unsafe_runs` has the number of unsafe runs of each round. The last number is not 0 if
+    the rounds ran out, or if the remaining runs have no new fault, such as runs from lost states."""
 
     blacklist: Blacklist[StateT, LabelT]
     system: System[StateT, LabelT]
@@ -243,7 +242,7 @@ def harden(
     starts: Sequence[StateT] | None = None,
     rounds: int = 10,
 ) -> Hardening[StateT, LabelT]:
-    """Fuzz, find faults, forbid them, and again, until no unsafe run is found or nothing new is to be forbidden."""
+    """Fuzz, find faults and forbid them, until no unsafe run is found or there is no new fault."""
     blacklist: Blacklist[StateT, LabelT] = Blacklist({})
     system = decider.system
     counts: list[int] = []
@@ -297,7 +296,7 @@ def _parse(text: str, kind: str, make: Callable[[dict[str, Any]], Shield]) -> Sh
 def _optional_text(document: dict[str, Any], key: str) -> str | None:
     found = document.get(key)
     if found is not None and not isinstance(found, str):
-        raise ValueError(f"{key} is no text")
+        raise ValueError(f"{key} is not text")
     return found
 
 

@@ -1,8 +1,8 @@
-"""A transition system under a policy, whoever brings them: native code, tables, or any Python object.
+"""A transition system under a policy: native code, tables, or any Python object.
 
-States and labels are what the model uses for them, and all classes here have their types as parameters: numbers of an
-explicit system, tuples of values and names of a JANI model, any hashable objects of a model in Python. The native core
-knows them by ids; `System` translates.
+States and labels have the types of the model, which are parameters of all classes here: numbers for an explicit system,
+tuples of values and names for a JANI model, any hashable objects for a model in Python. The native core uses ids;
+`System` translates.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LARGEST = 2**30 - 1  # no strategy needs more deviations than there are states
 
 @runtime_checkable
 class Model(Protocol[StateT, LabelT]):
-    """What a transition system in Python has to bring along.
+    """The methods of a transition system in Python.
 
     Optional: `initial_states()`, where fuzzing starts; `distance(state)`, 0 if and only if the state is unsafe,
     which guides it; `policy(state)`, if no other policy is given.
@@ -57,7 +57,7 @@ AnyPolicy: TypeAlias = (
 
 
 class System(Generic[StateT, LabelT]):
-    """What everything else in this package works on. Whatever is asked about a state is asked once, and remembered.
+    """A transition system with a policy. Everything about a state is computed once and remembered.
 
     `policy` is a native policy, a function from states to labels, an object with `act`, a mapping, or "first" (the
     first label that applies). `dead_end` says what states without a label count as; `inapplicable` what to do
@@ -106,7 +106,7 @@ class System(Generic[StateT, LabelT]):
         try:
             return self.transitions.id(state)
         except (IndexError, TypeError) as error:
-            raise UsageError(f"{state!r} is no state of this system") from error
+            raise UsageError(f"{state!r} is not a state of this system") from error
 
     def state(self, id: int) -> StateT:
         return self.transitions.state(id)
@@ -118,7 +118,7 @@ class System(Generic[StateT, LabelT]):
         try:
             return self.transitions.label_id(label)
         except (IndexError, TypeError) as error:
-            raise UsageError(f"{label!r} is no label of this system") from error
+            raise UsageError(f"{label!r} is not a label of this system") from error
 
     def states(self, ids: Iterable[int]) -> tuple[StateT, ...]:
         return tuple(map(self.transitions.state, ids))
@@ -158,7 +158,7 @@ class _PolicyOverIds(Generic[StateT, LabelT]):
             self._act = policy
         else:
             raise UsageError(
-                f"{policy!r} is no policy", expected="a function from states to labels"
+                f"{policy!r} is not a policy", expected="a function from states to labels"
             )
 
     def act(self, id: int) -> int | None:
@@ -186,7 +186,7 @@ def _transitions(
         return model
     if not isinstance(model, Model):
         raise UsageError(
-            f"{type(model).__name__} is no transition system",
+            f"{type(model).__name__} is not a transition system",
             expected="an object with applicable, outcomes, is_goal and is_unsafe",
         )
     if initial is None:

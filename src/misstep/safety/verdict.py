@@ -70,7 +70,7 @@ def judge(
     elif not run.states or run.states[0] != state:
         raise UsageError("the run does not start in the state", expected=f"{state!r}")
     elif reason := run_problem(system, run):
-        raise UsageError(f"this is no unsafe run of the policy: {reason}")
+        raise UsageError(f"this is not an unsafe run of the policy: {reason}")
     if policy is Answer.SAFE:
         return SafetyVerdict(state, radius, Status.NOT_A_BUG, policy, Answer.UNKNOWN)
     safety = decider.decide(state, radius)

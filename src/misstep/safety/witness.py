@@ -42,14 +42,14 @@ def check_strategy(
         system.dead_end != "unsafe",
     )
     if not report.valid:
-        raise MisstepError(f"internal error: this is no safe strategy: {report.reason}")
+        raise MisstepError(f"internal error: this is not a safe strategy: {report.reason}")
     return report
 
 
 def check_run(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) -> None:
     """An error if this is not a run of the policy into an unsafe state."""
     if reason := run_problem(system, run):
-        raise MisstepError(f"internal error: this is no unsafe run of the policy: {reason}")
+        raise MisstepError(f"internal error: this is not an unsafe run of the policy: {reason}")
 
 
 def run_problem(system: System[StateT, LabelT], run: UnsafeRun[StateT, LabelT]) -> str:

@@ -1,1 +1,1 @@
-"""Tasks of both worlds: reading PDDL, SAS and JANI files, states, and generators of the built-in domains and models."""
+"""Planning tasks and models: read PDDL, SAS and JANI files, represent states, generate built-in tasks and models."""

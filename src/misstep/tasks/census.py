@@ -54,7 +54,7 @@ def state_space(
     memory_limit_mb: int | None = None,
     progress: Callable[..., None] | None = None,
 ) -> StateSpace:
-    """The reachable state space with h* of every state; an error if a limit ends the enumeration."""
+    """The reachable state space with h* of every state; raises an error if a limit ends the enumeration."""
     space = StateSpace(
         task,
         [task.initial_state],
@@ -96,14 +96,14 @@ class SmallTask:
         return plan
 
 
-# Of the tasks asked about last: the state space, or how many states it is known to exceed. Few: a state space keeps
-# its task alive and may be large.
+# For the last few tasks: the state space, or the number of states that it is known to exceed. Only a few are kept,
+# because a state space may be large and keeps its task alive.
 _RECENT: OrderedDict[Task, SmallTask | int] = OrderedDict()
 _MOST_RECENT = 4
 
 
 def small_task(task: Task, max_states: int = SMALL) -> SmallTask | None:
-    """The state space if it has no more than so many states. Enumerated once, also where it turns out to be larger."""
+    """The state space if it has at most `max_states` states, else None. It is enumerated only once."""
     known = _RECENT.pop(task, 0)
     if isinstance(known, int) and known < max_states:
         try:

@@ -1,9 +1,9 @@
-"""Which files make a task: what a user may name, and the files that are meant by it.
+"""Find the files of a task from what the user has named.
 
-A problem finds its domain by itself: a domain of its own beside it (`p01-domain.pddl`, `domain_p01.pddl`,
-`domain01.pddl` and the like), or `domain.pddl` in its folder or up to three folders up, as in
-`ferry/testing/easy/p01.pddl`. A pattern such as `tasks/p0*.pddl` stands for the one file that it fits; where it fits
-several, they are a suite (`misstep.tasks.suites`).
+The domain of a problem is found automatically: a file beside it with the same number (`p01-domain.pddl`,
+`domain_p01.pddl`, `domain01.pddl` and similar names), or `domain.pddl` in its folder or up to three folders up, as for
+`ferry/testing/easy/p01.pddl`. A pattern such as `tasks/p0*.pddl` stands for the one file that matches; if several
+match, they are a suite (`misstep.tasks.suites`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ ALL_OF_THEM = "name one of them, or test on all with --suite; in Python load_sui
 
 
 def task_files(*given: StrPath) -> list[Path]:
-    """The SAS file or the model alone, or domain and problem."""
+    """The files of the task: one SAS file or model, or domain and problem."""
     for path in given:
         if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"{type(path).__name__} is no path", expected=TAKES)
+            raise UsageError(f"{type(path).__name__} is not a path", expected=TAKES)
     paths = [_only(Path(path)) for path in given]
     if len(paths) == 2:
         return paths
@@ -51,12 +51,12 @@ def is_model(files: list[Path]) -> bool:
 
 
 def is_domain(path: Path) -> bool:
-    """Whether this is a PDDL domain, by what stands in it."""
+    """Whether this is a PDDL domain, judged by its content."""
     return _defines(path, "domain")
 
 
 def is_problem(path: Path) -> bool:
-    """The same for a PDDL problem."""
+    """Whether this is a PDDL problem, judged by its content."""
     return _defines(path, "problem")
 
 
@@ -67,19 +67,19 @@ def _defines(path: Path, what: str) -> bool:
         with path.open(errors="replace") as file:
             text = file.read(100_000)
     except (OSError, ValueError):
-        return False  # whoever loads it says what is wrong
+        return False  # loading it reports the error
     return re.search(rf"\(\s*define\s*\(\s*{what}\b", text, re.I) is not None
 
 
 def matching(pattern: Path) -> list[Path] | None:
-    """The files that a pattern fits, in order; None if it is the name of a file, or no pattern."""
+    """The files that match a pattern, in order; None if it is the name of a file, or not a pattern."""
     text = str(pattern)
     if not glob.has_magic(text) or pattern.exists():
         return None
     names = glob.glob(text, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute patterns)
     found = sorted(Path(name) for name in names)
     if not found:
-        raise InputFileError("no file fits this pattern", where=text)
+        raise InputFileError("no file matches this pattern", where=text)
     return found
 
 
@@ -91,7 +91,7 @@ def _only(path: Path) -> Path:
         found = [file for file in found if not is_domain(file)] or found
     if len(found) > 1:
         raise UsageError(
-            f"{len(found)} files fit this pattern, such as {found[0].name} and {found[1].name}",
+            f"{len(found)} files match this pattern, such as {found[0].name} and {found[1].name}",
             where=str(path),
             expected="one task",
             hint=ALL_OF_THEM,
@@ -110,7 +110,7 @@ def domain_of(problem: Path) -> Path:
     if not problem.exists():
         raise InputFileError("no such file", where=str(problem))
     raise InputFileError(
-        "a problem without its domain",
+        "the domain of this problem was not found",
         where=str(problem),
         expected=f"domain.pddl in the same folder or up to {FOLDERS_UP} folders up, "
         f"or {problem.stem}-domain.pddl in the same folder",
@@ -119,7 +119,7 @@ def domain_of(problem: Path) -> Path:
 
 
 def _possible_domains(problem: Path) -> Iterator[Path]:
-    """In the order in which they count: what is made for one problem goes before what many share."""
+    """Possible domain files by priority: those for one problem come before those that many problems share."""
     number = re.search(r"\d+$", problem.stem)
     for own in (problem.stem, *((number[0],) if number else ())):
         for name in (f"{own}-domain", f"{own}_domain", f"domain-{own}", f"domain_{own}"):
@@ -136,7 +136,7 @@ def _possible_domains(problem: Path) -> Iterator[Path]:
 
 
 def problems_in(folder: Path, *, below: bool = False) -> list[Path]:
-    """The problem files of a folder, in order; also of the folders in it, if they are asked for."""
+    """The problem files of a folder, in order; with `below`, also those of its subfolders."""
     files = folder.rglob("*.pddl") if below else folder.glob("*.pddl")
     return sorted(file for file in files if file.is_file() and not is_domain(file))
 

@@ -1,4 +1,4 @@
-"""The one generator of everything that is built in: planning tasks of the domains, and models."""
+"""Generate tasks of the built-in domains, and the built-in models."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from misstep.tasks.parameters import look_up
 
 
 def generate(name: str, /, *, seed: int = 0, **parameters: Any) -> Instance | ModelInstance:
-    """A task of the built-in domain, or the built-in model, of that name: `generate("gripper", balls=6)`.
+    """Generate a task of a built-in domain, or a built-in model: `generate("gripper", balls=6)`.
 
-    What it returns has a `name`, its `files` as text and `write(FOLDER)`; `load_task` takes it as it is. Parameters
-    that are not given take their default; `misstep generate NAME --help` lists them. The same name, parameters and
-    seed give the same files, byte for byte, on every machine.
+    The result has a `name`, its `files` as text and `write(FOLDER)`; `load_task` accepts it directly. `misstep generate
+    NAME --help` lists the parameters and their defaults. The same name, parameters and seed give the same files, byte
+    for byte, on every machine.
     """
     look_up("domain or model", name, (*DOMAINS, *MODELS))
     if name in DOMAINS:

@@ -1,13 +1,13 @@
 """Planning tasks as Gymnasium environments (extra `gym`), for learners of other packages.
 
-Actions are the operators by number; `action_masks()` and `info["action_mask"]` say which ones apply. Observations are
-flat (a vector of 0 and 1, one for each fact) or made of objects (rows of atoms); `misstep.tasks.observations` tells
+Actions are the numbers of operators; `action_masks()` and `info["action_mask"]` say which ones apply. Observations are
+flat (a vector of 0 and 1, one for each fact) or made of objects (rows of atoms); `misstep.tasks.observations` describes
 their order.
 Importing this module registers `misstep/Planning-v0`. Agents trained here are tested with `sb3:FILE.zip`.
 
-The reward of a step is `goal_reward` if it reaches the goal (1 by default), less `cost_weight` (0.01) times the cost
-of the operator. An operator that does not apply changes nothing but the number of steps and gives
-`inapplicable_reward` (-0.1).
+The reward of a step is `goal_reward` (default: 1) if it reaches the goal, minus `cost_weight` (default: 0.01) times the
+cost of the operator. An operator that does not apply counts as a step without effect and gives `inapplicable_reward`
+(default: -0.1).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Info: TypeAlias = dict[str, Any]
 
 
 class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is Any
-    """An episode is terminated by the goal or a state without applicable operators, and truncated at the horizon.
+    """An environment. An episode ends at the goal or in a state without applicable operators, or at the horizon.
 
     It begins in the initial state, or, with `walk=N`, where a random walk of at most N steps from there ends.
     `info["end"]` says how an episode was terminated: `goal`, `stuck`, or None.
@@ -56,7 +56,9 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
         render_mode: str | None = None,
     ) -> None:
         if not isinstance(task, Task):
-            raise UsageError(f"{task!r:.80} is no planning task", expected="misstep.load_task(...)")
+            raise UsageError(
+                f"{task!r:.80} is not a planning task", expected="misstep.load_task(...)"
+            )
         if observation not in ("flat", "objects"):
             raise UsageError(f"observation={observation!r}", expected="'flat' or 'objects'")
         if horizon < 1 or walk < 0:
@@ -90,7 +92,9 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
 
     def step(self, action: Any) -> tuple[Observation, float, bool, bool, Info]:
         if self.state is None:
-            raise UsageError("no episode has begun", where=self.task.name, hint="call reset first")
+            raise UsageError(
+                "there is no episode yet", where=self.task.name, hint="call reset first"
+            )
         operator = int(action)
         if not 0 <= operator < self.task.operator_count:
             raise UsageError(f"there is no operator {operator}", expected=str(self.action_space))
@@ -111,7 +115,7 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
         return self._observation(), float(reward), end is not None, truncated, info
 
     def action_masks(self) -> NDArray[np.bool_]:
-        """By the name under which learners with masks look for it."""
+        """The applicable operators, under the name that learners with masks use."""
         mask = np.zeros(self.task.operator_count, np.bool_)
         if self.state is not None:
             mask[self._applicable(self.state)] = True
@@ -144,7 +148,7 @@ class PlanningEnv(gymnasium.Env):  # type: ignore[misc] # without the package it
             row: NDArray[np.float32] = self._view.rows(values[None])[0]
             return row
         view = self._view
-        # Copies: users keep what they get.
+        # Copies, because users may keep what they get.
         goals, types = view.goals.copy(), view.type_of.copy()
         return {"atoms": view.atoms(values), "goals": goals, "types": types}
 

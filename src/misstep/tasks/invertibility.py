@@ -1,4 +1,4 @@
-"""Which operators can be undone by a single operator, wherever they are applied.
+"""Find the operators that a single operator can undo, wherever they are applied.
 
 For an operator a, the facts known before it are its precondition with the mutex completion; those known after it are
 these with its effects, completed again. An operator b undoes a if b's precondition is known to hold after a and the
@@ -24,7 +24,7 @@ _AtLeast = Callable[[int, int, int], bool]
 
 @dataclass(frozen=True)
 class Inverse:
-    """What undoes an operator: another operator, or nothing at all (None)."""
+    """The inverse of an operator: another operator, or doing nothing (None)."""
 
     operator: int | None
     cost: int
@@ -40,7 +40,7 @@ class Invertibility:
 
     @property
     def invertible(self) -> bool:
-        """After every operator, at most one other restores a state that is at least as good as before."""
+        """Whether after every operator, at most one other leads to a state at least as good as before."""
         return self.at_least_count == len(self.at_least)
 
     @property

@@ -1,7 +1,7 @@
-"""Settings that a user gives as keywords of a function: unknown names and values of a wrong type are errors.
+"""Check settings that a user gives as keywords of a function: unknown names and wrong types are errors.
 
-Settings are dataclasses, and check the range of their values themselves. Before that, here, it is checked that a value
-has the type that the field declares, so that a mistake is told by its name instead of by a traceback.
+Settings are dataclasses and check the range of their values themselves. Before that, this module checks that each value
+has the declared type, so that a mistake gives a clear message instead of a traceback.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _TYPES = {
 
 
 def check_names(given: Iterable[str], known: Iterable[str], what: str) -> None:
-    """Refuse keywords that nothing is known about."""
+    """Refuse unknown keywords."""
     names = list(known)
     for name in given:
         if name not in names:
             raise UsageError(
-                f"no option {name!r} of {what}",
+                f"there is no option {name!r} of {what}",
                 expected="one of " + ", ".join(names),
                 hint=did_you_mean(name, names),
             )
@@ -66,7 +66,7 @@ def make_settings(
     names: Mapping[str, str] | None = None,
     **more: Any,
 ) -> Settings:
-    """The settings with the given values; `names` says which field a keyword means, if that is another one."""
+    """The settings with the given values; `names` maps keywords to fields with other names."""
     fields = {own.name: str(own.type) for own in dataclasses.fields(kind)}  # type: ignore[arg-type]
     values = dict(more)
     for name, value in given.items():

@@ -1,4 +1,4 @@
-"""From whatever a user names to a task, of either world, and from what a campaign has kept to the same task again."""
+"""Load planning tasks and models from files, and rebuild them from the stored data of a campaign."""
 
 from __future__ import annotations
 
@@ -43,18 +43,20 @@ def load_task(*given: Any, **options: Any) -> Task | JaniTask:
     """Load a planning task or a model.
 
     A planning task is `(domain, problem)`, a problem or folder with its `domain.pddl`, or a `.sas` file; a model is
-    a `.jani` file, a folder with one, or a `.prism` file (which needs stormpy). What `misstep.generate` returns is
-    loaded without files, and a task that is loaded already is returned as it is.
+    a `.jani` file, a folder with one, or a `.prism` file (which needs stormpy). The result of `misstep.generate` is
+    accepted too, and a task that is loaded already is returned unchanged.
 
-    Options of planning tasks: `keep_unimportant=True` keeps variables that do not matter for the goal, because a
-    policy may look at them; `time_limit=300` seconds, `memory_limit_mb=4096` and `use_cache=True` are of the
-    translator. Options of models: `property` (NAME, FILE or FILE#NAME; default: the first), `constants` (values of
-    those that the model leaves open), `out_of_bounds` ("error" or "disable"), `silent` ("refuse", "as_action" or
+    Options for planning tasks: `keep_unimportant=True` keeps variables that do not matter for the goal, because a
+    policy may use them; `time_limit=300` (seconds), `memory_limit_mb=4096` and `use_cache=True` are options of the
+    translator. Options for models: `property` (NAME, FILE or FILE#NAME; default: the first), `constants` (values of
+    constants that the model leaves open), `out_of_bounds` ("error" or "disable"), `silent` ("refuse", "as_action" or
     "step") and `scale` ("none" or "l1"), see `load_jani`.
     """
     if len(given) == 1 and isinstance(given[0], (Task, JaniTask)):
         for option in options:
-            raise UsageError(f"{option} comes too late: the task is loaded", where=given[0].name)
+            raise UsageError(
+                f"{option} has no effect: the task is loaded already", where=given[0].name
+            )
         task: Task | JaniTask = given[0]
         return task
     if len(given) == 1 and isinstance(given[0], Instance):
@@ -64,7 +66,7 @@ def load_task(*given: Any, **options: Any) -> Task | JaniTask:
         return _load_model(given[0], options)
     for path in given:
         if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"{path!r:.80} is no task", expected=TAKES)
+            raise UsageError(f"{path!r:.80} is not a task", expected=TAKES)
     files = task_files(*given)
     if not is_model(files):
         _check_options(options, PLANNING_OPTIONS, "planning tasks")
@@ -81,15 +83,15 @@ def load_task(*given: Any, **options: Any) -> Task | JaniTask:
 def load_suite(
     *given: StrPath, domain: StrPath | None = None, **options: Any
 ) -> list[Task | JaniTask]:
-    """Load many tasks: all problems, or all models, of folders and of the folders below.
+    """Load many tasks: all problems, or all models, in folders and their subfolders.
 
-    Also patterns (`"tasks/p0*.pddl"`), lists (`"tasks.txt"`, a task on each line) and single files. Each problem finds
-    its domain beside it or up to three folders up, unless `domain` names one for all. The options are those of
-    `load_task`. Names of the tasks are those of their files, with as much of the folders as tells them apart.
+    Arguments may also be patterns (`"tasks/p0*.pddl"`), lists (`"tasks.txt"`, one task per line) and single files. The
+    domain of each problem is found beside it or up to three folders up, unless `domain` names one for all. The options
+    are those of `load_task`. Tasks are named after their files, with as much of the folders as makes names different.
     """
     for path in (*given, *(() if domain is None else (domain,))):
         if not isinstance(path, (str, os.PathLike)):
-            raise UsageError(f"{path!r:.80} is no path", expected="folders, files or patterns")
+            raise UsageError(f"{path!r:.80} is not a path", expected="folders, files or patterns")
     tasks: list[Task | JaniTask] = []
     for name, files in suite_files(given, domain):
         task: Task | JaniTask = load_task(*files, **options)
@@ -108,14 +110,14 @@ def _check_options(options: Mapping[str, Any], known: list[str], kind: str) -> N
     for option in options:
         if option not in known:
             raise UsageError(
-                f"{option} is no option of {kind}",
+                f"{option} is not an option of {kind}",
                 expected="one of " + ", ".join(known),
                 hint=did_you_mean(option, known),
             )
 
 
 def rebuild_task(source: Mapping[str, Any]) -> Task | JaniTask:
-    """The task whose `source` this is, from the content that was read then; no file is touched."""
+    """Rebuild a task from its `source`, which has the content of its files; no file is read."""
     if source["world"] == JaniTask.world:
         return rebuild(source)
     files = source["files"]

@@ -1,7 +1,7 @@
-"""What the mutex groups of the translator add to a partial state: unit propagation.
+"""Complete a partial state by the translator's mutex groups, by unit propagation.
 
-Of a mutex group at most one fact is true in a reachable state. So a known fact rules out the others of its groups,
-and a variable with one value left has that value. Translations drop preconditions that are implied in this way (the
+At most one fact of a mutex group is true in a reachable state. So a known fact excludes the other facts of its groups,
+and a variable with one value left has that value. The translator drops preconditions that are implied in this way (the
 gripper's `drop` does not mention that the gripper is not free); the completion brings them back.
 
 Facts are bits of one integer, so that a step of the propagation is a single operation on all variables.
@@ -47,7 +47,7 @@ class MutexCompletion:
         return [i for i in range(bits.bit_length()) if bits >> i & 1]
 
     def complete(self, facts: Iterable[Fact], possible: int | None = None) -> int | None:
-        """The facts that are possible beside the given ones; None: the given ones exclude each other."""
+        """The facts that are possible together with the given ones; None if these exclude each other."""
         possible = self.everything if possible is None else possible
         known = 0
         for fact in facts:

@@ -1,4 +1,4 @@
-"""What a user can choose of a generated task, and the checks that all generators share."""
+"""The parameters of generated tasks, and the checks that all generators share."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Flag:
 
 @dataclass(frozen=True)
 class Text:
-    """A choice that is no single number, such as a list of cells."""
+    """A parameter that is not a single number, such as a list of cells."""
 
     name: str
     default: str
     form: str
-    """What a right value looks like, for the help and for errors."""
+    """The form of a valid value, for the help and for errors."""
     parse: Callable[[str], Any]
     """Raises ValueError on any other text."""
     help: str

@@ -1,9 +1,9 @@
-"""Which values of a variable are at least as good as others, seen from the text of the task alone.
+"""Find values of a variable that are at least as good as others, from the text of the task alone.
 
 A value that no precondition, no goal and no effect condition mentions is never needed: a plan that works while the
 variable has it works with any other value too. So a state that agrees with another one wherever that one has
 a needed value is *at least as good* (`>=`): every plan of the other state is a plan from it, at the same cost.
-A conditional effect can also fire where it should not, so a variable that conditions mention allows no exchange.
+A conditional effect may fire when it should not, so this does not hold for variables in effect conditions.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A state of a planning task as a user's policy reads it: by names, by structure, or as an array for a network.
+"""A state of a planning task for a user's policy: by names, by structure, or as an array for a network.
 
-Everything is computed when it is asked for, and what belongs to the task alone (names, objects, goals, operators taken
-apart) is computed once a task, in its `Vocabulary`. So a view that is never looked at costs next to nothing, and a
-batch of them is one array until somebody asks for a single state. docs/states.md is the reference.
+Everything is computed on demand, and data of the task (names, objects, goals, parsed operators) are computed once per
+task, in its `Vocabulary`. So an unused view costs almost nothing, and a batch is one array until a single state is
+requested. docs/states.md is the reference.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Other = TypeVar("_Other")
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An operator: its number, and its name taken apart."""
+    """An operator: its number, and the parts of its name."""
 
     number: int
     schema: str  # such as `pick`
@@ -91,10 +91,10 @@ def _spelled(fact: str) -> str:
 
 
 class Vocabulary:
-    """What a task's names mean; the same for all of its states."""
+    """The names of a task and what they refer to; the same for all its states."""
 
     def __init__(self, task: Task) -> None:
-        # The names, not the task: the task keeps its vocabulary, and a circle would keep both alive.
+        # Keep the names, not the task: a reference cycle would keep both alive.
         self._names = task.fact_names
         self._goal = task.goal
         self._files = task.pddl
@@ -114,7 +114,7 @@ class Vocabulary:
 
     @cached_property
     def atoms(self) -> tuple[tuple[str | None, ...], ...]:
-        """For each variable and value the fact that it stands for, if there is one."""
+        """The fact for each variable and value, if there is one."""
         return tuple(
             tuple(name[5:] if name.startswith("Atom ") else None for name in names)
             for names in self._names
@@ -127,7 +127,7 @@ class Vocabulary:
 
     @cached_property
     def columns(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where the values of each variable begin in one long list, and which fact column each entry has or -1."""
+        """The offset of each variable in the list of all values, and the fact column of each value, or -1."""
         starts: list[int] = []
         column: list[bool] = []
         for facts in self.atoms:
@@ -150,7 +150,7 @@ class Vocabulary:
 
     @cached_property
     def objects(self) -> dict[str, tuple[str, ...]]:
-        """The objects of each type, those of its subtypes among them."""
+        """The objects of each type, including those of its subtypes."""
         lifted = self._lifted
         found: dict[str, list[str]] = {name: [] for name in lifted.types}
         for thing in lifted.objects:
@@ -161,7 +161,7 @@ class Vocabulary:
 
     @cached_property
     def constant(self) -> tuple[str, ...]:
-        """Facts that are true in every state and are therefore not part of it."""
+        """Facts that are true in every state and are therefore not part of the state."""
         lifted = self._lifted
         known = set(self.facts)
         named = [(atom, f"{atom.predicate}({', '.join(atom.terms)})") for atom in lifted.init]
@@ -191,7 +191,7 @@ class Vocabulary:
 
         if self._files is None:
             raise UnsupportedError(
-                "a SAS file tells neither objects nor facts that never change",
+                "a SAS file has neither objects nor facts that never change",
                 where=self._where,
                 hint="load the task from its PDDL files",
             )
@@ -216,7 +216,7 @@ class StateView:
 
     @cached_property
     def atoms(self) -> Facts:
-        """All facts that are true, also those that are true in every state (roads, sizes, ...)."""
+        """All facts that are true, including those that are true in every state (roads, sizes, ...)."""
         return Facts((*self.facts, *self.task.vocabulary.constant))
 
     @cached_property
@@ -237,7 +237,7 @@ class StateView:
 
     @property
     def objects(self) -> dict[str, tuple[str, ...]]:
-        """The objects of each type; those of subtypes count too."""
+        """The objects of each type, including those of its subtypes."""
         return self.task.vocabulary.objects
 
     # -- operators ----------------------------------------------------------------------------------
@@ -249,7 +249,7 @@ class StateView:
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """The applicable operators, taken apart."""
+        """The applicable operators, with their schemas and arguments."""
         action = self.task.vocabulary.action
         return tuple(action(op) for op in self.task.applicable(self.state))
 
@@ -278,18 +278,18 @@ class StateView:
 
     @property
     def array(self) -> NDArray[np.int32]:
-        """The same as an array."""
+        """The values as an array."""
         return np.array(self.state.values, dtype=np.int32)
 
     @property
     def fact_array(self) -> NDArray[np.bool_]:
-        """For each fact in `task.vocabulary.facts` whether it is true."""
+        """Whether each fact in `task.vocabulary.facts` is true."""
         row: NDArray[np.bool_] = _fact_arrays(self.array[None, :], self.task)[0]
         return row
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """For each operator whether it applies."""
+        """Whether each operator applies."""
         found = np.zeros(self.task.operator_count, dtype=np.bool_)
         found[self.task.applicable(self.state)] = True
         return found
@@ -316,7 +316,7 @@ class StateView:
 
 
 class StateBatch(Sequence[StateView]):
-    """Many states of one task: a sequence of views, each made when it is looked at, and one array."""
+    """Many states of one task: one array, and a sequence of views that are made on demand."""
 
     def __init__(self, array: Arrays, task: Task) -> None:
         self._array = array
@@ -325,19 +325,19 @@ class StateBatch(Sequence[StateView]):
 
     @property
     def array(self) -> Arrays:
-        """A state a row, a variable a column; it cannot be written to."""
+        """One row per state, one column per variable; read-only."""
         view: Arrays = self._array.view()
         view.flags.writeable = False
         return view
 
     @property
     def fact_array(self) -> NDArray[np.bool_]:
-        """A state a row, a fact of `task.vocabulary.facts` a column: whether it is true."""
+        """Whether facts are true: one row per state, one column per fact of `task.vocabulary.facts`."""
         return _fact_arrays(self._array, self.task)
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """A state a row, an operator a column: whether it applies."""
+        """Whether operators apply: one row per state, one column per operator."""
         offsets, operators = self.task.applicable_batch(self._array)
         found = np.zeros((len(self), self.task.operator_count), dtype=np.bool_)
         found[np.repeat(np.arange(len(self)), np.diff(offsets)), operators] = True

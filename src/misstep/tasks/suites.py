@@ -1,4 +1,4 @@
-"""Many tasks at once: folders, patterns, lists in a file, and several problems of one domain.
+"""Load many tasks at once: folders, patterns, lists in a file, and several problems of one domain.
 
 FOLDER            every problem in it and below, each with its domain; or every .jani model
 'tasks/p0*.pddl'  every file that the pattern fits; ** stands for any folders
@@ -32,14 +32,14 @@ WAYS = "a folder with problems or models, a pattern such as 'tasks/p0*.pddl', or
 
 
 class TaskFiles(NamedTuple):
-    """A task of a suite: a name that no other has, and its files."""
+    """A task of a suite: its unique name, and its files."""
 
     name: str
     files: tuple[Path, ...]
 
 
 def is_suite(paths: Sequence[Path]) -> bool:
-    """Whether these are several tasks, and not the one or two files of one."""
+    """Whether these are several tasks, and not the files of a single one."""
     if len(paths) > 2 or any(_is_list(path) or matching(path) is not None for path in paths):
         return True
     # Two files are domain and problem, unless the first is a task itself.
@@ -47,7 +47,7 @@ def is_suite(paths: Sequence[Path]) -> bool:
 
 
 def suite_files(given: Sequence[StrPath], domain: StrPath | None = None) -> list[TaskFiles]:
-    """The tasks that these stand for, in order, with names that tell them apart."""
+    """The tasks that these paths stand for, in order, with unique names."""
     paths = [Path(path) for path in given]
     if domain is None and len(paths) > 1 and is_domain(paths[0]):
         domain, *paths = paths
@@ -121,7 +121,7 @@ def _listed(path: Path, domain: Path | None) -> Iterator[tuple[Path, ...]]:
         files = [path.parent / word for word in words]
         if len(files) > 2 or any(_is_list(file) for file in files):
             raise InputFormatError(
-                f"{line.strip()!r:.80} is no task",
+                f"{line.strip()!r:.80} is not a task",
                 where=where,
                 expected="a problem, DOMAIN PROBLEM, a folder or a pattern",
             )
@@ -159,7 +159,7 @@ def _named(files: tuple[Path, ...]) -> Path:
 
 
 def _distinct(files: Sequence[Path]) -> list[str]:
-    """Names of the files, and as much of their folders as it takes to tell them apart."""
+    """The names of the files, with as much of their folders as makes them unique."""
     parts = [_telling(file.resolve().with_suffix("").parts) for file in files]
     for length in range(1, max(map(len, parts), default=1) + 1):
         names = ["/".join(own[-length:]) for own in parts]

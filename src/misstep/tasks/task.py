@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class Task(CoreTask):
     """Variables, operators, initial state and goal of a planning task.
 
-    States go in and out as `State` values; operators are numbered from 0 in the order of the SAS file.
-    Methods that end in `_batch` take and return numpy arrays with one state a row.
+    States are `State` values; operators are numbered from 0 in the order of the SAS file. Methods that end in `_batch`
+    take and return numpy arrays with one state per row.
     """
 
     world: ClassVar[Literal["planning"]] = "planning"
@@ -45,7 +45,7 @@ class Task(CoreTask):
         super().__init__(sas)
         self.sas = sas
         self.name = name
-        # The text itself and not only its path: the files may change or go while the task is in use.
+        # Keep the text, not only its path: the files may change or disappear while the task is in use.
         self.pddl = pddl
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -58,7 +58,7 @@ class Task(CoreTask):
 
     @property
     def source(self) -> dict[str, Any]:
-        """All that `rebuild_task` needs to make the task again: its files, not only where they are."""
+        """Everything that `rebuild_task` needs: the content of the files, not only their paths."""
         files = {"task.sas": self.sas}
         source: dict[str, Any] = {"world": self.world, "name": self.name, "files": files}
         if self.pddl is not None:
@@ -87,7 +87,7 @@ class Task(CoreTask):
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
-        """What the names of facts, goals, objects and operators mean, for views of states."""
+        """The names of facts, goals, objects and operators, for views of states."""
         from misstep.tasks.state_view import Vocabulary
 
         return Vocabulary(self)
@@ -108,8 +108,8 @@ class Task(CoreTask):
     def operators_named(self, name: str) -> tuple[int, ...]:
         """The operators of that name, written with or without parentheses.
 
-        Operators are their numbers. Names are for people and need not be unique: a disjunctive precondition gives
-        several operators of one name.
+        Operators are identified by numbers. Names are for people and need not be unique: a disjunctive precondition
+        gives several operators with the same name.
         """
         operators = self._operators_by_name.get(_key(name))
         if operators is None:
@@ -121,9 +121,9 @@ class Task(CoreTask):
         return operators
 
     def resolve(self, name: str, state: State) -> int:
-        """The operator that is meant by a name in a state: the first of that name that applies there.
+        """The operator for a name in a state: the first operator of that name that applies there.
 
-        If none applies it is the first of that name, so that a run that names it ends as inapplicable.
+        If none applies, it is the first of that name, so that the run ends as inapplicable.
         """
         return self.first_applicable(self.operators_named(name), state)
 
@@ -144,12 +144,12 @@ class Task(CoreTask):
 
     @cached_property
     def fact_counts(self) -> tuple[int, ...]:
-        """How many values each variable has."""
+        """The number of values of each variable."""
         return tuple(map(len, self.fact_names))
 
     @cached_property
     def atom_names(self) -> tuple[tuple[str | None, ...], ...]:
-        """Of each value of each variable the atom that it makes true, if it makes one true."""
+        """The atom that each value of each variable makes true, if any."""
         return tuple(
             tuple(
                 name.removeprefix("Atom ") if name.startswith("Atom ") else None for name in names
@@ -164,7 +164,7 @@ class Task(CoreTask):
         return [atom for atom in found if atom is not None]
 
     def parse_state(self, text: str) -> State:
-        """Reads a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""
+        """Parse a state from numbers (`0 3 1`) or from the atoms that are true in it (`on(a, b), clear(a)`)."""
         if re.fullmatch(r"[\d\s,]+", text):
             try:
                 state = State.parse(" ".join(text.split()))
@@ -207,7 +207,7 @@ _ATOM = re.compile(r"[^\s(),]+\s*\([^()]*\)")
 
 
 def _key(name: str) -> str:
-    """An operator name without what writers do differently: parentheses, case, blanks."""
+    """An operator name in a normal form, without differences in parentheses, case and blanks."""
     return " ".join(name.strip().strip("()").lower().split())
 
 

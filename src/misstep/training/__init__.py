@@ -1,1 +1,1 @@
-"""Training of policies, tests inside it, and the choice among the results."""
+"""Train policies, test them during the training, and choose among the results."""

@@ -1,7 +1,7 @@
 """Adam on one flat vector. Needs PyTorch.
 
-The same arithmetic as `torch.optim.Adam` (the tests compare), without what that does for lists of tensors, which takes
-longer than the arithmetic itself. Its state is two vectors and a number, so it can be stored and taken up again.
+The arithmetic is that of `torch.optim.Adam` (the tests compare), without its work for lists of tensors, which takes
+longer than the arithmetic itself. The state is two vectors and a number, so it can be stored and restored.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
-"""The training algorithms of P25, as a function from the policy tree to what comes next.
+"""The training algorithms of P25, as a function from the policy tree to the next step.
 
 Algorithm 1 trains one model, epoch after epoch, until it has solved all training tasks in 20 consecutive epochs.
 Algorithm 2 starts N_init models, trains each for N_start epochs, and then N_main times selects one of all models so far
 (those with fewer than N_exp successors) and trains a copy of it for an epoch. What is selected depends on the tests
-stored in the tree. So the tree alone says what comes next, and a training that was stopped continues from it
-without remembering anything else.
+stored in the tree. So the tree alone determines the next step, and a training that was stopped can continue from it.
 """
 
 from __future__ import annotations

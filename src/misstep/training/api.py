@@ -1,6 +1,6 @@
-"""Training and selection as functions of tasks and keywords: what the commands `train` and `select` call.
+"""The functions behind the commands `train` and `select`.
 
-Keywords have the names of the commands' options. PyTorch is loaded when a training begins, not before.
+Keywords have the names of the commands' options. PyTorch is loaded only when a training begins.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 StrPath = str | os.PathLike[str]
 
-# Keywords of ASNets, table by table; where a field has another name, it stands behind.
+# Keywords of ASNets, table by table, and the name of the field if it differs.
 _OF_TRAINING = {
     **{name: name for name in ("config", "epochs", "seed", "hidden", "layers", "teacher")},
     **{
@@ -86,17 +86,18 @@ def train(
     report: Callable[..., None] | None = None,
     **settings: Any,
 ) -> TrainingSummary | QSummary:
-    """Train a policy and keep all checkpoints in the folder `out`; `best` of what is returned is the chosen one.
+    """Train a policy and keep all checkpoints in the folder `out`; `best` of the result is the chosen one.
 
-    For planning tasks, small ones of one domain, an ASNet learns from a teacher. Every checkpoint is tested on the
-    tasks `validate`; `from_bugs` is a campaign, or its folder, whose faults it learns from too, and whose tasks are
-    tested again after every `retest` epochs. Settings are `config`,
-    `epochs`, `select`, `steps`, `hidden`, `layers`, `teacher`, `pool`, `oracle`, `seed` and all other options of
-    `misstep train asnet`. For a model a network learns by deep Q-learning; settings are `hidden`, `steps`, `seed`,
-    `episodes`, `checkpoints` and all other options of `misstep train qlearning`; `from_bugs` is a campaign on the
-    model in whose bugs episodes begin too, `init` the interface of a network to begin with.
+    For planning tasks (small tasks of one domain), an ASNet learns from a teacher. Every checkpoint is tested on the
+    tasks `validate`. `from_bugs` is a campaign, or its folder: the ASNet also learns from its faults, and its tasks are
+    tested again after every `retest` epochs. Settings are `config`, `epochs`, `select`, `steps`, `hidden`, `layers`,
+    `teacher`, `pool`, `oracle`, `seed` and all other options of `misstep train asnet`.
 
-    `resume=True` goes on with the training in `out`, `keep` after its first so many models. `device` is cpu or cuda.
+    For a model, a network learns by deep Q-learning. Settings are `hidden`, `steps`, `seed`, `episodes`, `checkpoints`
+    and all other options of `misstep train qlearning`. `from_bugs` is a campaign on the model: some episodes begin in
+    its bugs. `init` is the interface of a network to start with.
+
+    `resume=True` continues the training in `out`; with `keep=N`, after its first N models. `device` is cpu or cuda.
     `report` is called with each checkpoint.
     """
     loaded = _tasks(tasks)
@@ -108,10 +109,14 @@ def train(
     if keep is not None and not (type(keep) is int and keep >= 0):
         raise UsageError(f"keep is {keep!r:.60}", expected="a number of models")
     if keep is not None and not resume:
-        raise UsageError("keep is for resume=True: how many models to go on after")
+        raise UsageError(
+            "keep needs resume=True: it is the number of models after which the training continues"
+        )
     planning = [task for task in loaded if isinstance(task, Task)]
     if planning and len(planning) < len(loaded):
-        raise UsageError("tasks and models together", expected="planning tasks, or one model")
+        raise UsageError(
+            "planning tasks and models are mixed", expected="planning tasks, or one model"
+        )
     if not planning:
         for name, value in (("validate", validate), ("keep", keep)):
             if value is not None and value != ():
@@ -149,7 +154,7 @@ def train(
 
 
 def asnet_settings(given: Mapping[str, Any]) -> TrainingSettings:
-    """The settings of an ASNet's training that keywords ask for."""
+    """The settings of an ASNet's training from keywords."""
     check_names(given, _OF_ASNETS, "the training on planning tasks")
     recipe = given.get("recipe", "own")
     if recipe not in RECIPES:
@@ -168,7 +173,7 @@ def asnet_settings(given: Mapping[str, Any]) -> TrainingSettings:
 
 
 def qlearning_settings(given: Mapping[str, Any]) -> QSettings:
-    """The settings of Q-learning that keywords ask for."""
+    """The settings of Q-learning from keywords."""
     check_names(given, _OF_QLEARNING, "the training on models")
     from misstep.tasks.jani.episodes import Rewards
 
@@ -248,11 +253,11 @@ def select(
 ) -> Selection:
     """Test policies on the same states of planning tasks and rank them by coverage, solved states and bugs.
 
-    `tasks` is what `load_task` takes, or a list of that; `policies` are two or more of what `load_policy` takes. `pool`
-    is the number of states a task, `budget` what testing one policy on one task may take in expansions,
-    evaluations and policy calls. `candidates` of what is returned are the policies from best to worst, `comparisons`
-    say how sure the best one is. With `out` the records of each policy are kept in a campaign of its own, in a folder
-    below; called again with the same folder, what is there is not tested again.
+    `tasks` is anything that `load_task` takes, or a list of these; `policies` are two or more policies as `load_policy`
+    takes them. `pool` is the number of states per task, `budget` the largest number of expansions, evaluations and
+    policy calls for one policy on one task. `candidates` of the result are the policies from best to worst, and
+    `comparisons` say whether the best one is significantly better than each other one. With `out` the records of each
+    policy are kept in a campaign of its own, in a folder below; a second call with the same folder tests nothing again.
     """
     if isinstance(policies, str) or not isinstance(policies, Iterable):
         raise UsageError(f"policies is {policies!r:.60}", expected="a list of policies")
@@ -274,7 +279,7 @@ def select(
 
 
 def check_device(device: object) -> None:
-    """PyTorch, and the device, or a line on what is missing."""
+    """Check that PyTorch and the device are available; the error says what is missing."""
     if not isinstance(device, str) or device.partition(":")[0] not in ("cpu", "cuda"):
         raise UsageError(f"no device {device!r:.60}", expected="cpu or cuda")
     from misstep.training.network import has_cuda

@@ -1,4 +1,4 @@
-"""Choosing among any policies: all are tested on the same pools, ranked, and the ranking says how sure it is."""
+"""Choose among policies: test all on the same pools, rank them, and say how sure the ranking is."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def rank(
     draws = resamples(tasks, seed)
     order = ranking([Parts.of(own) for own in results], [0] * len(results))
     ordered = [results[i] for i in order]
-    # The score depends on who else takes part, so a draw gives the scores of all policies at once.
+    # The score depends on the other policies, so a draw gives the scores of all policies at once.
     drawn = [scores([Parts.of([own[t] for t in draw]) for own in ordered]) for draw in draws]
     exact = scores([Parts.of(own) for own in ordered])
     candidates = [

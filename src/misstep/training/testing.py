@@ -1,8 +1,7 @@
-"""The test of a policy inside training and selection: fixed pools, a fixed oracle, a budget in steps.
+"""The test of a policy during training and selection: fixed pools, a fixed oracle, a budget in steps.
 
-Policies are compared, so all of them meet the same states: the pools are made once, without bias, from the task and a
-seed alone. Each policy gets a bound store of its own, because a bound that was found while another one was tested
-would make the order of testing count.
+Policies are compared on the same states: the pools are made once, without bias, from the task and a seed alone. Each
+policy has its own bound store; otherwise bounds found for one policy would help the next, and the order would matter.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ TEST_BUDGET = 200_000  # expansions, evaluations and policy calls on one task
 
 @dataclass(frozen=True)
 class TestSettings:
-    """What decides a test, but the tasks and the policy."""
+    """The settings of a test."""
 
     __test__ = False
 
@@ -86,7 +85,7 @@ class TaskResult:
 
     @property
     def as_scored(self) -> TaskResult:
-        """As the score of P25 sees it: without the initial state, nothing is solved and everything is a bug."""
+        """The result for the score of P25: if the initial state is not solved, nothing is, and every state is a bug."""
         if self.initial_solved:
             return self
         return TaskResult(self.task, self.pool, False, self.pool, 0, self.pool, assumed=True)
@@ -127,8 +126,8 @@ class TestedTask:
         return try_dominance(self.task) if needs_dominance(self.settings.oracle) else None
 
     def test(self, policy: Policy, *, abstain: bool = True, check: bool = False) -> TaskResult:
-        """Test the policy on the pool. `abstain`: not if it fails from the initial state, as in P25. `check`: have
-        every bug replayed by the independent checker."""
+        """Test the policy on the pool. With `abstain`, not if it fails from the initial state, as in P25. With `check`,
+        the independent checker replays every bug."""
         runner = PolicyRunner(policy)
         start = self.pool.states[0]
         solves = runner.trace(start, self.settings.max_steps).outcome == "goal"

@@ -267,7 +267,7 @@ class Trainer:
             raise Interrupted(
                 f"stopped by the user after {len(tree)} of {config.models} models",
                 where=str(self.folder.path),
-                hint="all of them are kept; --resume goes on",
+                hint="all of them are kept; --resume continues",
             ) from None
         return self._finish()
 

@@ -179,7 +179,7 @@ GOOD: dict[str, Any] = {
     ],
 )
 def test_damaged_rows_are_refused(row: Any, stored: Path) -> None:
-    with pytest.raises(InputFormatError, match="measured of families is damaged"):
+    with pytest.raises(InputFormatError, match="measurements of families are damaged"):
         damaged(stored, json.dumps({"policy": "x", "measured": {"a": row}}))
 
 
@@ -187,7 +187,7 @@ def test_damaged_rows_are_refused(row: Any, stored: Path) -> None:
     "text", ["", "[", "[]", "{}", '{"measured": []}', "[" * 10_000, " " * 2**21]
 )
 def test_damaged_texts_are_refused(text: str, stored: Path) -> None:
-    with pytest.raises(InputFormatError, match="measured of families is damaged"):
+    with pytest.raises(InputFormatError, match="measurements of families are damaged"):
         damaged(stored, text)
 
 

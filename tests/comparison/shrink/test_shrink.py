@@ -125,12 +125,14 @@ def test_what_cannot_be_shrunk_is_said(found: Path) -> None:
         with pytest.raises(UsageError, match="jobs is 0"):
             campaign.shrink(campaign.bugs[0], jobs=0)
         bug = campaign.bugs[0]
-        with pytest.raises(UsageError, match=r"is no bug: FLAKY \(the policy contradicts itself"):
+        with pytest.raises(
+            UsageError, match=r"is not a bug: FLAKY \(the policy contradicts itself"
+        ):
             _refuse_others(campaign, replace(bug, verdict="FLAKY"))
         with pytest.raises(UsageError, match="the campaign is not finished"):
             _refuse_others(campaign, replace(bug, faults=None))
     good = misstep.test(task_of("gripper", balls=1), "optimal", pool=2)
-    with pytest.raises(UsageError, match="is no bug: OPTIMAL"):
+    with pytest.raises(UsageError, match="is not a bug: OPTIMAL"):
         good.shrink(good.records[0])
 
 
@@ -219,7 +221,7 @@ def test_a_policy_that_takes_no_other_task_keeps_its_task() -> None:
     assert shrunk.record.state in {own.state for own in bug.faults or ()}
     assert shrunk.record.family == bug.family
     assert not shrunk.minimal
-    assert "takes no other task" in shrunk.reason
+    assert "accepts no other task" in shrunk.reason
     assert shrunk.record.is_bug
     assert shrunk.task.digest == task.digest
     assert shrunk.campaign.replay().ok

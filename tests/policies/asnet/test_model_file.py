@@ -143,8 +143,8 @@ class Bomb:
         (b"[asnets]\nhidden_dimension = 16\n", "not a safetensors file"),
         (b"\xff" * 64, "not a safetensors file"),
         ((100).to_bytes(8, "little") + b"{", "cut off within its header"),
-        ((9).to_bytes(8, "little") + b"{nothing}", "no JSON"),
-        ((20).to_bytes(8, "little") + b"{" + b"[" * 19, "no JSON"),
+        ((9).to_bytes(8, "little") + b"{nothing}", "not JSON"),
+        ((20).to_bytes(8, "little") + b"{" + b"[" * 19, "not JSON"),
     ],
 )
 def test_other_files(content: bytes, message: str, task: Task, tmp_path: Path) -> None:

@@ -164,7 +164,7 @@ def test_a_budget_ends_the_work_and_keeps_it() -> None:
             BudgetLimitError, match=r"5 of 5 calls are spent \(5 calls, 550 tokens"
         ) as c:
             policy.decide(states)
-        assert "with --resume goes on" in str(c.value)
+        assert "with --resume continues" in str(c.value)
         assert policy.cost == pytest.approx(5 * (100 * 1 + 10 * 10) / 1e6)
         policy.close()
         # What was paid for is there, and the next process goes on.
@@ -245,8 +245,8 @@ BAD = {
     "llm:m": "expected llm:MODEL@URL",
     "llm:@http://localhost": "expected llm:MODEL@URL",
     "llm:m@ftp://localhost": "expected llm:MODEL@URL",
-    "llm:m@http://": "this is no URL of a server; expected http://HOST:PORT/v1",
-    "llm:m@http://localhost:99999": "this is no URL of a server",
+    "llm:m@http://": "this is not a URL of a server; expected http://HOST:PORT/v1",
+    "llm:m@http://localhost:99999": "this is not a URL of a server",
     "llm:m@http://me:pass@localhost": "more than host, port and path; a key is given in an env",
     "llm:m@http://localhost/v1?key=abc": "more than host, port and path",
     "llm:--key-env=NOT_THERE_1 m@http://localhost": "variable NOT_THERE_1 is not set",

@@ -93,7 +93,7 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         (lambda text: text + "1.0,\n", "numbers too many"),
         (lambda text: text.replace("0.25", "nan"), "small.nnet:11: an infinite or undefined"),
         (lambda text: text.replace("0.25", "1e999"), "an infinite or undefined"),
-        (lambda text: text.replace("0.25", "x"), "small.nnet:11: a word that is no number"),
+        (lambda text: text.replace("0.25", "x"), "small.nnet:11: a word that is not a number"),
         (lambda text: text.replace("2,2,1,\n0", "2,2,2,\n0"), "the sizes [2, 2, 2]"),
         (lambda text: text.replace("2,2,1,2", "2.5,2,1,2"), "whole numbers"),
         (lambda text: text.replace("2,2,1,2", "0,2,1,2"), "0 layers"),
@@ -103,7 +103,10 @@ def test_nnet_does_not_clip_inputs(tmp_path: Path) -> None:
         # The sizes are judged before anything behind them is read.
         (lambda text: text.replace("2,2,1,\n0", "2,99999999,1,\nx"), "99999999 wide"),
         (lambda text: text.replace("2,2,1,2", "257,2,1,2") + "x", "257 layers"),
-        (lambda text: text.replace("0.25", "1" * 1001), "small.nnet:11: a word that is no number"),
+        (
+            lambda text: text.replace("0.25", "1" * 1001),
+            "small.nnet:11: a word that is not a number",
+        ),
     ],
 )
 def test_wrong_nnet_files(tmp_path: Path, change: Any, told: str) -> None:
@@ -146,8 +149,8 @@ def test_layers_without_bias_have_none(tmp_path: Path) -> None:
         ({}, "no layer"),
         ({"0.weight": np.ones((2, 3)), "0.bias": np.ones(3)}, "0.bias has the shape [3]"),
         ({"0.weight": np.ones((2, 3)), "2.weight": np.ones((2, 3))}, "2 takes 3 numbers"),
-        ({"0.weight": np.ones((2, 3, 3))}, "0 is no linear layer"),
-        ({"0.bias": np.ones(3)}, "0 is no linear layer"),
+        ({"0.weight": np.ones((2, 3, 3))}, "0 is not a linear layer"),
+        ({"0.bias": np.ones(3)}, "0 is not a linear layer"),
         ({"0.weight": np.ones((2, 3)), "1.running_mean": np.ones(2)}, "1 has running_mean"),
         ({"0.weight": np.array([[np.nan]])}, "0.weight holds infinite or undefined"),
         ({"0.weight": np.ones((2, 3), np.int64)}, "has the type 'I64'"),
@@ -232,9 +235,9 @@ def test_wrong_torch_files(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     path = tmp_path / "net.pt"
     for stored, told in (
-        ([1, 2], "no state dict"),
-        ({}, "no state dict"),
-        ({"0.weight": 3}, "0.weight is no tensor"),
+        ([1, 2], "not a state dict"),
+        ({}, "not a state dict"),
+        ({"0.weight": 3}, "0.weight is not a tensor"),
         ({"0.weight": torch.tensor([[float("nan")]])}, "0.weight holds infinite"),
     ):
         torch.save(stored, path)
@@ -298,7 +301,7 @@ DOCUMENT = json.loads(encode_ensemble(random_ensemble(0)))
         ),
         ({"trees": [{"output": 0, "nodes": [[0, 1, 0, 0]], "leaves": [1]}]}, "a node of a tree"),
         ({"base": [1]}, "base is not a list of 3 numbers"),
-        ({"format": "other"}, "no ensemble of trees"),
+        ({"format": "other"}, "not an ensemble of trees"),
     ],
     ids=lambda v: v if isinstance(v, str) else "",
 )
@@ -320,5 +323,5 @@ def test_other_files(tmp_path: Path) -> None:
     with pytest.raises(InputFormatError, match="cut off"):
         load_network(tmp_path / "cut.json")
     (tmp_path / "list.json").write_text("[]")
-    with pytest.raises(InputFormatError, match="no ensemble"):
+    with pytest.raises(InputFormatError, match="not an ensemble"):
         load_network(tmp_path / "list.json")

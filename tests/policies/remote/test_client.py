@@ -204,7 +204,7 @@ def test_server_vanishes_and_comes_back(task: Task, states: States, tmp_path: Pa
 
     killer = threading.Thread(target=kill)
     killer.start()
-    with pytest.raises(PolicyAwayError, match=r"the server is gone: .*--resume goes on"):
+    with pytest.raises(PolicyAwayError, match=r"the server is gone: .*--resume continues"):
         policy.decide(states)
     killer.join()
 

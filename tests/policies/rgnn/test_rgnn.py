@@ -136,7 +136,7 @@ def test_damaged_files(converted: Path) -> None:
         read_model(converted)
     shape.write_text("[" * 100_000)
     weights.write_bytes(content)
-    with pytest.raises(MisstepError, match="no JSON"):
+    with pytest.raises(MisstepError, match="not JSON"):
         read_model(converted)
 
 

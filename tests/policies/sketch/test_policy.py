@@ -133,10 +133,10 @@ def test_runs_reach_the_goal(file: Path, task: Task) -> None:
 def test_the_width_is_for_the_user_to_confirm(file: Path, task: Task) -> None:
     with pytest.raises(UsageError) as caught:
         load_policy(f"sketch:{file}", task)
-    assert "a sketch of width 1 or more is no policy" in str(caught.value)
+    assert "a sketch of width 1 or more is not a policy" in str(caught.value)
     assert f"sketch:--width=0 {file}" in str(caught.value)
     assert "\n" not in str(caught.value)
-    with pytest.raises(UnsupportedError, match="a sketch of width 2 is no policy"):
+    with pytest.raises(UnsupportedError, match="a sketch of width 2 is not a policy"):
         load_policy(f"sketch:--width=2 {file}", task)
 
 

@@ -124,7 +124,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("variables", 1, "type", "lower-bound", to="pos"),
         InputFormatError,
         "variables[1].type.lower-bound",
-        "this is no constant",
+        "this is not a constant",
     ),
     (
         "initial value",
@@ -159,7 +159,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("constants", 1, "value", to=op("/", 1, 0)),
         InputFormatError,
         "constants[1].value",
-        "no constant, or has no value",
+        "not a constant, or has no value",
     ),
     (
         "parameter",
@@ -309,7 +309,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed(*D, "assignments", 0, "ref", to="p"),
         InputFormatError,
         f"{EDGE}.destinations[0].assignments[0].ref",
-        "'p' is no variable",
+        "'p' is not a variable",
     ),
     (
         "ref operator",
@@ -400,7 +400,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed(*G, "left", to={"op": "aa", "exp": "vel", "index": 0}),
         InputFormatError,
         f"{EDGE}.guard.exp.left.exp",
-        "this is no array",
+        "this is not an array",
     ),
     (
         "array as value",
@@ -414,7 +414,7 @@ CASES: list[tuple[str, Any, type[MisstepError], str, str]] = [
         changed("variables", 0, "type", to={"kind": "array", "base": "int"}),
         InputFormatError,
         "variables[0].initial-value",
-        "no constant array",
+        "not a constant array",
     ),
 ]
 
@@ -437,7 +437,7 @@ def test_one_line(document: Any, error: type[MisstepError], where: str, what: st
     [
         ("", ":1:1", "not JSON"),
         ('{"a": 1,\n "b"}', ":2:5", "not JSON"),
-        ('{"a": NaN}', "", "NaN is no number of JSON"),
+        ('{"a": NaN}', "", "NaN is not a number in JSON"),
         ('{"a": -Infinity}', "", "-Infinity"),
         ('{"a": 1, "a": 2}', "", "key 'a' twice"),
         ("[" * 100_000, "", "nested too deeply"),

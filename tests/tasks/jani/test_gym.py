@@ -224,7 +224,7 @@ def test_safety_in_the_info_of_each_step() -> None:
 def test_safety_needs_an_episode_and_a_label() -> None:
     env = make_env(task(TINY_LINE))
     for ask in (env.is_safe, env.safe_action, env.safe_actions, env.distance_to_unsafe):
-        with pytest.raises(UsageError, match="no episode has begun"):
+        with pytest.raises(UsageError, match="there is no episode yet"):
             ask()
     env.reset(seed=0)
     with pytest.raises(UsageError, match="there is no label 7"):

@@ -70,7 +70,7 @@ def test_includes_in_a_circle(tmp_path: Path) -> None:
         load_jani(path)
     with pytest.raises(InputFileError, match="no such file"):
         load_jani(write({"file": "none"}, folder=tmp_path))
-    with pytest.raises(InputFormatError, match="no text"):
+    with pytest.raises(InputFormatError, match="not text"):
         load_jani(write({"file": 7}, folder=tmp_path))
 
 
@@ -156,9 +156,9 @@ def test_identity(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("pos=1, vel=0", "missing or unknown: crash"),
-        ("pos=1, vel=0, crash", "'crash' is no value"),
+        ("pos=1, vel=0, crash", "'crash' is not a value"),
         ("pos=1, pos=1, vel=0, crash=0", "each variable once"),
-        ("pos=1, vel=x, crash=0", "'x' is no value"),
+        ("pos=1, vel=x, crash=0", "'x' is not a value"),
         ("pos=9, vel=0, crash=0", "outside its bounds"),
         ("pos=1.5, vel=0, crash=0", "not an integer"),
     ],
@@ -259,7 +259,7 @@ def test_bounds_on_one_side() -> None:
 
 
 def test_a_model_is_no_planning_task(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedError, match="no planning task"):
+    with pytest.raises(UnsupportedError, match="not a planning task"):
         load_planning_task(write(TINY_LINE, folder=tmp_path))
 
 

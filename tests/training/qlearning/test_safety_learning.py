@@ -139,7 +139,7 @@ def test_networks_that_do_not_fit_are_refused(
     document = json.loads(source.read_text())
     changes = (
         ({"output": ["acc", "fly"]}, InputFormatError, "no output for the label dec"),
-        ({"file": "x.pt"}, UnsupportedError, "in the format .nnet only"),
+        ({"file": "x.pt"}, UnsupportedError, "in the format .nnet"),
         ({"output": ["acc"]}, InputFormatError, "has 2 outputs and its interface 1"),
         ({"activation": "tanh"}, InputFormatError, "declared as tanh, and the file says relu"),
         ({"layer-norm": "before"}, UnsupportedError, "a layer normalisation is declared"),

@@ -1,7 +1,7 @@
-"""Numbers of the papers, computed from records alone.
+"""The metrics of the papers, computed from records alone.
 
 Everything here is a pure function of records; nothing runs a policy or an oracle again. A quotient whose divisor is
-0 is None, never 0: an empty cell of a table is not a bad score. `Campaign.metrics` gives all of them for one campaign.
+0 is None, not 0, because "no data" is not a bad score. `Campaign.metrics` gives all metrics of one campaign.
 """
 
 from misstep.campaigns.metrics.all import all_metrics

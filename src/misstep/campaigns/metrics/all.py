@@ -40,7 +40,7 @@ def all_metrics(
         for task in tasks
     }
     blamed = together(list(blames.values()))
-    # An oracle that was interrupted early must not shrink the pool of the others, but a small pool is no such case.
+    # An oracle that was interrupted early must not shrink the pool of the others; a small pool is no interruption.
     least = min(MIN_STATES_A_TASK, len(records) / max(1, len(tasks)))
     planning = all(isinstance(task, Task) for task in tasks)
     return {
@@ -96,7 +96,7 @@ def _sums(rows: Sequence[dict[str, int]]) -> dict[str, int]:
 
 
 def _radii(records: Sequence[Record]) -> dict[str, int]:
-    """Bugs of models by the least number of deviations that is known to be needed."""
+    """Bugs of models by the smallest number of deviations known to be needed to avoid them."""
     found = Counter(
         "inf" if record.radius[0] is None else str(record.radius[0])
         for record in records

@@ -1,8 +1,8 @@
-"""Where the faults of a model's unsafe runs lie: on how many runs, how many a run, and how far before its end.
+"""Where the faults of a model's unsafe runs lie: on how many runs, how many per run, and how far before the end.
 
-The safety paper reports a fault on 86 % of its unsafe runs, and a single one on almost all of those. A run without a
-fault has nothing but lost states, or some that a budget has left open, which are counted apart. A run counts once,
-however many of the fuzzer's runs were the same, and a decision once for each time that the run takes it.
+The safety paper reports a fault on 86 % of its unsafe runs, and a single one on almost all of those. On a run without a
+fault, all states are lost, or a budget has left some undecided; the latter runs are counted separately. Equal runs of
+the fuzzer count once, and a decision counts once for each time that the run takes it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Blame:
 def blame(
     runs: Iterable[RunRow], faults: Iterable[FaultRow], verdicts: Mapping[Values, str]
 ) -> Blame:
-    """Of one task; `verdicts` are those on its states."""
+    """The faults of one task; `verdicts` are the verdicts on its states."""
     lengths: dict[int, int] = {}
     is_open: dict[int, bool] = {}
     for run in runs:
@@ -71,7 +71,7 @@ def _counted(
 
 
 def together(parts: Sequence[Blame]) -> Blame | None:
-    """Over several tasks; the median is that of the tasks' medians, each as often as it has faults."""
+    """Combine several tasks; the median is taken over the medians of the tasks, weighted by their faults."""
     if not parts:
         return None
     runs = sum(own.runs for own in parts)

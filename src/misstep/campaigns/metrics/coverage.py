@@ -1,7 +1,7 @@
-"""Oracle coverage (P24): bugs among the states that a bias found, on equal terms.
+"""Oracle coverage (P24): the share of bugs among the states that a bias found, with pools of equal size.
 
-A bias that is fast makes a larger pool. So for each task all pools are cut to the size of the smallest one, as prefixes
-in the order of generation; then coverage = bugs / states over the whole domain.
+A fast bias makes a larger pool. So for each task all pools are cut to the size of the smallest one, keeping the states
+that were found first; then coverage = bugs / states over the whole domain.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from misstep.campaigns.metrics.sets import ratio
 
 @dataclass(frozen=True, slots=True)
 class TestedPool:
-    """One pool: its size, which may exceed what was tested, and the numbers of the states that are bugs."""
+    """A pool: its size (it may exceed the number of tested states), and the numbers of the states that are bugs."""
 
     __test__ = False
 
@@ -33,7 +33,7 @@ class Coverage:
 
 
 def oracle_coverage(pools: Mapping[str, Mapping[str, TestedPool]]) -> dict[str, Coverage]:
-    """Coverage of each bias; `pools[bias][task]`. A task that some bias has no pool for counts as cut to 0."""
+    """Coverage of each bias, from `pools[bias][task]`. A task without a pool for some bias is cut to 0 states."""
     tasks = {task for by_task in pools.values() for task in by_task}
     empty = TestedPool(0, ())
     sizes = {task: min(p.get(task, empty).size for p in pools.values()) for task in tasks}

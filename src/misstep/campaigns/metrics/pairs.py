@@ -1,4 +1,4 @@
-"""Bugs with a fact pair of their own (P22): how varied the bugs are."""
+"""The share of bugs with a unique pair of facts (P22), which measures how varied the bugs are."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def unique_pair_fraction(
 ) -> float | None:
     """The share of bug states with a pair of facts that no other state of the pool has.
 
-    Without `pool`, that no other bug state has. The paper leaves open which one it means; a report takes the pool.
+    Without `pool`, the pair must not occur in any other bug state. The paper does not say which one it means; reports
+    use the pool.
     """
     convicted = set(bugs)
     counts = Counter(pair for state in convicted.union(pool or ()) for pair in _pairs(state))

@@ -1,6 +1,6 @@
-"""Recall: which share of the states an oracle convicts.
+"""Recall: the share of states that an oracle proves to be bugs.
 
-P22 asks per instance and kind of bug; P23 compares oracles on the states that all of them processed.
+P22 computes it per instance and kind of bug; P23 compares oracles on the states that all of them processed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from misstep.campaigns.metrics.sets import BasicSets, ratio
 from misstep.campaigns.records import Record
 
-# An oracle that processed fewer states a task on average says too little, and would shrink the joint pool.
+# An oracle that processed fewer states per task on average is left out, because it would shrink the joint pool.
 MIN_STATES_A_TASK = 25
 
 

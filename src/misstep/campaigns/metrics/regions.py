@@ -1,4 +1,4 @@
-"""Bug regions (P22): bugs that are neighbours are likely to be one and the same weakness."""
+"""Bug regions (P22): neighbouring bugs, which are likely to have the same cause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Successors = Callable[[Values], Iterable[Values]]
 
 
 def regions(states: Collection[Values], successors: Successors) -> list[list[Values]]:
-    """Connected components of the states under single steps, taken in both directions; each sorted, largest first."""
+    """Connected components of the states under single steps in both directions; each sorted, largest first."""
     parent = {state: state for state in states}
 
     def root(state: Values) -> Values:

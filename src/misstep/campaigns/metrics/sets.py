@@ -1,4 +1,4 @@
-"""The sets that all metrics are made of: pool, solved, tested, bugs."""
+"""The sets from which all metrics are computed: pool, solved, tested, bugs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BasicSets:
 
 
 def basic_sets(records: Sequence[Record], pool: int | None = None) -> BasicSets:
-    """Of the records of one task; `pool` is the size of its pool, if not all of it was tested."""
+    """The sets of one task's records; `pool` is the size of its pool, if not all of it was tested."""
     kinds = Counter(record.kind for record in records if record.is_bug)
     verdicts = Counter(record.verdict for record in records)
     return BasicSets(
@@ -58,6 +58,6 @@ def ratio(part: float, whole: float) -> float | None:
 
 
 def mean(values: Iterable[float | None]) -> float | None:
-    """The average of the values that exist: how a domain sums up its instances."""
+    """The average of the values that are not None, as domains combine their instances."""
     present = [value for value in values if value is not None]
     return ratio(sum(present), len(present))

@@ -28,7 +28,7 @@ class Severity:
 
 
 def severity(records: Iterable[Record], *, proven: bool = True) -> Severity:
-    """Of all bugs of planning tasks; by the proven (low) end of each gap, or the high end of what is possible."""
+    """The severity of all bugs of planning tasks, by the proven lower end of each gap, or by its upper end."""
     absolute = dict.fromkeys(ABSOLUTE_BINS, 0)
     relative = dict.fromkeys(RELATIVE_BINS, 0)
     gaps, shares = [], []

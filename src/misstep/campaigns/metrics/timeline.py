@@ -1,7 +1,7 @@
 """Bugs over time: a step function.
 
 Each task has its own clock, which counts the seconds of work on it, so that interruptions and the number of worker
-processes do not matter. Curves of several tasks are added up: at time t, the bugs that all of them had by then.
+processes do not matter. Curves of several tasks are added: at time t, the curve counts the bugs of all tasks by then.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ def bugs_over_time(records: Iterable[Record]) -> list[Step]:
 
 
 def known_at(record: Record) -> float:
-    """When the first oracle convicted a bug. The record's own verdict may be a later one that proves more."""
+    """When the first oracle proved the bug. The record may show a later verdict that proves more."""
     return min((own.at for own in record.verdicts if own.is_bug), default=record.at)
 
 
 def growth(times: Iterable[float]) -> list[Step]:
-    """The same of the times at which bugs were found."""
+    """The step function for these times at which bugs were found."""
     steps: dict[float, int] = {}
     for count, time in enumerate(sorted(times), 1):
         steps[time] = count

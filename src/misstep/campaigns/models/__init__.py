@@ -1,1 +1,1 @@
-"""What a model supplies to the engine: its stages, and the work of their units."""
+"""The stages of campaigns on models, and the work of their units."""

@@ -1,4 +1,4 @@
-"""Asking a policy of models again."""
+"""Ask a policy on a model again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def decisions_of(run: RunRow) -> Decisions:
 
 
 def ask_again(system: System[Values, str], payload: AskPayload) -> Asked:
-    """A system remembers what its policy said, so each batch has one that remembers nothing."""
+    """Ask again with a new system for each batch, because a system remembers what its policy said."""
     assert system.policy is not None
     questions = Questions(payload, [decisions_of(own.run) for own in payload.runs])
     for states in questions.batches(BATCH):
@@ -46,7 +46,7 @@ def answer(system: System[Values, str], state: Values) -> int:
 
 
 def contradictions_on(system: System[Values, str], run: RunRow) -> list[ContradictionRow]:
-    """Where the policy of this process says other things than on a run that another process has recorded."""
+    """The states of a run recorded by another process where the policy of this process answers differently."""
     return [
         ContradictionRow(state, first, second, 2)
         for state, first in decisions_of(run)

@@ -1,6 +1,6 @@
-"""A new policy on states that another campaign has recorded, each over all outcomes.
+"""Test a new policy from states that another campaign has recorded, over all outcomes.
 
-From a recorded state, everything is explored that the policy can get to (`safety.fuzz.envelope`):
+All states that the policy can reach from a recorded state are explored (`safety.fuzz.envelope`):
 
     an unsafe state is met     the shortest run there is kept. The state is a bug if unsafe states can be avoided: the
                                strategy that the other campaign has kept shows it, once the checker has replayed it
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from misstep.campaigns.models.work import ModelWork
 
 WITNESS, EXPLORED = "witness", "all runs"  # instead of the oracle that decided
-SHOWN = 20  # steps of a run that ends nowhere in particular
+SHOWN = 20  # steps that are shown of a run without a particular end
 NO_STRATEGY = "a strategy of the other campaign does not hold, and was left out"
-LEFT_OPEN = "states were left open, as the policy failed"
+LEFT_OPEN = "states were left open, because the policy failed"
 LARGEST_PROOF = 200  # states of a safe envelope that are kept
 
 
@@ -125,7 +125,7 @@ class RetestStage(Stage):
 
 
 def retest_states(work: ModelWork, payload: RetestPayload) -> tuple[Retested, tuple[str, ...]]:
-    """With a decider of its own, so that a unit depends on nothing but what was stored before it."""
+    """Retest states with a new decider, so that a unit depends only on what was stored before it."""
     tester = _Tester(work, payload)
     for number, state in payload.states:
         tester.test(number, state)
@@ -185,7 +185,7 @@ class _Tester:
             self._keep(number, ("safe", states, labels, None), started, verdict)
         else:
             self.limits.append(
-                "a state was left open: the policy can get to more states than may be explored"
+                "a state was left open: the policy can reach more states than may be explored"
             )
             verdict = VerdictRow(number, self.payload.oracle, 0, "UNKNOWN")
             self._keep(number, ("cut", states, labels, None), started, verdict)
@@ -214,7 +214,7 @@ class _Tester:
         self.verdicts.append(verdict._replace(seconds=seconds, at=perf_counter() - self.began))
 
     def _proven(self, number: int, state: Values, found: Envelope[Values, str]) -> VerdictRow:
-        """No run of the policy is ever unsafe. Its decisions are the proof, if they are few and it never stops."""
+        """The verdict if no run of the policy is unsafe. Its decisions are kept as proof if there are only a few."""
         verdict = VerdictRow(
             number, self.payload.oracle, LENT_ROUND, "NOT A BUG", low=0, high=0, source=EXPLORED
         )
@@ -223,7 +223,7 @@ class _Tester:
         return verdict
 
     def rest(self) -> None:
-        """One strategy for the bugs that the oracle has found, and one of the policy's own decisions; both checked."""
+        """Check and store one strategy for the bugs of the oracle, and one made of the policy's safe decisions."""
         checker, within = self.work.checker, self.work.own.within
         if self._wanted:
             try:
@@ -242,7 +242,7 @@ class _Tester:
             self._keep_strategy(checker.checked(self.system, ids, labels, starts, 0), self._safe)
 
     def _leave_open(self, numbers: Collection[int]) -> None:
-        """No bug without a witness."""
+        """Turn bugs without a witness into UNKNOWN."""
         self.verdicts = [
             VerdictRow(own.number, own.oracle, 0, "UNKNOWN", seconds=own.seconds, at=own.at)
             if own.number in numbers
@@ -286,7 +286,7 @@ class _Tester:
         self._keep(number, ("unsafe", run.states, run.labels, None), started, verdict)
 
     def _decided(self, state: Values) -> tuple[Answer, int]:
-        """What the oracle says, and its evaluations. Within a radius it asks the policy, which may fail."""
+        """The oracle's answer and its evaluations. With a radius it asks the policy, which may fail."""
         try:
             decided = self.decider.decide(state, self.work.own.within)
         except (PolicyCrashError, PolicyTimeoutError) as error:
@@ -297,7 +297,7 @@ class _Tester:
         return decided.answer, decided.effort.evaluations
 
     def _lent(self, number: int, state: Values) -> int | None:
-        """The strategy that the other campaign has kept, if it is one: within the radius of this policy, too."""
+        """The strategy of the other campaign, if it is valid, also within the radius of this policy."""
         lent = self.payload.lent.get(number)
         if lent is None:
             return None
@@ -319,7 +319,7 @@ class _Tester:
         return lent if near else None
 
     def _read_lent(self, number: int) -> SharedStrategy | None:
-        """Checked once for all states that rest on it."""
+        """Read and check a strategy, once for all states that rest on it."""
         packed = self.payload.strategies[number]
         try:
             strategy = read_shared(packed.content, packed.states)
@@ -331,7 +331,7 @@ class _Tester:
         return None
 
     def add_severity(self) -> None:
-        """To the verdicts on unsafe runs, which share a budget."""
+        """Add the severity to the verdicts on unsafe runs; they share a budget."""
         unsafe = {run.number for run in self.runs if run.outcome == "unsafe"}
         states = dict(self.payload.states)
         asked = {
@@ -348,7 +348,7 @@ class _Tester:
         try:
             self.faults += self._faults(number, run)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            self.limits.append(f"nobody is blamed, as the policy failed: {error.what}")
+            self.limits.append(f"no decision is blamed, because the policy failed: {error.what}")
             self.unsure.append(number)
 
     def _faults(self, number: int, run: UnsafeRun[Values, str]) -> list[FaultRow]:
@@ -385,7 +385,7 @@ ShownRun = tuple[str, tuple[Values, ...], tuple[str, ...], str | None]
 def shown_run(
     system: System[Values, str], state: Values
 ) -> tuple[tuple[Values, ...], tuple[str, ...]]:
-    """One of the policy's runs, as it begins: the first outcome each time."""
+    """The beginning of one of the policy's runs, which takes the first outcome each time."""
     native = system.native
     ids = [system.id(state)]
     labels: list[int] = []
@@ -402,7 +402,7 @@ def shown_run(
 
 
 def failing_run(system: System[Values, str], state: Values) -> ShownRun:
-    """The shortest run to where the policy does not answer."""
+    """The shortest run to a state where the policy does not answer."""
     native = system.native
     start = system.id(state)
     came_from: dict[int, int | None] = {start: None}
@@ -430,7 +430,7 @@ def failing_run(system: System[Values, str], state: Values) -> ShownRun:
 
 
 def decisions_from(system: System[Values, str], state: Values) -> dict[int, int]:
-    """What the policy does in each state that it can get to, by ids."""
+    """The policy's decision in each state that it can reach, by ids."""
     native = system.native
     reached = [system.id(state)]
     seen = set(reached)

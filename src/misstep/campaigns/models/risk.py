@@ -1,7 +1,7 @@
-"""The stage that computes the risks of all states that were tested, in one exploration for all of them.
+"""The stage that computes the risks of all tested states in one exploration.
 
-It comes last and changes no verdict: whether a state is a bug is about what can happen at worst, and this is about how
-likely it is. What was computed stays; a campaign that has grown computes what is new.
+It comes last and changes no verdict: a bug is about the worst case, a risk about probabilities. Results are kept; a
+campaign that has grown computes only what is new.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ def weigh_risks(
     except UnsupportedError as error:
         return Weighed((), ()), (f"no risks were computed: {error.what}",)
     except (PolicyCrashError, PolicyTimeoutError) as error:
-        return Weighed((), ()), (f"no risks were computed, as the policy failed: {error.what}",)
+        return Weighed((), ()), (
+            f"no risks were computed, because the policy failed: {error.what}",
+        )
     rows = []
     for number, state in payload.states:
         found = analysis.risk_of(state)

@@ -1,9 +1,9 @@
 """How much memory the work on a model may take in one process.
 
-An engine remembers every state that it met, a system what it expanded, a decider what it has proven. None of it is
-needed for long: all of it can be found again. So the work forgets it between two runs, or two batches, once it is much.
-What is forgotten when is decided by counts that do not depend on who worked before, so that the same campaign has the
-same records on one process and on several; bytes are looked at only where counts have not helped in time.
+An engine remembers every state that it met, a system what it expanded, a decider what it has proven. All of it can be
+recomputed, so the work forgets it between two runs or batches once it grows large. Counts that do not depend on earlier
+units decide when to forget, so that a campaign has the same records with one process and with several. The size in
+bytes is used only if the counts do not suffice.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FORGET_AFTER = 4_000_000  # evaluations of a decider, which take about 200 bytes
 
 
 def room() -> int:
-    """Bytes for states, expansions and proofs: half of what the limit of this process leaves, which `--memory` sets."""
+    """Bytes for states, expansions and proofs: half of what the memory limit of this process (`--memory`) leaves."""
     if resource is None:
         return MOST
     limit, _ = resource.getrlimit(resource.RLIMIT_DATA)
@@ -31,7 +31,7 @@ def room() -> int:
 
 
 def _in_use() -> int:
-    """Bytes of the process that count."""
+    """The bytes in use that count towards the limit of the process."""
     try:
         pages = int(Path("/proc/self/statm").read_text().split()[5])
     except (OSError, ValueError, IndexError):

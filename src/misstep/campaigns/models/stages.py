@@ -1,9 +1,8 @@
 """The stages of a model: fuzz, then judge and blame, then confirm.
 
-Runs are numbered, and a run is a function of the seed and its number, so batches of runs need nothing of each other. A
-few batches with their unsafe runs are judged by a decider of their own. Whether a state is safe is a fact, so what
-earlier rounds have decided is not decided again; what a budget has left open is. A state belongs to the first run
-through it.
+A run is a function of the seed and its number, so batches of runs are independent of each other. The unsafe runs of a
+few batches are judged together by one decider. Whether a state is safe does not change, so decisions of earlier rounds
+are reused; only states that a budget left open are judged again. A state belongs to the first run through it.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def model_stages(
 
 
 class FuzzStage(Stage):
-    """Runs of the policy; the unsafe ones are kept."""
+    """Runs the policy and keeps the unsafe runs."""
 
     name = "fuzz"
     title = "fuzzing"
@@ -91,7 +90,7 @@ class FuzzStage(Stage):
 
 
 class JudgeStage(Stage):
-    """Verdicts of one oracle on the states of unsafe runs, and the faults among their decisions."""
+    """Lets one oracle judge the states of unsafe runs, and finds the faults among their decisions."""
 
     title = "judging"
 
@@ -131,7 +130,7 @@ class JudgeStage(Stage):
             yield units
 
     def _recall(self) -> None:
-        """What is stored already."""
+        """Load what is stored already."""
         self._states = {row.state: row for row in self.findings.states()}
         self._verdicts = {row.number: row for row in self.findings.verdicts(self.oracle)}
         self._remember(self.findings.faults())
@@ -144,11 +143,11 @@ class JudgeStage(Stage):
 
     @property
     def _unsure_mark(self) -> str:
-        """For states whose verdict is known, but not whether the decision there is a fault."""
+        """The mark of states with a known verdict where it is open whether the decision is a fault."""
         return f"unsure {self.oracle}"
 
     def _known(self, runs: Sequence[RunRow], round: int) -> dict[Values, Known]:
-        """What rounds before this one have decided about the states of these runs."""
+        """What earlier rounds have decided about the states of these runs."""
         known = {}
         for state in {state for run in runs for state in run.states or ()}:
             row = self._states.get(state)

@@ -1,4 +1,4 @@
-"""The strategies that the bugs of a batch rest on: one for all that a decider has found."""
+"""The strategies that prove the bugs of a batch: one for all bugs that a decider has found."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BatchWitnesses:
-    """Collects the bugs of a batch, and then gives each of them its witness."""
+    """Collects the bugs of a batch, then adds the witness of each."""
 
     def __init__(self, checker: UnionChecker, radius: float) -> None:
         self.strategies: list[Packed] = []
@@ -26,13 +26,13 @@ class BatchWitnesses:
         # A batch has one decider, and another one after the policy has failed.
         self._wanted: dict[Decider[Values, str], list[Values]] = {}
         self._better: dict[Values, int] = {}
-        self._lost: set[Values] = set()  # bugs whose witness could not be had
+        self._lost: set[Values] = set()  # bugs for which there is no witness
 
     def want(self, decider: Decider[Values, str], state: Values) -> None:
         self._wanted.setdefault(decider, []).append(state)
 
     def rest(self, judged: MutableMapping[Values, JudgedState], limits: list[str]) -> None:
-        """No bug without a witness that holds."""
+        """Add the witnesses that are still missing; bugs without a valid witness become UNKNOWN."""
         for decider in list(self._wanted):
             self.settle(decider, judged, limits)
 
@@ -42,7 +42,7 @@ class BatchWitnesses:
         judged: MutableMapping[Values, JudgedState],
         limits: list[str],
     ) -> None:
-        """The witnesses of what one decider has found, which may be forgotten afterwards."""
+        """Add the witnesses for the bugs of one decider, which may be forgotten afterwards."""
         states = self._wanted.pop(decider, [])
         if not states:
             return
@@ -50,7 +50,7 @@ class BatchWitnesses:
         try:
             union = self._checker.of_bugs(decider, states, self._radius)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            limits.append(f"states were left open, as the policy failed: {error.what}")
+            limits.append(f"states were left open, because the policy failed: {error.what}")
             self._leave_open(states, judged)
             return
         number = size = None
@@ -64,7 +64,7 @@ class BatchWitnesses:
         for state in states:
             own = judged[state]
             verdict = own.verdict._replace(size=size, seconds=own.verdict.seconds + seconds)
-            # Not by `_replace`, which takes several times as long, for each bug.
+            # Not with `_replace`, which is several times slower.
             judged[state] = type(own)(own.state, own.run, own.step, verdict, own.fault, number)
 
     def _leave_open(
@@ -79,7 +79,7 @@ class BatchWitnesses:
             judged[state] = own._replace(verdict=verdict, fault=None)
 
     def blamed(self, faults: Iterable[FaultRow]) -> list[FaultRow]:
-        """Faults of the batch: what would have been better is what the strategy does there."""
+        """The faults of the batch, with the decision of the strategy as the better one."""
         return [
             fault._replace(better=self._better.get(fault.state, fault.better))
             for fault in faults

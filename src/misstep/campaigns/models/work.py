@@ -95,7 +95,7 @@ class ModelWork(Work):
         self._bind()
 
     def _bind(self) -> None:
-        """The policy on an engine that has met no state."""
+        """Bind the policy to a new engine."""
         self.engine = self.task.new_engine()
         self.policy = load_policy(
             self._source, self.task, engine=self.engine, inapplicable=self.own.inapplicable
@@ -110,7 +110,7 @@ class ModelWork(Work):
         return Stock(self.own.open_evaluations)
 
     def decider(self, oracle: str, stock: Stock) -> Decider[Values, str]:
-        """One that knows nothing. What does not fit in the memory is left open."""
+        """A new decider. States that need more memory than there is are left open."""
         budget = replace(self.own.budget, bytes=self._room)
         return Decider(self.system, oracle, budget=budget, stock=stock)
 
@@ -125,7 +125,7 @@ class ModelWork(Work):
 
     @cached_property
     def checker(self) -> UnionChecker:
-        """The independent checker of strategies, which reads the model again."""
+        """The independent checker of strategies, which has its own reader of models."""
         return UnionChecker(self.task)
 
     def close(self) -> None:
@@ -182,18 +182,18 @@ class ModelWork(Work):
         remarks = [] if found.message is None else [f"the policy failed: {found.message}"]
         if payload.first == 0 and self.task.engine.initial_method == "searched":
             remarks.append(
-                "start states are found by a random search, and some come up more often than others: there are too "
-                "many to list, and next to none among values drawn at random"
+                "start states are found by a random search, which finds some more often than others: there are too "
+                "many to list, and random values are hardly ever start states"
             )
         return Fuzzed(tuple(runs), ends), tuple(remarks)
 
     # -- judging ----------------------------------------------------------------------------------
 
     def _judge(self, payload: JudgePayload) -> tuple[JudgedRuns, tuple[str, ...]]:
-        """Each batch has a decider of its own, so that it depends on nothing but what was stored before it."""
+        """Judge a batch with a new decider, so that the result depends only on what was stored before."""
         self._make_room()
         witnesses = BatchWitnesses(self.checker, self.own.within)
-        stock = self.stock()  # of the whole batch, whichever decider it has
+        stock = self.stock()  # for the whole batch, even if it gets another decider
         decider, spent = self.decider(payload.oracle, stock), 0
         known = {state: self._report(state, own) for state, own in payload.known.items()}
         better = {state: own.better for state, own in payload.known.items()}  # of earlier rounds
@@ -212,7 +212,7 @@ class ModelWork(Work):
             contradictions += differing
             report = None if differing else self._analysed(decider, run, known, limits)
             if report is not None and self._is_crowded(decider) and _leaves_open(report):
-                # The memory was full before all was decided: once more, without what was found out on the way.
+                # The memory was full before everything was decided: try again with an empty decider.
                 decider, spent = self._fresh(decider, witnesses, new, limits, payload.oracle), 0
                 report = self._analysed(decider, run, known, limits)
             if report is None:
@@ -238,7 +238,7 @@ class ModelWork(Work):
                             outcome=step.fault.outcome,
                         )
                     )
-            # What is found out about one state of a run answers for the others: they share the time.
+            # The work on one state of a run also decides others, so they share the time.
             seconds = (perf_counter() - started) / max(1, len(fresh))
             for step, at in fresh:
                 new[step.state] = self._judged(payload, row.number, step, seconds, at)
@@ -264,7 +264,7 @@ class ModelWork(Work):
         limits: list[str],
         oracle: str,
     ) -> Decider[Values, str]:
-        """A decider that knows nothing, on an engine that has met nothing; what the old one owes is settled first."""
+        """A new decider on a new engine; the witnesses of the old decider are added first."""
         witnesses.settle(decider, judged, limits)
         self._rebind()
         assert decider.stock is not None
@@ -277,12 +277,12 @@ class ModelWork(Work):
         known: Mapping[Values, StepReport[Values, str]],
         limits: list[str],
     ) -> PathReport[Values, str] | None:
-        """None if the policy fails, so that it cannot be said what it would do."""
+        """The analysis of a run; None if the policy fails, because its decisions are then unknown."""
         check_run(self.system, run)
         try:
             return analyse(decider, run, self.own.within, largest=None, known=known)
         except (PolicyCrashError, PolicyTimeoutError) as error:
-            limits.append(f"states were left open, as the policy failed: {error.what}")
+            limits.append(f"states were left open, because the policy failed: {error.what}")
         return None
 
     def _add_severity(
@@ -291,14 +291,14 @@ class ModelWork(Work):
         new: dict[Values, JudgedState],
         limits: list[str],
     ) -> None:
-        """To the verdicts of one batch, which share a budget."""
+        """Add the severity to the verdicts of one batch; they share a budget."""
         asked = {own.state: own.verdict for own in new.values() if self.has_severity(own.verdict)}
         spent = sum(own.verdict.evaluations for own in new.values())
         for state, verdict in self.with_severity(decider, asked, spent, limits).items():
             new[state] = new[state]._replace(verdict=verdict)
 
     def has_severity(self, verdict: VerdictRow) -> bool:
-        """Whether it is to be asked how many deviations avoid the danger."""
+        """Whether to compute how many deviations avoid the danger."""
         if self.own.severity == NONE or (verdict.low, verdict.high) == (None, None):
             return False
         return verdict.is_bug or self.own.severity == ALL
@@ -310,17 +310,17 @@ class ModelWork(Work):
         spent: int,
         limits: list[str],
     ) -> dict[Values, VerdictRow]:
-        """The verdicts on states from which the policy gets unsafe; they took `spent` evaluations."""
+        """Add the severity to verdicts on states with an unsafe run; the verdicts took `spent` evaluations."""
         if not asked:
             return {}
         budget = self.own.severity_evaluations(spent, len(asked))
         found = severities(decider, asked, self.own.largest, evaluations=budget)
         if found.failure is not None:
-            limits.append(f"a radius was left open, as the policy failed: {found.failure}")
+            limits.append(f"a radius was left open, because the policy failed: {found.failure}")
         return {state: self._within(asked[state], *own) for state, own in found.radii.items()}
 
     def _within(self, verdict: VerdictRow, low: int, high: int | None) -> VerdictRow:
-        """The verdict with its severity. A verdict within a finite radius tells something about it, too."""
+        """The verdict with its severity. A verdict within a finite radius also bounds the severity."""
         if self.own.within != math.inf:
             within = int(self.own.within)
             if verdict.is_bug and high is None:
@@ -330,7 +330,7 @@ class ModelWork(Work):
         return verdict._replace(low=low, high=high)
 
     def _report(self, state: Values, own: Known) -> StepReport[Values, str]:
-        """What is known of a state, as if it had just been decided."""
+        """The report of a known state, as if it had just been decided."""
         fault = None
         if own.fault and own.outcome is not None:
             fault = Fault(state, "", self.own.within, own.outcome)
@@ -344,7 +344,7 @@ class ModelWork(Work):
         seconds: float,
         at: float,
     ) -> JudgedState:
-        """The verdict. Of a bug, the witness follows with those of the whole batch."""
+        """The verdict on a state. The witnesses of bugs are added later, for the whole batch."""
         answer = step.safety
         verdict = self.verdict_row(
             payload.oracle,
@@ -365,10 +365,10 @@ class ModelWork(Work):
         evaluations: int = 0,
         times: tuple[float, float] = (0.0, 0.0),
     ) -> VerdictRow:
-        """Without a number, which is for the coordinator to say.
+        """The row of a verdict, without its number, which the coordinator assigns.
 
-        A state is expanded once for all questions that this worker is asked, so that the number of expansions depends
-        on who was asked what before, and is left out. Evaluations do not.
+        A worker expands each state only once for all its units. So the number of expansions depends on earlier units
+        and is left out; the number of evaluations does not.
         """
         seconds, at = times
         return VerdictRow(
@@ -385,7 +385,7 @@ class ModelWork(Work):
         )
 
     def radius_of(self, answer: Answer) -> tuple[int | None, int | None]:
-        """Between which numbers the smallest radius lies, as far as the verdict tells: [0, infinity] says nothing."""
+        """Bounds on the smallest radius that follow from the verdict; [0, infinity] if nothing follows."""
         if answer is not Answer.NOT_SAFE:
             return 0, None
         return (None, None) if self.own.within == math.inf else (int(self.own.within) + 1, None)
@@ -398,7 +398,7 @@ def _leaves_open(report: PathReport[Values, str]) -> bool:
 def _left_open(
     run: UnsafeRun[Values, str], radius: float, known: Mapping[Values, StepReport[Values, str]]
 ) -> PathReport[Values, str]:
-    """Nothing but what is known already."""
+    """The result that only has what is known already."""
     steps = [
         known.get(state) or StepReport(0, state, label, Answer.UNKNOWN, None, None, None)
         for state, label in zip(run.states, run.labels, strict=False)

@@ -1,1 +1,1 @@
-"""What a planning task supplies to the engine: its stages, and the work of their units."""
+"""The stages of campaigns on planning tasks, and the work of their units."""

@@ -1,4 +1,4 @@
-"""Asking a policy of planning tasks again."""
+"""Ask a policy on a planning task again."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from misstep.tasks.task import Task
 
 
 class _Again(Policy):
-    """The policy with the second question in place of the first."""
+    """The policy with `ask_again` in place of `decide`."""
 
     def __init__(self, inner: Policy) -> None:
         super().__init__(inner.task)
@@ -51,7 +51,7 @@ def decisions_of(task: Task, state: Values, run: RunRow) -> Decisions:
 
 
 class PermittedStates:
-    """The states that permitted runs come to, as far as it is stored what is permitted there."""
+    """The states that permitted runs reach, as far as the permitted operators are stored."""
 
     def __init__(self, task: Task, permitted: Mapping[Values, Ids]) -> None:
         self.task = task
@@ -59,7 +59,7 @@ class PermittedStates:
         self._successors: dict[Values, list[Values]] = {}
 
     def reached(self, start: Values) -> Decisions:
-        """Each with an answer that stands for what is permitted there."""
+        """The states reached, each with an answer that represents the permitted operators."""
         found = dict.fromkeys([start] if start in self.permitted else [])
         queue = list(found)
         for state in queue:
@@ -101,7 +101,7 @@ def ask_again(policy: Policy, payload: AskPayload) -> Asked:
 
 
 def _of_sets(policy: Policy, rows: States, states: list[Values], questions: Questions) -> list[int]:
-    """What stands for the second set: the answer that is recorded, unless it cannot be drawn any more."""
+    """Answers that represent the second sets: the recorded answer, unless it is not permitted any more."""
     answers = []
     for now, state in zip(_permitted(policy, rows), states, strict=True):
         before = questions.payload.permitted.get(state)
@@ -111,7 +111,7 @@ def _of_sets(policy: Policy, rows: States, states: list[Values], questions: Ques
 
 
 def _permitted(policy: Policy, rows: States) -> list[Ids | None]:
-    """What it permits in each state; None where it crashes."""
+    """The permitted operators of each state; None where the policy crashes."""
     found = ask_permitted(policy, rows)
     sets = np.split(found.operators, found.offsets[1:-1])
     return [None if row in found.failures else tuple(own.tolist()) for row, own in enumerate(sets)]
@@ -130,7 +130,7 @@ def _drawn(recorded: int, now: Ids, before: Ids | None) -> int:
 def run_again(
     task: Task, make: Callable[[], PolicyRunner], payload: AskPayload, max_steps: int
 ) -> Asked:
-    """Of policies whose answers belong to the start of a run: whole runs are compared."""
+    """For policies whose answers depend on the start of the run: compare whole runs."""
     found: dict[Values, ContradictionRow] = {}
     for time in range(payload.times):
         runner = make()
@@ -148,7 +148,7 @@ def run_again(
 def contradiction(
     task: Task, state: Values, before: RunRow | None, now: RunRow
 ) -> ContradictionRow | None:
-    """The first state where a run that was recorded before goes on otherwise now."""
+    """The first state where the new run continues differently from the recorded one."""
     if before is None or (before.operators, before.outcome) == (now.operators, now.outcome):
         return None
     then = decisions_of(task, state, before)

@@ -1,4 +1,4 @@
-"""What units on planning tasks get and give, as plain data that travels between processes."""
+"""The inputs and results of units on planning tasks, as plain data that can be sent between processes."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Chunk(NamedTuple):
 
 
 class WitnessPayload(NamedTuple):
-    """States to judge by what another campaign has lent, without an oracle."""
+    """States to judge by the copied proofs of another campaign, without an oracle."""
 
     oracle: str
     states: tuple[ChunkState, ...]
     bugs: frozenset[int]  # those that were bugs of the policy before
-    settle_fixed: bool  # whether such a one is done with where the policy matches the witness
+    settle_fixed: bool  # whether an old bug is settled if the policy is as good as the witness
 
 
 class Judged(NamedTuple):

@@ -1,4 +1,4 @@
-"""The fuzzer of a campaign, after the states that are stored."""
+"""Continue the fuzzer of a campaign after the stored states."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def going_on(
 
 
 def fresh_states(fuzzer: Fuzzer, payload: PoolPayload, limit: float | None) -> Pooled:
-    """So many states more, or as many as there are; `limit` is that of all fuzzing, in seconds."""
+    """Find the wanted number of states, or as many as there are; `limit` is the time limit of fuzzing in seconds."""
     stored = len(payload.known)
     began = last = perf_counter()
     fresh: list[StateRow] = []
@@ -60,14 +60,14 @@ def fresh_states(fuzzer: Fuzzer, payload: PoolPayload, limit: float | None) -> P
 
 
 def lost_bias(settings: Settings, runner: Callable[[], PolicyRunner]) -> str | None:
-    """Why walks are not drawn by the bias that was asked for, if they are not."""
+    """The reason why the bias in the settings cannot be used, or None."""
     own = settings.of_planning.fuzzing
-    # The biases of the later fuzzer look at single decisions along runs, and these runs have none.
+    # The biases of the later fuzzer look at single decisions along runs, which these policies do not have.
     if not own.needs_policy or own.algorithm != "2024" or not runner().by_start:
         return None
     return (
-        f"walks are not drawn by the bias {own.bias}: the runs of this policy belong to their start, and it has no "
-        "decisions in single states"
+        f"the bias {own.bias} is not used: the runs of this policy depend on their start, so it has no decisions in "
+        "single states"
     )
 
 

@@ -1,13 +1,14 @@
 """The stages of a planning task: pool, dominance, judge, confirm, blame.
 
-Judging goes in rounds. A chunk is a few states, a round a few chunks; both are settings, not numbers of workers. A
-chunk starts from what all rounds before it have found out about the task (`misstep.oracles.knowledge`) and never sees
-its siblings. Then one unit settles the round: it merges what the chunks have found and compares all states with
-each other. The last settling reads every verdict again: what was found for one state may decide another. So
-knowledge flows over the whole pool, and nothing depends on who worked when.
+Judging happens in rounds. A round has a few chunks, and a chunk has a few states; both sizes are settings and do not
+depend on the number of workers. A chunk starts from what all earlier rounds have found out about the task
+(`misstep.oracles.knowledge`) and never sees the other chunks of its round. Then one unit settles the round: it merges
+what the chunks have found and compares all states with each other. The last such unit computes every verdict again,
+because what was found for one state may decide another. So knowledge is shared over the whole pool, and nothing depends
+on the order of the work.
 
-Rounds are counted by the numbers of states, so a pool that grows later has the same rounds as one that was made at
-once, but for the last one, which may have been shorter; it is judged again.
+Rounds are defined by the numbers of states. So a pool that grows later has the same rounds as one that was made at
+once, except for the old last round, which may have been shorter; it is judged again.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ def planning_stages(
         lent = loan is not None and oracle == settings.oracle
         if loan is not None and lent:
             yield WitnessStage(findings, settings, loan)
-        # It takes long, and where the witnesses decide everything nobody needs it.
+        # It takes long, and is not needed if the witnesses decide everything.
         if needs_dominance(oracle) and (not lent or left_to_judge(findings, oracle)):
             yield DominanceStage(findings, oracle)
             if lent:
@@ -61,12 +62,12 @@ def planning_stages(
 
 
 def pool_key(states: int) -> str:
-    """The mark of a pool that is finished."""
+    """The mark of a finished pool."""
     return f"up to {states} states"
 
 
 class PoolStage(Stage):
-    """The fuzzer makes the states to test."""
+    """Runs the fuzzer to make the states to test."""
 
     name = "pool"
     title = "fuzzing"
@@ -102,7 +103,7 @@ class PoolStage(Stage):
 
 
 class DominanceStage(Stage):
-    """The dominance function of the task, or why there is none; computed once, and stored."""
+    """Computes and stores the dominance function of the task, or the reason why there is none."""
 
     name = "dominance"
     title = "comparing variables"
@@ -119,7 +120,7 @@ class DominanceStage(Stage):
     def keep(self, unit: Unit, result: Result) -> None:  # noqa: ARG002
         found: bytes | str | None = result.content
         if found is None:
-            return  # the oracle has no use for one here; another one may
+            return  # this oracle does not need one; another oracle may
         if isinstance(found, str):
             self.findings.set_dominance(None, found)
         else:
@@ -132,7 +133,7 @@ class DominanceStage(Stage):
 
 
 class JudgeStage(Stage):
-    """Runs of the policy and verdicts of one oracle."""
+    """Runs the policy and lets one oracle judge."""
 
     title = "judging"
 
@@ -157,7 +158,7 @@ class JudgeStage(Stage):
             return
         chunk, width = self.settings.chunk, self.settings.chunk * self.settings.round
         resources: dict[str, object] = {"dominance": self.findings.dominance()}
-        # That another oracle has asked for.
+        # Runs that were made for another oracle.
         runs = {run.number: run for run in self.findings.runs()}
         for number in count():
             members = judged[number * width : (number + 1) * width]
@@ -198,7 +199,7 @@ class JudgeStage(Stage):
         base: Snapshot | None,
         resources: dict[str, object],
     ) -> Unit:
-        """Of one round; of the last one with all states, whose verdicts are to be read again."""
+        """The unit that settles a round; in the last round, with all states, to compute their verdicts again."""
         parts = self.findings.knowledge(self.oracle, number)
         parts.pop(SETTLED, None)
         runs = {run.number: run for run in self.findings.runs()} if read else {}
@@ -224,7 +225,7 @@ class JudgeStage(Stage):
         findings.add_contradictions(judged.contradictions)
         if unit.job == "judge":
             chunk: Chunk = unit.payload
-            # Judged again in a pool that has grown, or by another oracle, what is FLAKY stays so.
+            # A FLAKY state stays FLAKY if it is judged again in a larger pool or by another oracle.
             numbers = [row.number for row in judged.verdicts]
             flaky = findings.flaky(min(numbers), max(numbers)) if numbers else set()
             rows = [row.later(began) for row in judged.verdicts]
@@ -237,13 +238,13 @@ class JudgeStage(Stage):
             return
         settled: SettlePayload = unit.payload
         assert judged.knowledge is not None
-        # What was decided before is only told better now.
+        # A decided verdict is only replaced by one that proves more.
         decided = {row.number: row.at for *_, row in settled.read if row.verdict != "UNKNOWN"}
         findings.add_verdicts(
             [row._replace(at=decided.get(row.number, began + row.at)) for row in judged.verdicts]
         )
         findings.set_knowledge(self.oracle, settled.round, SETTLED, judged.knowledge)
-        # The round before is kept: if the pool grows, this round may have to be judged again.
+        # Keep the round before: if the pool grows, this round may have to be judged again.
         findings.forget_knowledge(self.oracle, before=settled.round - 1, parts=settled.round)
         if settled.read:
             findings.mark_done(self.name, final_key(len(settled.read)), 0.0, 0)
@@ -261,7 +262,7 @@ def final_key(states: int) -> str:
 
 
 class BlameStage(Stage):
-    """A plan for bugs that are proven without one, and the decisions to blame."""
+    """Finds plans for bugs that are proven without one, and the decisions to blame."""
 
     title = "blaming"
 
@@ -300,7 +301,7 @@ class BlameStage(Stage):
         yield units
 
     def _chosen(self, bugs: list[VerdictRow]) -> list[VerdictRow]:
-        """Those that are to be blamed, or whose derivation needs a plan."""
+        """The bugs whose faults are to be found, or whose derivation needs a plan."""
         most = self.settings.blame_most
         if self.settings.fault_budget is None:
             return [row for row in bugs if row.derivation is not None]
@@ -312,7 +313,7 @@ class BlameStage(Stage):
         return sorted(first, key=lambda row: row.number)
 
     def _knowledge(self, states: int) -> Snapshot | None:
-        """Of the last round; that before the first, if no state was left to judge."""
+        """The knowledge of the last round, or of the round before the first if no state was left to judge."""
         own = self.settings.of_planning
         last = (states - 1) // (own.chunk * own.round)
         return self.findings.knowledge(self.oracle, last).get(SETTLED)
@@ -339,14 +340,14 @@ EARLY = "early"  # marks that bugs were blamed before all states were judged
 
 
 def blame_early(findings: Findings) -> None:
-    """Before bugs are blamed although not all states are judged: what was blamed before is forgotten."""
+    """Prepare to blame bugs before all states are judged: forget earlier blame."""
     with findings.store.unit():
         forget_early_blame(findings)
         findings.mark_done(EARLY, "blamed", 0.0, 0)
 
 
 def forget_early_blame(findings: Findings) -> None:
-    """Let all bugs be blamed again: there may be more of them by now. Models blame while they judge."""
+    """Let all bugs be blamed again, because there may be more by now. Models need not: they blame while judging."""
     if not findings.done(EARLY):
         return
     with findings.store.unit():

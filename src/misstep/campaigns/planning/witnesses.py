@@ -1,11 +1,11 @@
-"""Judging by what another campaign has proven: which states need no oracle.
+"""Judge states by what another campaign has proven, so that they need no oracle.
 
-    WitnessStage   runs the policy from all states and reads the verdicts off the lent plans and bounds
-    VouchStage     compares derivations, which rest on a dominance function, with one that is computed here
+    WitnessStage   runs the policy from all states and derives verdicts from the copied plans and bounds
+    VouchStage     checks derivations, which rest on a dominance function, with a function that is computed here
 
-A verdict that a lent plan or bound decides is final but for what later rounds add to it. A state that was a bug, where
-the policy now does as well as the witness, is left UNKNOWN: nobody is asked whether something better still exists,
-unless the campaign is to judge them too. All others are left to the oracle, whose rounds begin with what is known.
+A verdict that a copied plan or bound decides is final, except that later rounds may prove more. If a state was a bug
+and the policy is now as good as the witness, the state is left UNKNOWN: the oracle does not look for something better,
+unless the settings say so. All other states are left to the oracle, whose rounds begin with what is known.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ from misstep.tasks.task import State
 if TYPE_CHECKING:
     from misstep.campaigns.planning.work import PlanningWork
 
-WITNESS_UNIT = 1000  # states; nothing is searched for, so that many take little time
+WITNESS_UNIT = 1000  # states; without any search, so many states take little time
 SETTLED = -1
 SOURCE = "witness"  # instead of the part of an oracle that decided
 
 
 class WitnessStage(Stage):
-    """Runs of the policy, and the verdicts that lent witnesses decide."""
+    """Runs the policy and keeps the verdicts that copied witnesses decide."""
 
     title = "comparing with witnesses"
 
@@ -93,7 +93,7 @@ class WitnessStage(Stage):
 
 
 class VouchStage(Stage):
-    """What lent derivations claim, as far as the dominance function of this campaign says so too."""
+    """Takes over the claims of copied derivations that the dominance function of this campaign confirms."""
 
     title = "checking derivations"
 
@@ -116,7 +116,7 @@ class VouchStage(Stage):
 
 
 def left_to_judge(findings: Findings, oracle: str) -> set[int]:
-    """Numbers of the states that the witnesses have left to an oracle; all, where there are none."""
+    """Numbers of the states that the witnesses do not decide; all, if there are no witnesses."""
     return set(range(findings.state_count())) - findings.judged_in(oracle, LENT_ROUND)
 
 
@@ -126,7 +126,7 @@ def left_to_judge(findings: Findings, oracle: str) -> set[int]:
 def judge_by_witnesses(
     work: PlanningWork, payload: WitnessPayload, resources: Mapping[str, Any]
 ) -> Judged:
-    """Of all states the runs; of those that need no oracle the verdicts."""
+    """The runs from all states, and the verdicts on those that need no oracle."""
     bench = work.bench({})
     base: Snapshot | None = resources.get("base")
     if base is not None:
@@ -161,13 +161,13 @@ def judge_by_witnesses(
 
 
 def _matches(verdict: Verdict, enough: float) -> bool:
-    """Whether the policy reaches the goal at no more than a witness costs."""
+    """Whether the policy reaches the goal at no higher cost than the witness."""
     cost = verdict.policy_cost
     return cost.reaches_goal is True and cost.lower_bound <= enough
 
 
 def _refuse_contradictions(bounds: BoundStore, states: Sequence[State]) -> None:
-    """A run that costs less than a lent lower bound says is possible: the lender was wrong, and nothing holds."""
+    """Raise an error if a run costs less than a copied lower bound: then the other campaign is wrong."""
     lower, upper = bounds.graph.all_bounds()
     if not bool(np.any(np.asarray(lower) > np.asarray(upper))):
         return
@@ -179,7 +179,7 @@ def _refuse_contradictions(bounds: BoundStore, states: Sequence[State]) -> None:
     else:
         where = "a state of a run"
     raise InputFormatError(
-        f"the campaign to test again is wrong: a run costs less than what it gives as a lower bound ({where:.200})",
+        f"the campaign to test again is wrong: a run costs less than its lower bound ({where:.200})",
         where=bounds.task.name,
         hint="'misstep replay DIR --full' says which of its lower bounds do not hold",
     )
@@ -188,7 +188,7 @@ def _refuse_contradictions(bounds: BoundStore, states: Sequence[State]) -> None:
 def vouch(
     work: PlanningWork, payload: tuple[Snapshot, Snapshot], resources: Mapping[str, Any]
 ) -> Snapshot:
-    """Lent plans, with the jumps of lent derivations at what they are worth by the function of this campaign."""
+    """The copied plans and derivations; jumps have the value that the function of this campaign gives them."""
     base, claims = payload
     bounds = BoundStore(work.task)
     width = work.task.variable_count

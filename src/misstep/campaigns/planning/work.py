@@ -1,4 +1,4 @@
-"""The work on a planning task: what each unit computes, from plain data to plain data."""
+"""The work on a planning task: each unit computes plain data from plain data."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ from misstep.tasks.task import State, Task
 
 
 class _Base(NamedTuple):
-    """What earlier rounds have found, ready to start from."""
+    """The results of earlier rounds, ready for use."""
 
     oracle: str
     snapshot: Snapshot
@@ -95,7 +95,7 @@ class PlanningWork(Work):
         self, task: AnyTask, settings: Settings, policy: Any, batch_size: int | None
     ) -> None:
         assert isinstance(task, Task)
-        # A policy that somebody has made is bound to a task of its own, and cannot work with a copy of it.
+        # A policy object from the user is bound to its own task object and cannot work with a copy.
         is_bound = isinstance(policy, Policy) and policy.task.digest == task.digest
         self.task: Task = policy.task if is_bound else task
         self.settings = settings
@@ -113,7 +113,7 @@ class PlanningWork(Work):
 
     @cached_property
     def runner(self) -> PolicyRunner:
-        # Not before it is needed: some units ask no policy, and starting one may take long.
+        # Load it only when needed: some units ask no policy, and starting one may take long.
         self._policy = load_policy(self._source, self.task)
         return make_runner(
             self._policy,
@@ -247,7 +247,7 @@ class PlanningWork(Work):
         limits: list[str],
         sets: dict[SetRow, None],
     ) -> Snapshot | None:
-        """Test states on one bound store; what it has found out, unless states are to be isolated."""
+        """Test states on one bound store; returns its knowledge, unless states are isolated."""
         bench = self.bench(resources)
         known: list[State] = []
         if not self.own.isolate:
@@ -268,7 +268,7 @@ class PlanningWork(Work):
             facts = bench.permitted(verdict.state)
             runs.append(run_row(member.number, trace, bench.named(trace), run_seconds, facts))
             sets.update(dict.fromkeys(self.sets_of(trace, verdict)))
-            # Also a verdict that was known from other states took its time.
+            # A verdict that follows from other states takes time, too.
             seconds = marks[place + 1] - marks[place]
             row = verdict_row(
                 self.task,
@@ -293,13 +293,13 @@ class PlanningWork(Work):
             if bench.pool is not None
             else [s for item in items for s in bench.trace(item.state).states]
         )
-        if before is not None:  # what is known of the others is handed on where it is better now
+        if before is not None:  # return only what is better now
             now = bench.bounds.graph.upper_bounds(values_of(known))
             fresh += [known[row] for row in np.flatnonzero(now < before)]
         return snapshot(bench.bounds, dict.fromkeys(fresh))
 
     def sets_of(self, trace: Trace, verdict: Verdict) -> Iterator[SetRow]:
-        """What a set-valued policy permits where the verdict rests on it."""
+        """What a set-valued policy permits in the states that the verdict rests on."""
         if isinstance(self.runner.policy, WorstCase):
             yield from map(set_row, sets_behind(self.runner.policy, trace, verdict))
 
@@ -317,7 +317,7 @@ class PlanningWork(Work):
     def _take_in(
         self, bounds: BoundStore, spec: str, base: Snapshot | None
     ) -> tuple[ComparisonPool | None, list[State]]:
-        """Start from what earlier rounds have found: what compares its states, if anything, and the states."""
+        """Start from the results of earlier rounds; returns their comparison pool, if any, and their states."""
         dominance = _function(self._dominance[1])
         compares = dominance is not None and needs_comparisons(spec, self.task)
         if base is None:
@@ -329,7 +329,7 @@ class PlanningWork(Work):
         return None if pool is None else pool.copy(bounds), self._base.states
 
     def _read_base(self, spec: str, base: Snapshot, dominance: Dominance | None) -> _Base:
-        """Read once for all units that start from it: comparing many states takes its time."""
+        """Read the base once for all units that start from it, because comparing many states takes long."""
         known = Knowledge.from_bytes(base.content, self.task.variable_count)
         rows = known.states[: base.given]
         if dominance is None:
@@ -341,9 +341,9 @@ class PlanningWork(Work):
         return _Base(spec, base, known, pool.states, pool)
 
     def _settle(self, payload: SettlePayload, resources: Mapping[str, Any]) -> Any:
-        """Merge what the chunks of a round have found, and read verdicts again, without running the policy.
+        """Merge the results of the chunks of a round and compute verdicts again, without running the policy.
 
-        A set-valued one is asked what it permits where a verdict comes to rest on that.
+        A set-valued policy is asked for its permitted operators if a new verdict rests on them.
         """
         began = perf_counter()
         dominance = self.dominance_of(resources)
@@ -443,7 +443,7 @@ class PlanningWork(Work):
         return (tuple(improved), tuple(faults)), (), ()
 
     def _distances(self, known: Knowledge | None) -> Distances | None:
-        """Exact ones on small tasks, which is quicker than many searches; elsewhere bounds."""
+        """Exact distances on small tasks, where they are faster than many searches; otherwise bounds."""
         if self.settings.fault_budget is None:
             return None
         if self._exact is None:
@@ -458,7 +458,7 @@ class PlanningWork(Work):
     def _concrete(
         self, bench: Workbench, row: StateRow, run: RunRow, before: VerdictRow
     ) -> VerdictRow | None:
-        """The verdict with a plan, where a small search finds one."""
+        """The verdict with a plan, if a small search finds one."""
         began = perf_counter()
         state = state_of(self.task, row.state)
         trace = trace_of(self.task, state, run)
@@ -467,7 +467,9 @@ class PlanningWork(Work):
         verdict = bench.verdict_of(state)
         own = bench.trace(state)
         if contradiction(self.task, row.state, run, run_row(0, own, bench.named(own), 0.0)):
-            return None  # this process knows another run, which that verdict would be about
+            return (
+                None  # the run in this process differs, so the verdict would be about another run
+            )
         found = verdict if verdict.derivation is None else with_plan(bench, verdict)
         if not found.plan_proves_bug:
             return None

@@ -1,4 +1,4 @@
-"""Whether a set of states with a label each is safe: the question of `misstep.checking.closed`, for all at once."""
+"""Check that a set of states with one label each is safe, as `misstep.checking.closed` does, for all states at once."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ class Moves:
         for own in self.model.variables:
             if own.bare == name and own.owner in (None, automaton.name):
                 return own
-        raise NotForArraysError(f"{name!r} is no variable of {automaton.name!r}")
+        raise NotForArraysError(f"{name!r} is not a variable of {automaton.name!r}")
 
     # Steps
 

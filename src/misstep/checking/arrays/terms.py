@@ -59,7 +59,7 @@ def compiled(expression: Node, scope: Scope) -> Operand:
             raise NotForArraysError(f"nothing is called {expression!r} here")
         return scope.names[expression]
     if not isinstance(expression, Mapping):
-        raise NotForArraysError(f"{shown(expression)} is no expression")
+        raise NotForArraysError(f"{shown(expression)} is not an expression")
     if "op" in expression:
         op = text(expression, "op")
         if op not in OPERATIONS:
@@ -260,7 +260,7 @@ def _access(expression: Node, scope: Scope) -> Operand:
     array = compiled(member(expression, "exp"), scope)
     index = converted(scalar(member(expression, "index"), scope), "int")
     if not isinstance(array, tuple):
-        raise NotForArraysError(f"{shown(expression['exp'])} is no array")
+        raise NotForArraysError(f"{shown(expression['exp'])} is not an array")
     return _picked(array, index)
 
 

@@ -102,7 +102,7 @@ def read_certificate(content: bytes) -> Certificate:
     """What is in a file; a `CheckError` if it is damaged, or stands for more than is read."""
     if not content.startswith(MAGIC):
         raise CheckError(
-            "this is no certificate", expected="the line " + MAGIC.decode().strip() + " first"
+            "this is not a certificate", expected="the line " + MAGIC.decode().strip() + " first"
         )
     end = content.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER)
     if end < 0:
@@ -110,7 +110,7 @@ def read_certificate(content: bytes) -> Certificate:
     try:
         header = parse(content[len(MAGIC) : end])
     except ValueError as error:
-        raise CheckError(f"the header of the certificate is no JSON: {error!s:.120}") from None
+        raise CheckError(f"the header of the certificate is not JSON: {error!s:.120}") from None
     states, described = _member(header, "states", int), _member(header, "columns", list)
     if not 0 <= states < 2**32:
         raise CheckError(f"a certificate of {states} states")

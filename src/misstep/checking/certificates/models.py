@@ -1,4 +1,4 @@
-"""Check that a policy never gets unsafe on a model: an inductive set, from the model's files alone.
+"""Check that a policy never becomes unsafe on a model: an inductive set, from the model's files alone.
 
 The certificate lists states and what the policy does in each: a label, or that it does not matter. It proves the claim
 if the set contains every start, if no state of it is unsafe, and if whatever the model can do after the policy's label
@@ -6,7 +6,7 @@ leads back into the set. Then no run of the policy can leave the set, by inducti
 unsafe. A certificate may leave out starts that no strategy keeps safe. It proves each of them by ranks: a state is lost
 if it is unsafe, or if every label that applies has an outcome that is lost and has a smaller rank.
 
-That the labels are those of the policy is what the file says; asking the policy again is up to the caller.
+The checker does not verify that the labels are those of the policy; the caller may ask the policy again.
 
 Nothing of the engine is used. The files of the model are those that the caller gives, compared with the digests in the
 certificate, and the starts are listed here once more.

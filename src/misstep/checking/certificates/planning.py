@@ -140,7 +140,7 @@ class _Checker:
                 )
             if dead and self.codes[place] != DEAD_END:
                 raise RefusedError(
-                    f"state {number} is no dead end: ({operator.name}) leads out of the dead ends"
+                    f"state {number} is not a dead end: ({operator.name}) leads out of the dead ends"
                 )
 
     def _applicable(self, state: State) -> list[Operator]:

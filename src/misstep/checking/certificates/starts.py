@@ -1,6 +1,6 @@
 """All start states of a model, listed by the checker itself.
 
-A certificate has to contain every start, so that they have to be listed without a word of the engine. Variables get
+A certificate has to contain every start, so they have to be listed independently of the engine. Variables get
 values one after the other. The start condition is a conjunction, and each conjunct is evaluated as soon as it can be:
 evaluating one that reads a variable without a value says which one it is, and the conjunct waits for that variable. A
 comparison of sums of whole numbers is looked at before: it is given up where the bounds of what has no value yet leave

@@ -1,4 +1,4 @@
-"""JANI by the letter, in plain Python: what a model means, told a second time.
+"""An independent implementation of JANI in plain Python.
 
 The engine compiles a model to programs over packed states, indexes its edges and remembers what it computed. This
 package shares nothing with it but the format. It reads the JSON text again and answers the same questions from it:

@@ -105,7 +105,7 @@ def compile_expression(expression: Node, scope: Scope) -> Operand:
             raise ModelError(f"nothing is called {expression!r} here")
         return scope.names[expression]
     if not isinstance(expression, Mapping):
-        raise ModelError(f"{shown(expression)} is no expression")
+        raise ModelError(f"{shown(expression)} is not an expression")
     if "op" in expression:
         return _operation(text(expression, "op"), expression, scope)
     for wrapper in ("exp", "expression"):
@@ -356,7 +356,7 @@ def _array_access(expression: Node, scope: Scope) -> Operand:
     array = compile_expression(member(expression, "exp"), scope)
     index = converted(scalar(member(expression, "index"), scope), "int").value
     if not isinstance(array, tuple):
-        raise ModelError(f"{shown(expression['exp'])} is no array")
+        raise ModelError(f"{shown(expression['exp'])} is not an array")
     return _picked(array, index)
 
 

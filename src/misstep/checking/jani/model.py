@@ -185,7 +185,7 @@ class Model:
     def _transient_value(self, node: Node, automaton: Automaton, plain: Scope) -> Assignment:
         variable, _ = self._target(member(node, "ref"), automaton, plain)
         if not variable.transient:
-            raise ModelError(f"{variable.name!r} is no transient variable")
+            raise ModelError(f"{variable.name!r} is not a transient variable")
         if optional(member(node, "value"), "op") == "nondet":
             raise UnsupportedModelError("a non-deterministic value of a transient variable")
         return self._assignment(node, automaton, plain)
@@ -193,7 +193,7 @@ class Model:
     def _assignment(self, node: Node, automaton: Automaton, scope: Scope) -> Assignment:
         level = optional(node, "index")
         if level is not None and type(level) is not int:
-            raise ModelError(f"the index {level!r} of an assignment is no integer")
+            raise ModelError(f"the index {level!r} of an assignment is not an integer")
         variable, indices = self._target(member(node, "ref"), automaton, scope)
         target = self.cells[variable.name]
         single = Type(variable.type.base, variable.type.low, variable.type.high)
@@ -222,7 +222,7 @@ class Model:
         for variable in self.variables:
             if variable.bare == reference and variable.owner in (None, automaton.name):
                 return variable, tuple(indices)
-        raise ModelError(f"{reference!r} is no variable of {automaton.name!r}")
+        raise ModelError(f"{reference!r} is not a variable of {automaton.name!r}")
 
     def _read_vectors(self, silent: str) -> None:
         found: list[tuple[str | None, Vector]] = []

@@ -54,7 +54,7 @@ class SafetyTask:
         if not isinstance(files, Mapping) or not isinstance(parameters, Mapping):
             raise ModelError("the files or parameters of the model are damaged")
         if chosen is not None and not isinstance(chosen, str):
-            raise ModelError(f"{chosen!r} is no name of a property")
+            raise ModelError(f"{chosen!r} is not a name of a property")
         for name, value in parameters.items():
             if not isinstance(value, (bool, int, float)):
                 raise ModelError(f"the parameter {name!r} is {value!r}")
@@ -79,7 +79,7 @@ class SafetyTask:
         """A state out of a file."""
         slots = self.model.slots
         if not isinstance(values, Sequence) or len(values) != len(slots):
-            raise ModelError("this is no state of the model", expected=f"{len(slots)} values")
+            raise ModelError("this is not a state of the model", expected=f"{len(slots)} values")
         return tuple(slot.type.read(value) for slot, value in zip(slots, values, strict=True))
 
     def is_unsafe(self, state: State) -> bool:

@@ -44,7 +44,7 @@ class Type:
             value = float(value)
         own = isinstance(value, (bool, int, float)) and type(value) is PYTHON[self.base]
         if not own or (isinstance(value, float) and not math.isfinite(value)):
-            raise ModelError(f"{shown(value)} is no value of type {self.base}")
+            raise ModelError(f"{shown(value)} is not a value of type {self.base}")
         assert isinstance(value, (bool, int, float))
         return self.store(value)
 

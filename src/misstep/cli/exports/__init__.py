@@ -1,1 +1,1 @@
-"""The verbs of `misstep export`, a file each."""
+"""The verbs of `misstep export`, one file each."""

@@ -1,4 +1,4 @@
-"""`misstep export baseline`: what a gate compares with, as one small file."""
+"""`misstep export baseline`: the known bugs, which a gate compares with, in one small file."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from misstep.cli.exports.shared import opened, output, said
 def baseline_command(
     folder: Folder,
     target: Annotated[
-        Path, output("File to write. An older baseline there is replaced, another file is not.")
+        Path, output("File to write. An older baseline is replaced; any other file is not.")
     ],
     as_json: AsJson = False,
 ) -> int:
-    """Write the bugs of a campaign as a baseline, which later runs are compared with.
+    """Write the bugs of a campaign as a baseline, with which later runs are compared.
 
     Example: misstep export baseline found -o baseline.json
     """

@@ -27,9 +27,9 @@ def figure_command(
     force: Force = False,
     as_json: AsJson = False,
 ) -> int:
-    """Draw bugs over time, how severe they are, or how deep they were found, as SVG or PDF.
+    """Draw the bugs over time, their severity, or the depth where they were found, as SVG or PDF.
 
-    Several campaigns become several curves or bars; of one campaign with several oracles, each has its curve.
+    Each campaign has its own curve or bars. If there is only one campaign, each of its oracles has a curve.
 
     Example: misstep export figure before after over-time -o bugs.pdf
     """

@@ -1,4 +1,4 @@
-"""`misstep export model`: a state as the start of a model."""
+"""`misstep export model`: write a model that starts in a recorded state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def model_command(
     force: Force = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write a JANI model whose only start is the state of a record, in one file.
+    """Write a JANI model that starts in the state of a record, in one file.
 
     Example: misstep export model found line:0 -o bug.jani
     """
@@ -28,5 +28,5 @@ def model_command(
         paths = write_model(campaign, bug, target, force=force)
         options = load_options(campaign, bug)
     for name, value in options.items():
-        remark(f"load it with {name}={value!r}: a JANI file does not say that")
+        remark(f"load it with {name}={value!r}: a JANI file cannot store that")
     return said(paths, as_json, {"options": options})

@@ -1,4 +1,4 @@
-"""`misstep export problem`: a state as a problem."""
+"""`misstep export problem`: write a planning problem that starts in a recorded state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def problem_command(
     force: Force = False,
     as_json: AsJson = False,
 ) -> int:
-    """Write a state as a PDDL problem that begins there, with its domain; for a SAS task, as a SAS file.
+    """Write a state as a PDDL problem that starts there, with its domain; for a SAS task, as a SAS file.
 
     Example: misstep export problem found gripper:3 -o bug/problem.pddl
     """

@@ -1,4 +1,4 @@
-"""What the verbs of `misstep export` share: arguments, the campaign with a word on its state, and their result."""
+"""What the verbs of `misstep export` share: arguments, opening the campaign, and the report of written files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def output(help: str, metavar: str = "FILE") -> Any:
 
 
 def _opened(folder: Path) -> Campaign:
-    """The campaign; that it is not finished is said, as what is exported is then a part."""
+    """Open the campaign, with a note if it is not finished, because the export is then incomplete."""
     campaign = open_folder(folder)
     if not is_finished(folder):
         remark(f"{folder}: the campaign is not finished; what it has found so far is exported")
@@ -46,7 +46,7 @@ def _opened(folder: Path) -> Campaign:
 
 @contextmanager
 def opened_all(folders: Sequence[Path], *, quiet: bool = False) -> Iterator[list[Campaign]]:
-    """The campaigns of several folders. On a terminal it is shown that work goes on, unless that prints itself."""
+    """Open the campaigns of several folders, with progress on a terminal unless the work prints something itself."""
     with ExitStack() as stack:
         campaigns = [stack.enter_context(_opened(folder)) for folder in folders]
         stack.enter_context(waiting("exporting", not quiet))
@@ -55,7 +55,7 @@ def opened_all(folders: Sequence[Path], *, quiet: bool = False) -> Iterator[list
 
 @contextmanager
 def opened(folder: Path, *, quiet: bool = False) -> Iterator[Campaign]:
-    """The same of one folder."""
+    """Open the campaign of one folder in the same way."""
     with opened_all([folder], quiet=quiet) as (campaign,):
         yield campaign
 
@@ -63,10 +63,10 @@ def opened(folder: Path, *, quiet: bool = False) -> Iterator[Campaign]:
 def to_file(
     path: Path | None, write: Callable[[TextIO], int], *, force: bool, as_json: bool
 ) -> int:
-    """Write rows into a file, or to standard output where none is named."""
+    """Write rows to a file, or to standard output if no file is named."""
     if path is None:
         if as_json:
-            raise UsageError("--json says what was written", expected="-o FILE with it")
+            raise UsageError("--json lists the files that were written", expected="-o FILE with it")
         rows = write(sys.stdout)
     else:
         from misstep.reports.exports.files import new_file
@@ -80,7 +80,7 @@ def to_file(
 
 
 def said(paths: Iterable[Path], as_json: bool, more: Mapping[str, Any] | None = None) -> int:
-    """Tell which files were written."""
+    """Print which files were written."""
     names = [str(path) for path in paths]
     if as_json:
         print_json({"written": names, **(more or {})})

@@ -26,8 +26,8 @@ def export_tests_command(
 ) -> int:
     """Write tests for pytest that replay the bugs with the current policy, as expected failures until they are fixed.
 
-    A second export into the folder adds new bugs, keeps those that are still there, and lets go of the expected
-    failures that are fixed. Files that are not ours, or were changed by hand, are never overwritten.
+    A second export into the folder adds new bugs, keeps those that are still there, and drops the expected failures
+    that are fixed. Files that Misstep did not write, or that were changed by hand, are never overwritten.
 
     The tests then run with 'pytest tests', which takes the policy from the option --misstep-policy SPEC.
 

@@ -1,1 +1,1 @@
-"""Families of bugs: which faults are the same mistake, under which conditions the policy makes it, in one sentence."""
+"""Families of bugs: group faults that are the same mistake, and describe when the policy makes it in one sentence."""

@@ -1,9 +1,9 @@
-"""Lifted conditions on a decision: what can be said of the state and of the operator that the policy chose.
+"""Lifted conditions on a decision: properties of the state and of the operator that the policy chose.
 
-A condition names no object. It speaks of the arguments of the chosen operator by their places, of how many objects of a
-type have some properties (none, one, many), of what an operator of the better schema could do, and of the goal. So it
-has a value in every state of every task of the domain, whether the decision there was good or not; in particular it
-never looks at the operator that was in fact better, which a good decision does not have.
+A condition names no object. It refers to the arguments of the chosen operator by their positions, to the number of
+objects of a type with some properties (none, one, many), to what an operator of the better schema could do, and to the
+goal. So it has a value in every state of every task of the domain, whether the decision was good or not. In particular
+it never uses the operator that was in fact better, because there is none for a good decision.
 
 A `Property` describes objects: `at(., ?1)` are those that are at the second argument of the chosen operator.
 """
@@ -104,7 +104,7 @@ class Condition(ABC):
     @property
     @abstractmethod
     def weight(self) -> int:
-        """Of two conditions that tell the same decisions apart, the lighter one is told."""
+        """Of two conditions that separate the same decisions, the one with the smaller weight is used."""
 
     @abstractmethod
     def holds(self, decided: Decided) -> bool: ...
@@ -133,7 +133,7 @@ class Argument(Condition):
 
 @dataclass(frozen=True)
 class Objects(Condition):
-    """At least so many objects of a type, not counting the arguments of the decision, have all the properties."""
+    """At least a number of objects of a type, besides the arguments of the decision, have all the properties."""
 
     kind: str
     own: tuple[Property, ...]
@@ -157,7 +157,7 @@ class Objects(Condition):
 
 @dataclass(frozen=True)
 class Possible(Condition):
-    """An operator of a schema applies: with these arguments in common, such arguments, or straight into the goal."""
+    """An operator of a schema applies that shares arguments, has arguments with properties, or reaches a goal."""
 
     schema: str
     same: tuple[
@@ -233,7 +233,7 @@ class Plain(Condition):
 
 @dataclass(frozen=True)
 class OpenGoals(Condition):
-    """At least so many facts of the goal do not hold."""
+    """At least a number of facts of the goal do not hold."""
 
     at_least: int
 

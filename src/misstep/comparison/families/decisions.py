@@ -1,17 +1,17 @@
-"""The decisions of a campaign's policy that are proven to be faulty, and those that are proven to be good.
+"""The decisions of a campaign's policy that are proven faulty, and those that are proven good.
 
-Only what is proven counts; most decisions on recorded runs are neither, and are left out.
+Most decisions on recorded runs are neither, and are left out.
 
-* **Faulty** is every fault of a bug's record.
-* **Good**, of a planning task, is a decision that is proven to lose nothing in a state from where the goal can be
+* **Faulty** decisions are all faults of the records of bugs.
+* **Good**, for a planning task, is a decision that is proven to lose nothing in a state from where the goal can be
   reached: every decision on a run that reaches the goal at the cost of the proven lower bound; and, on the run of a
-  bug whose losses are all known exactly (its faults have shares), every decision that is no fault and comes before the
-  goal was lost for good. Runs without an exact account prove nothing about their other decisions.
-* **Good**, of a model, is a decision in a safe state all of whose outcomes are safe. A state is known to be safe if it
+  bug whose losses are all known exactly (its faults have shares), every decision that is not a fault and comes before
+  the goal is out of reach. Runs with losses that are not exact prove nothing about their other decisions.
+* **Good**, for a model, is a decision in a safe state with only safe outcomes. A state is known to be safe if it
   is a bug, or if a safe strategy that witnesses one names it (without a finite radius; within one, a state of the
   strategy has used up part of the radius, and only bugs count).
 
-A decision of a task is a state and an operator, so that each counts once, in however many runs it occurs.
+A decision is a pair of a state and an operator, so it counts once, however many runs contain it.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Faulty:
 
 
 def faulty_decisions(records: Iterable[Record]) -> list[Faulty]:
-    """Each once, in the order of the records. Of two better decisions on record for one state the first one stands."""
+    """The faulty decisions, each once, in the order of the records. The first recorded better decision is kept."""
     found: dict[Made, Faulty] = {}
     for record in records:
         if not record.is_bug:
@@ -68,7 +68,7 @@ def faulty_decisions(records: Iterable[Record]) -> list[Faulty]:
 
 
 def good_decisions(task: AnyTask, records: Iterable[Record], radius: str | None) -> list[Made]:
-    """Each once, in the order of the records; `radius` is that of a campaign on models."""
+    """The good decisions, each once, in the order of the records; `radius` is the radius of a campaign on models."""
     of_task = [record for record in records if record.task == task.name]
     found: dict[Made, None] = {}
     for made in _proven(task, of_task, radius == "inf"):
@@ -94,7 +94,7 @@ def _of_task(task: Task, records: list[Record]) -> Iterator[Made]:
         try:
             states = follow_operators(task, State(list(map(int, record.state))), operators)
         except (MisstepError, ValueError):
-            continue  # whatever does not fit together proves nothing
+            continue  # inconsistent data prove nothing
         blamed = {fault.step for fault in record.faults or ()}
         for step, operator in enumerate(operators):
             if step not in blamed:
@@ -102,7 +102,7 @@ def _of_task(task: Task, records: list[Record]) -> Iterator[Made]:
 
 
 def _good_steps(record: Record) -> int:
-    """How many steps of the run are good, but for its faults."""
+    """The number of steps of the run that are good, except for its faults."""
     run = record.run
     if record.verdict == "OPTIMAL" and run.outcome == "goal":
         least = None if record.bounds is None else record.bounds[0]

@@ -12,10 +12,10 @@ from misstep.campaigns.rows import Values
 
 @dataclass(frozen=True)
 class Measured:
-    """What came of asking the policy in fresh states that fit the description of a family.
+    """The result of asking the policy in new states that fit the description of a family.
 
-    `low` and `high` are the exact 95 % interval over the states that could be decided; `worst_low` and `worst_high`
-    are those that hold whatever is true of the undecided ones.
+    `low` and `high` are the exact 95 % interval over the decided states; `worst_low` and `worst_high` also hold
+    whatever the truth about the undecided states is.
     """
 
     asked: int  # fresh states that fit the description
@@ -34,7 +34,7 @@ class Measured:
 
     @property
     def share(self) -> float | None:
-        """Of the decided ones; None if none was."""
+        """The share among the decided states; None if no state was decided."""
         decided = self.same + self.other
         return self.same / decided if decided else None
 

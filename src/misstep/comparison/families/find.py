@@ -1,12 +1,12 @@
-"""The families of a campaign: faults grouped by signature and described by rules, worded and counted.
+"""Find the families of a campaign: faults grouped by signature, described by rules, and counted.
 
-A family claims this: wherever the policy makes a decision with this schema and the conditions hold, that decision is
-likely to be wrong, and a decision with the other schema would have been better. The conditions were learned from the
-faults on record and the proven-good decisions for the same schema (`misstep.comparison.families.decisions` says which
-those are), so within the campaign the claim is checked, and its exceptions are counted. Beyond the campaign it is a
-claim, which `misstep.comparison.families.measure` measures. It does not say why the policy errs.
+A family makes this claim: where the policy decides for this schema and the conditions hold, that decision is probably
+wrong, and a decision for the other schema would have been better. The conditions are learned from the recorded faults
+and the proven good decisions for the same schema (see `misstep.comparison.families.decisions`). So within the campaign
+the claim is checked, and its exceptions are counted. Beyond the campaign it is only a claim;
+`misstep.comparison.families.measure` measures it. It does not say why the policy errs.
 
-Where the policy stopped there is no operator to speak of, and all good decisions are what the faults are told from.
+Where the policy stopped there is no operator, and the faults are compared with all good decisions.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Described:
 def find_families(
     tasks: Iterable[AnyTask], records: Sequence[Record], radius: str | None = None
 ) -> list[Family]:
-    """All families, most bugs first; `radius` is that of a campaign on models."""
+    """All families, those with most bugs first; `radius` is the radius of a campaign on models."""
     return [own.family for own in describe(tasks, records, radius)]
 
 
@@ -114,7 +114,7 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
     for schemas in sorted(groups, key=str):
         group = groups[schemas]
         if schemas[0] is None:
-            # States alone: what the policy did instead of stopping must not be what tells them apart.
+            # Only states: what the policy did instead of stopping must not be used to separate the decisions.
             known = list(dict.fromkeys(replace(made, operator=None) for made in good))
         else:
             known = [made for made in good if teller.schema(made) == schemas[0]]
@@ -125,7 +125,7 @@ def _of_domain(tasks: list[AnyTask], faulty: list[Faulty], good: list[Made]) -> 
 def _of_signature(
     teller: _Planning | _Model, schemas: Schemas, faulty: list[Faulty], good: list[Made], most: int
 ) -> list[Described]:
-    """The families of one signature, learned from at most so many decisions."""
+    """The families of one signature, learned from a limited number of decisions."""
     share = max(20, most // 2)
     learned_from = _sampled(faulty, min(MOST_FAULTY, share))
     known = _sampled(good, min(MOST_GOOD, share))
@@ -158,7 +158,7 @@ def _literals(
 
 
 def _sampled(items: list[T], most: int) -> list[T]:
-    """At most so many, evenly over the list."""
+    """At most `most` items, evenly spread over the list."""
     if len(items) <= most:
         return items
     return [items[k * len(items) // most] for k in range(most)]
@@ -175,7 +175,7 @@ def _family(
     exceptions: int,
     good: int,
 ) -> Described:
-    """A rule of None is a remainder; an empty one covers everything, since nothing is known to be good."""
+    """Make a family. No rule (None) means the remainder; an empty rule covers all, if no decision is known good."""
     bugs: dict[str, Record] = {}
     carrier: dict[str, Faulty] = {}
     for own in faulty:

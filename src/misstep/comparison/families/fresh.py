@@ -1,10 +1,9 @@
-"""Fresh decisions of a policy on a planning task: states that the campaign has not looked at, and what it does there.
+"""New decisions of a policy on a planning task, in states that the campaign has not tested.
 
-On a task whose states can all be enumerated, states are drawn uniformly from them, each at most once, so that a share
-among them is an estimate of the share among all reachable states. On a larger task a draw is a random walk from the
-initial state, with a seed of its own, and the policy's run from where it ends; of one such draw only one decision that
-fits a description counts, so that neighbours on one run do not pass for independent evidence. The share is then that
-among states as such walks and runs meet them.
+If all states of a task can be enumerated, states are drawn uniformly without repetition, so that a share among them
+estimates the share among all reachable states. On a larger task, a draw is a random walk from the initial state,
+followed by the policy's run from its end. Only one decision of a draw counts if it fits a description, because
+neighbours on one run are not independent. The share is then an estimate for states that such walks and runs meet.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _STREAM = 0x6661  # so that no walk is one of the fuzzer's
 
 
 class Fresh(NamedTuple):
-    """A state and what the policy does there; None: it stops, crashes, or names what does not apply."""
+    """A state and the policy's operator there; None if it stops, crashes, or chooses an inapplicable operator."""
 
     state: State
     operator: int | None
@@ -97,7 +96,7 @@ def _walks(
             if own.values not in known:
                 known.add(own.values)
                 found.append(Fresh(own, operator))
-        # In an order that is none: whoever takes the first that fits takes any of them.
+        # In random order, so that the first decision that fits is a random one.
         for k in range(len(found) - 1, 0, -1):
             other = random.below(k + 1)
             found[k], found[other] = found[other], found[k]

@@ -1,8 +1,8 @@
-"""A planning task as families read it: objects with types, and true atoms by predicate, as numbers and bit sets.
+"""A planning task as families use it: objects with types, and true atoms by predicate, as numbers and bit sets.
 
-A set of objects is one Python integer, a bit an object, so that "some ball in this room that is not at its goal" is two
-intersections. A task from PDDL files has types and atoms that never change; of a SAS file there are the atoms that its
-names spell out, all objects are of one type, and a value whose name is no atom says nothing.
+A set of objects is one Python integer with one bit per object, so that "some ball in this room that is not at its goal"
+takes two intersections. A task from PDDL files has types and static atoms. A SAS file only has the atoms that its names
+spell out; all its objects have one type, and values with other names are ignored.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Ground:
         return None if atom is None else (atom.predicate, self._numbers(atom.terms))
 
     def _goal(self) -> list[tuple[str, Arguments]]:
-        """Atoms that the goal asks for. What is negated, or more than a conjunction, is left to the ground task."""
+        """The positive atoms of a conjunctive goal. Other goals are left to the ground task."""
         lifted = self.lifted
         if lifted is not None and not lifted.unsupported_goal:
             atoms = [literal.atom for literal in lifted.goal if literal.positive]

@@ -1,7 +1,7 @@
 """Whether a decision is the fault that a family describes: proven, proven not to be, or undecided.
 
-Where nothing can be lost any more, since the goal is out of reach or the danger unavoidable, no decision is a fault and
-none is good. Such states say nothing about a family, neither here nor when it is learned.
+If the goal is out of reach or the danger is unavoidable, no decision is a fault and none is good. Such states are
+ignored, both here and when a family is learned.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Finding(Enum):
 
 
 class Judge:
-    """Of decisions on a planning task, by exact distances or by bounds.
+    """Judges decisions on a planning task by exact distances or by bounds.
 
     The decision must lose something, and an operator of the better schema must be better than it. With bounds
     l <= h* <= u, a decision that leads from s to s' at cost c loses if c + l(s') > u(s), and does not if
@@ -67,7 +67,7 @@ class Judge:
         return Finding.UNDECIDED
 
     def _price(self, state: State, operator: int | None) -> tuple[Value, Value]:
-        """Between which numbers the cheapest plan lies that begins with the decision."""
+        """Bounds on the cost of the cheapest plan that begins with the decision."""
         if operator is None:
             return math.inf, math.inf
         after = self.task.apply(state, operator)
@@ -78,7 +78,7 @@ class Judge:
 def find_in_model(
     decider: Decider[Values, str], id: int, better: int | None, radius: float
 ) -> Finding:
-    """Whether the policy's decision in a safe state may lead out of safety while the better label does not."""
+    """Whether the policy's decision in a safe state may lead to an unsafe one while the better label does not."""
     system = decider.system.native
 
     def safe(state: int) -> Answer:

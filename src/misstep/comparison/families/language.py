@@ -1,7 +1,7 @@
-"""Which conditions are worth trying for a signature: all that its domain can express, up to a size.
+"""The conditions to try for a signature: all that its domain can express, up to a size.
 
-The number of conditions is bounded, simple ones first: what is cut off are combinations of two properties in domains
-with many predicates. Nothing here depends on the tasks but their types and the predicates of their goals.
+The number of conditions is bounded, and simple ones come first: in domains with many predicates, some combinations of
+two properties are left out. The conditions depend only on the types of the tasks and the predicates of their goals.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _spelled_out(grounds: Sequence[Ground], goals: frozenset[str]) -> Domain:
 
 
 def domain_key(lifted: LiftedTask | None) -> str:
-    """Tasks with the same key are told about together."""
+    """The key of a domain; tasks with the same key share families."""
     if lifted is None:
         return ""
     parts = [f"{p.name}/{p.arity}" for p in lifted.predicates]
@@ -116,7 +116,7 @@ def domain_key(lifted: LiftedTask | None) -> str:
 
 
 def conditions(domain: Domain, chosen: str | None, better: str | None) -> list[Condition]:
-    """What can be said of decisions for the schema `chosen`, in whose place `better` would have been better."""
+    """The conditions on decisions for the schema `chosen` where `better` would have been better."""
     given = [kinds for _, kinds in domain.schemas.get(chosen or "", ())]
     found: list[Condition] = [Plain(name) for name, own in domain.predicates.items() if not own]
     found += [OpenGoals(2), OpenGoals(3)]
@@ -132,7 +132,7 @@ def conditions(domain: Domain, chosen: str | None, better: str | None) -> list[C
         for members in [*singles, *pairs]:
             sets += [Objects(kind, members, n) for n in (1, 2)]
     sets += _possible(domain, given, better)
-    # Light ones first, and in an order that depends on nothing but the domain.
+    # Those with small weight first, in an order that depends only on the domain.
     sets.sort(key=lambda own: (own.weight, own.text))
     return [*found, *sets][:MOST_CONDITIONS]
 
@@ -140,7 +140,7 @@ def conditions(domain: Domain, chosen: str | None, better: str | None) -> list[C
 def properties(
     domain: Domain, kinds: Kinds, given: Sequence[Kinds], skip: int | None = None
 ) -> Iterator[Property]:
-    """What can be said of an object of a type; `given` are the types of the arguments of the chosen operator."""
+    """The properties of an object of a type; `given` are the types of the arguments of the chosen operator."""
     return islice(_properties(domain, kinds, given, skip), MOST_PROPERTIES)
 
 
@@ -164,7 +164,7 @@ def _properties(
 
 
 def _worth_it(one: Property, two: Property) -> bool:
-    """Two properties of different sorts; two statuses exclude each other, and a special case says the general one."""
+    """Whether to combine two properties: not two statuses, which exclude each other, nor one with its special case."""
     if one.kind == two.kind == "status":
         return False
     same = (one.name, one.kind, one.place) == (two.name, two.kind, two.place)

@@ -1,14 +1,14 @@
-"""Short rules that tell faulty decisions from good ones: a decision list with a cost on length.
+"""Learn short rules that separate faulty decisions from good ones: a decision list with a cost on length.
 
-A rule is a conjunction of conditions, each as it is or negated. What a list of rules costs is counted in bits, as in
-the principle of minimum description length: the conditions that it names, and the exceptions to it, which are good
-decisions that it covers and faulty ones that it does not. A rule is added as long as the whole gets shorter, so three
-faults among a hundred good decisions justify one condition, and a single fault justifies none. Whatever it saves, a
-rule has to cover more faults than good decisions: what is mostly right does not describe a fault.
+A rule is a conjunction of conditions, some of them negated. The cost of a list of rules is counted in bits, by the
+principle of minimum description length: the conditions of the rules, and the exceptions, which are good decisions that
+a rule covers and faulty ones that no rule covers. A rule is added as long as the total gets shorter, so three faults
+among a hundred good decisions justify one condition, and a single fault justifies none. In any case, a rule has to
+cover more faults than good decisions.
 
-A beam search grows each rule condition by condition. Decisions are bits and conditions are rows of packed bits, so
-that one step of the search is a few operations on whole arrays. Of conditions that tell the same decisions apart only
-the lightest is kept. Nothing is random: equal costs are decided by the order of the conditions.
+A beam search extends each rule condition by condition. Conditions are rows of packed bits with one bit per decision, so
+that one step of the search is a few operations on whole arrays. Of conditions that separate the same decisions, only
+the one with the smallest weight is kept. Nothing is random: ties are broken by the order of the conditions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Learned(NamedTuple):
 
 
 def learn(faulty: Truth, good: Truth, weights: Sequence[int]) -> Learned:
-    """Rules for the faulty decisions; `weights` tell which of two conditions is the simpler one."""
+    """Learn rules for the faulty decisions; of two conditions, the one with the smaller weight is simpler."""
     search = _Search(faulty, good, weights)
     rules: list[Rule] = []
     while len(rules) < MOST_RULES and (rule := search.next_rule()) is not None:
@@ -81,7 +81,7 @@ class _Search:
         self.shortest = exceptions_bits(self.goods + self.faults, self.faults)
 
     def next_rule(self) -> Rule | None:
-        """The rule that shortens the whole most; None if none does."""
+        """The rule that shortens the description most; None if none does."""
         beam: list[tuple[float, tuple[int, ...], Bits, Bits]] = [
             (0.0, (), self.left_faulty, self.left_good)
         ]
@@ -145,7 +145,7 @@ class _Search:
 
 
 def _distinct(faulty: Truth, good: Truth, weights: Sequence[int]) -> list[Literal]:
-    """Each way to tell decisions apart once, said in the lightest way; what holds of all or of none says nothing."""
+    """One condition for each way to separate decisions, the simplest; those true for all or none are left out."""
     both = np.concatenate([faulty, good])
     rows = np.packbits(both.T, axis=1)
     turned = np.packbits(~both.T, axis=1)

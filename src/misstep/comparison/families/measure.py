@@ -1,13 +1,13 @@
-"""How often a family's description is right: the policy is asked in fresh states that fit it.
+"""Measure how often a family's description is right, by asking the policy in new states that fit it.
 
-A fresh state fits a description if the policy takes the schema of the family there and the conditions hold of that
-decision; where the family is about stopping, if the conditions hold of the state, whatever the policy does. It then
-either makes the same fault (the decision is proven to lose, and one of the better schema is proven to be better),
-or does not, or nobody knows within the budget. States from where nothing can be lost any more do not count. The
-undecided ones are counted apart: the interval over the decided ones takes for granted that they are no different, and
-the worst-case interval takes nothing for granted.
+A new state fits a description if the policy chooses the schema of the family there and the conditions hold for that
+decision; if the family is about stopping, the conditions must hold for the state, whatever the policy does. The policy
+then either makes the same fault (the decision is proven to lose, and one of the better schema is proven to be better),
+or does not, or the budget is too small to decide. States where nothing can be lost any more do not count. Undecided
+states are counted separately: the interval over the decided states assumes that they are no different, and the
+worst-case interval assumes nothing.
 
-Everything but the limit on time is counted in states and evaluations, so that the same seed gives the same result.
+All limits but the time limit are in states and evaluations, so the same seed gives the same result.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class _Work:
         return self.counts[own.family.key].asked < most
 
     def add(self, own: Described, finding: Finding) -> bool:
-        """Count it, unless there was nothing to lose; whether it counted."""
+        """Count a finding unless there was nothing to lose; returns whether it counted."""
         if finding is Finding.LOST:
             return False
         self.counts[own.family.key].add(finding)
@@ -122,7 +122,7 @@ def measure(
     radius: float = math.inf,
     progress: Progress | None = None,
 ) -> dict[str, Measured]:
-    """For each family that has a description: by its key, what was measured."""
+    """The measurement of each family that has a description, by its key."""
     worth = [own for own in described if not own.family.remainder and not own.idle]
     work = _Work(worth, states, seconds, progress)
     for name, task in tasks.items():
@@ -149,13 +149,13 @@ def _closing(policy: Policy | LabelPolicy) -> Iterator[Policy | LabelPolicy]:
 
 
 def _quota(own: Described, task: str, states: int) -> int:
-    """How many states may be asked for when this task is done; each task of the domain gets its part."""
+    """The number of states to ask about up to and including this task; each task of the domain gets its share."""
     place = own.tasks.index(task) + 1
     return states * place // len(own.tasks)
 
 
 def _known(task: str, records: Sequence[Record]) -> set[tuple[int, ...]]:
-    """What the campaign has looked at."""
+    """The states that the campaign has tested."""
     own = [record for record in records if record.task == task]
     known = {tuple(map(int, record.state)) for record in own}
     known.update(tuple(map(int, fault.made.state)) for fault in faulty_decisions(own))
@@ -173,7 +173,7 @@ def _of_task(
 ) -> None:
     if policy.set_valued or policy.stochastic or policy.plans:
         raise UnsupportedError(
-            f"the policy {policy.name} is no function of the state",
+            f"the policy {policy.name} is not a function of the state",
             where=task.name,
             expected="a policy that names one operator in each state, to measure families of its bugs",
         )
@@ -220,7 +220,7 @@ def _of_model(
     seed: int,
     radius: float,
 ) -> None:
-    """A draw is a run of the policy with random outcomes, and here and there another label than the policy's."""
+    """Measure on a model. A draw is a run of the policy with random outcomes and occasional random labels."""
     system = system_of(task, policy, policy.engine)
     decider = Decider(system, budget=Budget(evaluations=MODEL_NODES, seconds=None))
     labels = {schema_of(label): system.label_id(label) for label in reversed(task.labels)}

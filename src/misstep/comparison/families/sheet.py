@@ -1,8 +1,8 @@
-"""Many conditions of one decision at once: what `Condition.holds` says one by one, with arrays.
+"""Evaluate many conditions on one decision at once with arrays; `Condition.holds` does it one by one.
 
 A campaign has thousands of decisions and a domain a thousand conditions, and nearly all conditions are made of the same
 few parts: properties of objects, and what two operators have in common. So for each decision the parts are looked up
-once, as rows of packed bits, a bit an object or an operator that applies; a condition is then an intersection of rows.
+once, as rows of packed bits with one bit per object or applicable operator; a condition is an intersection of rows.
 `holds` is the definition; the tests compare the two.
 """
 

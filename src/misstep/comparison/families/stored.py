@@ -1,4 +1,4 @@
-"""What was measured of families, as it is kept in the campaign: a row of `meta`, read with care.
+"""The stored measurements of families, in a row of the table `meta`.
 
 A measurement belongs to the description that was measured and to the policy, and so to a key and a digest. When the
 campaign grows and a description changes, its old measurement is simply not found any more.
@@ -24,14 +24,14 @@ SHARES = ("low", "high", "worst_low", "worst_high")
 
 
 def write_measured(store: Store, measured: Mapping[str, Measured], policy: str) -> None:
-    """Keep what was measured, in the place of what was there."""
+    """Store measurements; they replace older ones."""
     kept = list(measured.items())[:MOST_FAMILIES]
     rows = {key: dataclasses.asdict(own) for key, own in kept}
     store.set_meta(KEY, json.dumps({"policy": policy, "measured": rows}))
 
 
 def read_measured(store: Store, policy: str | None) -> dict[str, Measured]:
-    """What was measured of this policy, by the keys of families; nothing if nothing was."""
+    """The measurements of this policy, by the keys of families."""
     found = store.rows(
         "SELECT substr(value, 1, ?) FROM meta WHERE key = ?", MOST_CHARACTERS + 1, KEY
     )
@@ -49,7 +49,7 @@ def read_measured(store: Store, policy: str | None) -> dict[str, Measured]:
         measured = {key: _measured(row) for key, row in rows.items()}
     except (ValueError, RecursionError) as error:
         raise InputFormatError(
-            f"what was measured of families is damaged: {error}",
+            f"the measurements of families are damaged: {error}",
             where=store.path,
             hint="'misstep explain DIR --measure' measures again",
         ) from None
@@ -61,15 +61,15 @@ def _measured(row: Any) -> Measured:
         raise ValueError("strange fields")
     asked, same, other = (row[name] for name in COUNTS)
     if any(type(row[name]) is not int for name in (*COUNTS, "seed")):
-        raise ValueError("a count is no number")
+        raise ValueError("a count is not a number")
     if same < 0 or other < 0 or not same + other <= asked < 2**31:
         raise ValueError("the counts do not fit together")
     if any(type(row[name]) not in (int, float) or not 0 <= row[name] <= 1 for name in SHARES):
-        raise ValueError("a share is none")
+        raise ValueError("a share is not between 0 and 1")
     if row["low"] > row["high"] or row["worst_low"] > row["worst_high"]:
-        raise ValueError("an interval is none")
+        raise ValueError("an interval is invalid")
     if row["limit"] not in (None, "time"):
-        raise ValueError("a strange limit")
+        raise ValueError("an unknown limit")
     return Measured(**row)
 
 

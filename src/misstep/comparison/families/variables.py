@@ -100,7 +100,7 @@ ModelCondition = Bound | Is | Compared
 
 
 def model_conditions(task: JaniTask, states: Sequence[Values]) -> list[ModelCondition]:
-    """What can be said of states of a model; bounds are those at which some of the states differ."""
+    """The conditions on states of a model; bounds are values at which some of the states differ."""
     found: list[ModelCondition] = []
     numbers: list[int] = []
     for number, (given, kind, *_) in enumerate(task.variables[:MOST_VARIABLES]):
@@ -124,7 +124,7 @@ def model_conditions(task: JaniTask, states: Sequence[Values]) -> list[ModelCond
 
 
 def _spread(values: Sequence[float], whole: bool) -> Iterable[float]:
-    """At most so many of the values, evenly; reals are rounded up to three digits, which still tells them apart."""
+    """A limited number of the values, evenly spread; reals are rounded up to three digits if they stay distinct."""
     if len(values) > MOST_THRESHOLDS:
         step = len(values) / MOST_THRESHOLDS
         values = [values[int(k * step)] for k in range(MOST_THRESHOLDS)]

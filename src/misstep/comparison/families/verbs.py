@@ -1,4 +1,4 @@
-"""English for names of domains: what a schema does, as far as its name is an English verb that we know."""
+"""English verbs for names of action schemas, if the name is a known verb."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ DIRECTIONS = {
 
 
 def verb(schema: str) -> tuple[str, str] | None:
-    """The verb of a schema and what follows it, as in ("pick", "up"); None if it is no verb that we know."""
+    """The verb of a schema and what follows it, such as ("pick", "up"); None if the verb is not known."""
     if schema in DIRECTIONS:
         first, _, rest = DIRECTIONS[schema].partition(" ")
         return first, rest

@@ -1,6 +1,6 @@
 """Conditions and families in plain English, in the words of the domain.
 
-Names come from files of others: they are escaped, cut if they are long, and quoted where they are no English word.
+Names come from untrusted files: they are escaped, cut if they are long, and quoted if they are not English words.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PLACES = frozenset(
         "upon",
     ]
 )
-# Predicates that read badly if they are taken at their word: of the object at each place, with {} for the other one.
+# Words for predicates that would otherwise read badly, for the object at each position; {} is the other object.
 KNOWN = {
     ("carry", 2): ("is carried by {}", "carries {}"),
     ("carrying", 2): ("carries {}", "is carried by {}"),
@@ -64,7 +64,7 @@ KNOWN = {
 
 
 def harmless(text: str) -> str:
-    """A name of somebody else's making, without odd characters and short."""
+    """An untrusted name, shortened and without odd characters."""
     plain = _ODD.sub("?", text)
     return plain if len(plain) <= LONGEST_NAME else f"{plain[: LONGEST_NAME - 2]}.."
 
@@ -102,7 +102,7 @@ class Speech:
         return f"the {noun}" if alike == 1 else f"the {noun} {quoted(own)}"
 
     def _other(self, own: Property, place: int) -> str:
-        """What stands at another place of a property: an argument of the decision, or anything."""
+        """The object at another position of a property: an argument of the decision, or any object."""
         for at, argument in own.fixed:
             if at == place:
                 return self.argument(argument)
@@ -213,7 +213,7 @@ class Speech:
         else:
             number = f"more than one {one}" if positive else f"at most one {one}"
         number = number if exactly is None else f"{exactly} {one}"
-        # What tells where it is comes last: "some ball that is not at its goal is at the room".
+        # The property about the place comes last: "some ball that is not at its goal is at the room".
         parts = sorted(own.own, key=lambda p: (p.kind != "status", p.kind == "atom", len(p.fixed)))
         *which, main = parts
         clause = " and ".join(self.property(part) for part in which)
@@ -249,7 +249,7 @@ class Speech:
 
 
 def _status_words(domain: Domain) -> dict[str, tuple[str, str]]:
-    """Of an object and its own goal, each with its denial: by the goal itself where all goals are of one sort."""
+    """Words for the status of an object's goal, with negations; the words of the goal itself if all are alike."""
     arities = {goal: len(domain.predicates.get(goal, ())) for goal in domain.goals}
     if len(arities) == 1 and set(arities.values()) == {1}:
         what = name(next(iter(arities))).replace("-", " ").replace("_", " ")
@@ -281,7 +281,7 @@ def _plain(atom: str, positive: bool) -> str:
 
 
 def negated(text: str) -> str:
-    """A clause denied; all of ours have one of these verbs."""
+    """The negation of a clause; all our clauses have one of these verbs."""
     for verb, denied in (
         ("is ", "is not "),
         ("has the ", "does not have the "),
@@ -317,7 +317,7 @@ def mistake(chosen: str | None, better: str | None, world: str) -> str:
 
 
 def sentence(what: str, clauses: Sequence[str], why_not: str | None, numbers: str) -> str:
-    """All of it in one sentence, cut to two lines; what is left out is said."""
+    """The whole description in one sentence of at most two lines; it says how many conditions are left out."""
     if why_not is not None:
         return f"{what}, {why_not}: {numbers}"
     kept = list(clauses)

@@ -1,4 +1,4 @@
-"""Shrinking: the smallest task or model that still shows the same fault."""
+"""Shrinking: find a small task or model that still shows the same fault."""
 
 from misstep.comparison.shrink.api import DEFAULT_CANDIDATES, shrink_bug, shrunk_of
 from misstep.comparison.shrink.legal import DEFAULT_LEGAL, LEGAL

@@ -1,4 +1,4 @@
-"""Shrinking the bugs of a campaign: what is checked first, what is gone on with, and in which order."""
+"""Shrink the bugs of a campaign: checks, continuing an earlier search, and the order of the bugs."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def shrink_bug(
     progress: Progress | None = None,
     cluster: str | OnCluster | None = None,
 ) -> Shrunk:
-    """The smallest task that shows the fault of a bug; kept beside the campaign, and gone on with if it was stopped.
+    """Find a small task that shows the fault of a bug; it is stored beside the campaign.
 
-    `again` begins anew. A result that is there and finished is handed back as it is. `cluster` is where candidates are
-    examined, if not here: an address, or workers that serve several bugs.
+    An interrupted search is continued, and a finished result is returned at once; `again` starts from scratch.
+    `cluster` is the address of a cluster that examines candidates, or workers that serve several bugs.
     """
     if isinstance(cluster, str):
         workers = OnCluster(cluster, note_of(progress))
@@ -59,7 +59,7 @@ def shrink_bug(
             workers.close()
     check_number("jobs", jobs)
     if cluster is not None and jobs != 1:
-        raise UsageError("both jobs and cluster", expected="one of them")
+        raise UsageError("both jobs and cluster are given", expected="one of them")
     check_seconds("time_limit", time_limit)
     if candidates is not None:
         check_number("candidates", candidates)
@@ -144,7 +144,7 @@ def _refuse_others(campaign: Campaign, record: Record) -> None:
     if not record.is_bug:
         why = " (the policy contradicts itself)" if record.verdict == "FLAKY" else ""
         raise UsageError(
-            f"{record.id} is no bug: {record.verdict}{why}",
+            f"{record.id} is not a bug: {record.verdict}{why}",
             where=campaign._store.where,
             expected="the id of a bug",
             hint="'misstep records DIR --bugs' lists them",
@@ -153,12 +153,12 @@ def _refuse_others(campaign: Campaign, record: Record) -> None:
         raise UsageError(
             f"the fault of {record.id} is not known yet: the campaign is not finished",
             where=campaign._store.where,
-            hint="wait until it ends, or go on with 'misstep test --resume'",
+            hint="wait until it ends, or continue it with 'misstep test --resume'",
         )
 
 
 def in_order(bugs: list[Record]) -> list[Record]:
-    """One of each family first, the families with most bugs first; of each family those with the shortest runs."""
+    """Bugs in the order of shrinking: one of each family first, large families first, short runs first."""
     families: dict[tuple[str | None, str | None], list[Record]] = {}
     for bug in bugs:
         families.setdefault((bug.family, bug.kind), []).append(bug)
@@ -170,7 +170,7 @@ def in_order(bugs: list[Record]) -> list[Record]:
 
 
 def shrunk_of(campaign: Campaign, bug: Record | str | int) -> Shrunk | None:
-    """What shrinking has reached for a bug, read from the folder; None: nothing. Nothing is run."""
+    """The stored result of shrinking a bug, or None. Nothing is run."""
     return read(campaign, campaign.record(bug))
 
 

@@ -1,8 +1,8 @@
-"""Examining candidates on the workers of a cluster.
+"""Examine candidates on the workers of a cluster.
 
-What a candidate needs is the examiner (settings, the policy's spec and files, the domain) and the task that it is cut
-out of. Both travel once to each worker, by digest; the candidate itself is small. What was found is taken in the order
-of the candidates, so that the outcome and all counts are those of one process.
+A candidate needs the examiner (settings, the policy's spec and files, the domain) and the task from which it is cut.
+Both are sent once to each worker, by digest; the candidate itself is small. Results are used in the order of the
+candidates, so that the outcome and all counts are the same as with one process.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def do_candidate(body: bytes, shelf: Shelf, folder: str, _: float | None) -> byt
     except MisstepError as error:
         found = error
     except MemoryError:
-        raise  # the process says it, and goes on with the next one
+        raise  # the process reports it and continues with the next one
     except Exception as error:
         found = sendable(error)
     return pickle.dumps(found, PROTOCOL)
@@ -71,7 +71,7 @@ def _examiner(digest: str, shelf: Shelf, folder: str) -> Examiner:
 
 
 class OnCluster:
-    """The workers at an address: connected to when the first candidate is to be examined, and for all bugs after it."""
+    """The workers at an address. The connection is made for the first candidate and serves all bugs."""
 
     def __init__(self, address: str, note: Note) -> None:
         self._address = read_address(address)
@@ -96,7 +96,7 @@ class OnCluster:
 
 
 class There:
-    """Candidates of one search go to the workers, a little ahead of the order."""
+    """Sends the candidates of one search to the workers, a few of them ahead of time."""
 
     def __init__(self, link: Link, search: Blob, note: Note) -> None:
         self._link = link
@@ -138,7 +138,7 @@ class There:
                 raise found
             ended[number] = found
             return
-        # Whoever ends three processes is no smaller task that we could show.
+        # A candidate that crashes three processes cannot be a result.
         why = "there was too little memory" if isinstance(answer, NoMemory) else str(answer)
         self._note(f"a smaller task could not be examined: {why}")
         ended[number] = Examined(problem=why)

@@ -1,9 +1,8 @@
-"""Examining candidates, in this process or in several, so that the first one in order that works is the one taken.
+"""Examine candidates, in this process or in several; the first one in order that works is taken.
 
-A candidate is first cut out of the translated task where that is possible; most are refused there, in a few
-milliseconds. What is left is translated and judged. With several processes, candidates further on are examined ahead
-of time, and what was found of them is forgotten when an earlier one works: the outcome and all counts are those of one
-process.
+If possible, a candidate is first cut out of the translated task; most are refused there within a few milliseconds. The
+others are translated and judged. With several processes, later candidates are examined ahead of time, and their results
+are dropped when an earlier one works. So the outcome and all counts are the same as with one process.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ PROBLEM_FILE = "problem.pddl"
 
 @dataclass(frozen=True)
 class Base:
-    """The smallest task so far, which candidates are cut out of."""
+    """The smallest task so far, from which candidates are cut."""
 
     sas: bytes
     problem: Problem
@@ -46,7 +45,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Examined:
-    """What became of a candidate."""
+    """The result of examining a candidate."""
 
     sas: bytes | None = None  # of the task that shows what is sought
     translated: bool = False
@@ -68,7 +67,7 @@ class Examiner:
         self._projector: tuple[Base, Projector] | None = None
 
     def task(self, problem: Problem) -> Task:
-        """As the translator makes it."""
+        """The task, made by the translator."""
         source = self.source(problem)
         sas = translate_sources(
             (self.domain, source), time_limit=TRANSLATION_SECONDS, use_cache=False
@@ -98,7 +97,7 @@ class Examiner:
         return Examined(task.sas, translated=True)
 
     def _passes(self, candidate: Candidate, base: Base) -> bool:
-        """Whether the task that is cut out of the last one shows the fault, or cannot be cut out."""
+        """Whether the task cut out of the last one shows the fault; also true if it cannot be cut out."""
         known = self._projector
         if known is None or known[0].sas != base.sas or known[0].problem != base.problem:
             pddl = (self.domain, self.source(base.problem))
@@ -113,7 +112,7 @@ class Examiner:
         except PolicyAwayError:
             raise
         except MisstepError:
-            return True  # the translated task says what is wrong
+            return True  # the translated task decides
 
 
 class Examining(Protocol):
@@ -144,9 +143,7 @@ _OWN: Examiner | None = None  # of a worker process
 
 def _begin(examiner: Examiner) -> None:
     global _OWN
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # whoever started us decides what an interruption means
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles interruptions
     end_with_parent()
     _OWN = examiner
 
@@ -157,7 +154,7 @@ def _examine(candidate: Candidate, base: Base | None) -> Examined:
 
 
 class Together:
-    """Several processes, a little ahead of the order."""
+    """Several processes, which examine some candidates ahead of time."""
 
     def __init__(self, pool: ProcessPoolExecutor, jobs: int) -> None:
         self.pool = pool

@@ -1,7 +1,7 @@
-"""Where small campaigns lie, `DIR/shrunk/TASK-N/`, and how they are written: whole, or as they were before.
+"""The folders of small campaigns, `DIR/shrunk/TASK-N/`, which are replaced atomically.
 
-Each success of the search is written as a campaign of its own beside the last one and takes its place by renaming, so
-that an interruption at any moment keeps what was reached. Folders are untrusted: links are refused.
+Each success of the search is written as a campaign beside the last one and replaces it by renaming, so that an
+interruption at any moment keeps the result so far. Folders are untrusted: links are refused.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def folder_of(campaign: Campaign, record: Record) -> Path | None:
 
 @contextmanager
 def writing(campaign: Campaign) -> Iterator[None]:
-    """Alone with the folder of small campaigns."""
+    """Lock the folder of small campaigns."""
     if campaign.folder is None:
         yield
         return
@@ -59,7 +59,7 @@ def writing(campaign: Campaign) -> Iterator[None]:
 
 
 def keep(found: Campaign, note: Note, place: Path | None) -> Shrunk:
-    """Write a campaign that lives in memory, in the place of the one before."""
+    """Write a campaign from memory; it replaces the one before."""
     found._store.set_meta(META, json.dumps(note.as_dict()))
     shrunk = Shrunk(found, note)
     if place is None:
@@ -95,7 +95,7 @@ def restore(place: Path) -> None:
 
 
 def read(campaign: Campaign, record: Record) -> Shrunk | None:
-    """What was kept of a record; None: nothing. Nothing is run."""
+    """The stored result for a record, or None. Nothing is run."""
     place = folder_of(campaign, record)
     if place is None:
         return None
@@ -130,7 +130,7 @@ def _parsed(text: str, where: str) -> object:
     try:
         return parse_json(text)
     except ValueError as error:
-        raise InputFormatError(f"the row {META!r} is no JSON: {error}", where=where) from None
+        raise InputFormatError(f"the row {META!r} is not JSON: {error}", where=where) from None
 
 
 def _remove(folder: Path) -> None:

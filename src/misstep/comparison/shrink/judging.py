@@ -1,8 +1,8 @@
-"""Whether a candidate shows the fault that is sought: tested as a campaign of one state, and certified by the checker.
+"""Decide whether a candidate shows the wanted fault: test it as a campaign of one state, and check the result.
 
-A candidate counts only if all of this holds: the policy takes the task, its run from the initial state is a bug by the
-campaign's oracle (small tasks are counted out first), the policy stands by its answers, the kind of the bug is of the
-same group, the lifted signature of its worst fault is the one sought, and the independent checker finds nothing wrong.
+A candidate counts only if all of this holds: the policy accepts the task, its run from the initial state is a bug by
+the campaign's oracle (small tasks are enumerated first), the policy does not contradict itself, the kind of the bug is
+in the same group, its worst fault has the wanted lifted signature, and the independent checker finds nothing wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from misstep.policies.trust import Trust
 from misstep.runs.make import make_runner, nature_of
 from misstep.tasks.task import Task
 
-# A crash stays a crash. A run that was cut may turn out to be either of the others on a smaller task.
+# A crash stays a crash. A run that was cut may fail or be costly on a smaller task.
 _GROUPS = {
     "fails": "fails",
     "fails-all": "fails",
@@ -46,13 +46,13 @@ FAULT_EVALUATIONS = 20_000
 
 
 def group_of(kind: str | None) -> str | None:
-    """The group of kinds that a bug stays in; None: a bug that is not classified may become any."""
+    """The group of kinds to which a bug must belong; None: an unclassified bug may become any kind."""
     return _GROUPS.get(kind or "")
 
 
 @dataclass(frozen=True)
 class Sought:
-    """What a smaller task has to show."""
+    """The fault that a smaller task has to show."""
 
     group: str | None
     family: str | None  # None: no fault was proven, so that only the kind is kept
@@ -79,7 +79,7 @@ class Judge:
     def campaign(
         self, task: Task, states: Sequence[StateRow] = (), *, quick: bool = False
     ) -> Campaign:
-        """A campaign in memory on the initial state, or on the states given; a quick one does not ask twice."""
+        """A campaign in memory on the initial state or the given states; a quick one does not ask the policy again."""
         store = memory_store(self.settings.as_dict())
         content = Content(store)
         content.add_task(task)
@@ -105,14 +105,14 @@ class Judge:
         return Campaign(store, self.source, self.trust)
 
     def shows(self, task: Task) -> bool:
-        """Whether the initial state seems to show what is sought: nothing is asked twice or checked."""
+        """Whether the initial state seems to show the fault, without asking again and without the checker."""
         if not self._may_show(task):
             return False
         with self.campaign(task, quick=True) as found:
             return self.sought.shown_by(found.records[-1])
 
     def certified(self, task: Task, states: Sequence[StateRow] = ()) -> Campaign | None:
-        """The campaign if its last state shows what is sought and the checker agrees."""
+        """The campaign, if its last state shows the fault and the checker agrees."""
         if not states and not self.shows(task):
             return None
         found = self.campaign(task, states)
@@ -122,7 +122,7 @@ class Judge:
         return None
 
     def _may_show(self, task: Task) -> bool:
-        """A look at the run alone, for policies that take longer to ask again than to run."""
+        """A quick look at the run alone, for policies where asking again takes longer than the run."""
         policy = load_again(self.source, task, self.settings)
         try:
             own = self.settings.of_planning
@@ -146,7 +146,7 @@ class Judge:
 
 
 def judging_settings(settings: Settings) -> Settings:
-    """Those of the campaign, for one state that is given. Small tasks are decided exactly and first."""
+    """The settings of the campaign for one given state. Small tasks are decided first, and exactly."""
     own = settings.of_planning
     oracle = settings.oracle
     if not oracle.replace(" ", "").startswith((EXACT, "exact")):
@@ -157,13 +157,13 @@ def judging_settings(settings: Settings) -> Settings:
 
 
 def patient(judge: Judge) -> Judge:
-    """With longer searches for faults: a campaign proves them also by what it has found out about other states."""
+    """A judge with longer searches for faults, to make up for the other states that the campaign had."""
     budget = max(judge.settings.fault_budget or 0, FAULT_EVALUATIONS)
     return replace(judge, settings=replace(judge.settings, fault_budget=budget))
 
 
 def refusal(judge: Judge, task: Task) -> str | None:
-    """Why the policy does not take a task; None: it does."""
+    """The reason why the policy does not accept a task, or None."""
     try:
         policy = load_again(judge.source, task, judge.settings)
     except MisstepError as error:

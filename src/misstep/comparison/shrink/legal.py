@@ -1,13 +1,13 @@
-"""Which states may be the start of a smaller task.
+"""The states that may be the initial state of a smaller task.
 
-`reachable` is a state of the original task that a walk from its initial state reaches: then only the start and the
-goals can change. `mutex` is a state that agrees with the invariants that the translator has found on the original
-task: of each group of facts that exclude each other at most one is true, and a group that had a true fact in the bug
-state has one still, unless no fact of the group is left. `any` is every set of facts.
+`reachable` means a reachable state of the original task: then only the initial state and the goals can change. `mutex`
+means a state that satisfies the invariants that the translator has found on the original task: at most one fact of each
+mutex group is true, and a group that had a true fact in the bug state still has one, unless no fact of the group is
+left. `any` means any set of facts.
 
-After objects are removed, `reachable` has no meaning, because the smaller task has no initial state but the one it is
-given; `mutex` is what is left of it. A group whose true fact went with an object gets another one, so that a tower
-closes over a block that is taken out of it, and a ball that lay in a removed room lies in another one.
+After objects are removed, `reachable` has no meaning, because the smaller task has only the initial state that it is
+given; `mutex` is the closest replacement. If the true fact of a group is removed with an object, another fact of the
+group becomes true: a tower closes over a block that is taken out of it, and a ball in a removed room is now in another.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class Invariants:
         return once and not self.broken(problem)
 
     def repairs(self, problem: Problem, most: int) -> Iterator[Problem]:
-        """The problem itself, or with facts for the groups that lost theirs; the fewest facts first, up to so many."""
+        """The problem, or versions with facts for the groups that lost theirs; fewest facts first, at most `most`."""
         for count, solution in enumerate(self._solutions(problem)):
             if count == most:
                 return
@@ -98,7 +98,7 @@ class Invariants:
 def level(
     problem: Problem, start: Problem, invariants: Invariants, objects: Collection[str]
 ) -> str:
-    """The strongest of the three words that holds of the start of a problem."""
+    """The strongest of the three words that holds for the initial state of a problem."""
     if len(problem.objects) == len(objects) and set(problem.facts) == set(start.facts):
         return "reachable"
     return "mutex" if invariants.consistent(problem) else "any"

@@ -1,7 +1,7 @@
 """Variants of a model: with one start state, and with other values of its constants.
 
-The files of the model stay as they are, but for constants that the model itself sets. The start is a property of its
-own in a file beside them, which differs from the chosen property in nothing but its start.
+The files of the model stay unchanged, except for constants that the model itself sets. The start state is in a separate
+file with a property that differs from the chosen one only in its start.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CELL = re.compile(r"(.+)\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Variant:
-    """A start and the constants that may be lowered: those left open by the model, and whole numbers that it sets."""
+    """A start state and the constants that may be lowered: open constants, and whole numbers that the model sets."""
 
     state: Values
     opened: tuple[tuple[str, int], ...] = ()
@@ -45,7 +45,7 @@ class Variant:
 
 
 def variant_of(task: JaniTask, state: Values) -> Variant:
-    """The model as it is, from a state."""
+    """The unchanged model, starting from a state."""
     source = task.source
     given = source["parameters"]
     opened = tuple((name, value) for name, value in given.items() if type(value) is int)
@@ -60,7 +60,7 @@ def variant_of(task: JaniTask, state: Values) -> Variant:
 
 
 def build(task: JaniTask, variant: Variant, name: str) -> JaniTask:
-    """The model of a variant; an error if its start is none of its states."""
+    """The model of a variant; raises an error if its start is not one of its states."""
     source = task.source
     files = dict(source["files"])
     files[source["path"]] = _with_constants(files[source["path"]], dict(variant.fixed))

@@ -1,12 +1,12 @@
-"""Shrinking a bug of a model: the shortest unsafe run, the fewest changed variables, the lowest constants.
+"""Shrink a bug of a model: the shortest unsafe run, the fewest changed variables, the lowest constants.
 
-The run of a bug state is the shortest that the policy can have from there, found breadth first over all outcomes of
-its decisions. The start moves to the decision that is to blame. Then variables get back the value that they have in
-the start state of the run that found the bug, and whole constants are lowered, as long as the decider still proves that
-the danger could be avoided, the fault has the same signature, and the independent checker agrees.
+The run is the shortest unsafe run of the policy from the bug state, found breadth first over all outcomes. The start
+moves to the decision that is to blame. Then variables get back their value in the start state of the run that found the
+bug, and whole constants are lowered, as long as the decider still proves that the danger could be avoided, the fault
+has the same signature, and the independent checker agrees.
 
-Models have no mutex groups. What a model says of its states are the bounds of its variables, so `mutex` means here that
-all values are within their bounds; `reachable` leaves the state alone.
+Models have no mutex groups, only bounds of variables, so `mutex` means here that all values are within their bounds;
+`reachable` leaves the state unchanged.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class ModelShrink:
                 limit = self.budget.used_up(self.effort.candidates)
                 if limit is not None:
                     break
-                # A run that gets longer is not worth a variable less.
+                # Fewer changed variables are not worth a longer run.
                 found = self._certified(candidate, len(small.records[0].run.operators))
                 if found is not None:
                     small.close()
@@ -105,7 +105,7 @@ class ModelShrink:
     # -- candidates -------------------------------------------------------------------------------
 
     def _started(self) -> tuple[Variant, Campaign]:
-        """From the decision that is to blame, or from the bug state itself: what has the shortest run."""
+        """Start from the decision to blame or from the bug state, whichever has the shorter run."""
         states = [own.state for own in reversed(self.record.faults or ())]
         best: tuple[int, Variant, Campaign] | None = None
         for state in dict.fromkeys([*states, self.record.state]):
@@ -122,7 +122,7 @@ class ModelShrink:
                 found.close()
         if best is None:
             raise UndecidedError(
-                f"the bug {self.record.id} does not show any more",
+                f"the bug {self.record.id} does not occur any more",
                 where=self.task.name,
                 hint="has the policy changed, or does it contradict itself?",
             )
@@ -151,7 +151,7 @@ class ModelShrink:
     # -- judging ----------------------------------------------------------------------------------
 
     def _certified(self, variant: Variant, most: int | None = None) -> Campaign | None:
-        """A campaign of the shortest unsafe run from the start, if its first state is the bug that is sought."""
+        """A campaign of the shortest unsafe run from the start, if its first state is the wanted bug."""
         self.effort = replace(self.effort, candidates=self.effort.candidates + 1)
         self.tell("shrinking", self.effort.candidates, self.effort.accepted)
         try:
@@ -165,7 +165,7 @@ class ModelShrink:
         except PolicyAwayError:
             raise
         except (MisstepError, ValueError, KeyError):
-            return None  # no model, or one that the policy does not take
+            return None  # not a valid model, or the policy does not accept it
         records = found.records
         if records and self.sought.shown_by(records[0]) and found.replay().ok:
             return found

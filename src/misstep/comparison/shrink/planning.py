@@ -1,11 +1,11 @@
-"""Shrinking a bug of a planning task.
+"""Shrink a bug of a planning task.
 
     start    the state of the fault, or else the bug state itself, becomes the initial state of the problem
     search   objects, goals and facts are taken away (`search`), each success is written at once (`folder`)
     end      the witness is made as short as can be proven, the walk to the start as short as can be found
 
-A policy that takes no other task than its own keeps the task: only the start, the walk and the witness shrink. A task
-without PDDL keeps its objects: the start and the goals shrink, in the SAS file itself.
+If the policy accepts no other task than its own, the task stays: only the start, the walk and the witness shrink. A
+task without PDDL keeps its objects: only the start and the goals shrink, in the SAS file itself.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from misstep.errors import MisstepError, UndecidedError
 from misstep.tasks.pddl.names import parse_operator_name
 from misstep.tasks.task import State, Task
 
-MINIMAL = "1-minimal: nothing single that is left can be removed"
+MINIMAL = "1-minimal: no single remaining part can be removed"
 SHARPER = "astar(evaluations=20000)"  # asked at the end for a cheapest witness
 
 Progress = Callable[[str, int, int], None]
-"""Told what is done, how many candidates were examined, and how many worked."""
+"""Called with what is being done, how many candidates were examined, and how many worked."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What shrinking one bug may take."""
+    """The limits for shrinking one bug."""
 
     candidates: int | None = None
     ends: float | None = None  # by the monotonic clock
@@ -64,7 +64,7 @@ class Budget:
 
 @dataclass
 class Start:
-    """Where a small task may start."""
+    """A possible initial state of a small task."""
 
     step: int
     state: State
@@ -73,7 +73,7 @@ class Start:
 
 @dataclass
 class Reached:
-    """How far the search is."""
+    """The state of the search."""
 
     start: Start
     whole: Problem  # that begins at the start
@@ -151,7 +151,7 @@ class PlanningShrink:
         return self._on_its_own_task(starts)
 
     def _taken_up(self, known: Shrunk) -> Campaign | None:
-        """What an earlier session has reached, made again."""
+        """Repeat the result of an earlier session."""
         task = known.campaign.tasks[0]
         assert isinstance(task, Task)
         known.campaign.close()
@@ -187,11 +187,11 @@ class PlanningShrink:
             return None
 
     def _on_its_own_task(self, starts: list[Start]) -> Shrunk:
-        """Only the start is moved: the task stays as it is."""
+        """Move only the start; the task stays unchanged."""
         probe = self._probe(starts[0])
         why = None if probe is None else refusal(self.judge, probe)
         reason = (
-            "the fault does not show on a task that starts there, so that the task was kept"
+            "the fault does not occur on a task that starts there, so the task was kept"
             if why is None
             else self._bound(why)
         )
@@ -208,14 +208,14 @@ class PlanningShrink:
                 note = self._note(start, found, None, None, minimal=False, reason=reason)
                 return keep(found, note, self.place)
         raise UndecidedError(
-            f"the fault of {self.record.id} is not proven again from its state alone",
+            f"the fault of {self.record.id} could not be proven again from its state alone",
             where=task.name,
-            hint="the campaign knew more of other states; or does the policy contradict itself?",
+            hint="the campaign used knowledge of other states, or the policy contradicts itself",
         )
 
     @staticmethod
     def _bound(why: str | None) -> str:
-        return f"the policy takes no other task than its own ({why}): only the start, the walk and the witness shrink"
+        return f"the policy accepts no other task ({why}): only the start, the walk and the witness shrink"
 
     def _probe(self, start: Start) -> Task | None:
         if self.task.pddl is None:
@@ -259,7 +259,7 @@ class PlanningShrink:
         workers: Examining,
         known: set[Candidate],
     ) -> tuple[bool, str | None]:
-        """On to the next success; whether there was one, and which limit has ended the search."""
+        """Search for the next success; returns whether there was one, and the limit that ended the search, if any."""
         places: list[Position] = []
 
         def candidates() -> Iterator[Candidate]:
@@ -349,7 +349,7 @@ class PlanningShrink:
         if position.done and is_bound:
             reason = self._bound(self.refused)
         elif position.done and self.effort.refused:
-            reason += f"; the policy did not take {self.effort.refused} of the candidates"
+            reason += f"; the policy did not accept {self.effort.refused} of the candidates"
         problem, whole = reached.problem, reached.whole
         minimal = position.done and not is_bound
         note = self._note(
@@ -363,7 +363,7 @@ class PlanningShrink:
         return keep(reached.small, note, self.place)
 
     def _finish(self, reached: Reached, limit: str | None) -> Shrunk:
-        """With a witness that is proven to be a cheapest one, where a search finds it."""
+        """Finish with a witness that is proven to be cheapest, if a search finds one."""
         bounds = reached.small.records[-1].bounds
         if bounds is not None and bounds[0] != bounds[1] and reached.position.done:
             sharper = self._certified(reached.task)
@@ -437,7 +437,7 @@ class PlanningShrink:
 
 
 def digest_of(task: Task, judge: Judge) -> str:
-    """Of all that decides what may be gone on with."""
+    """A digest of everything that must be unchanged to continue an earlier search."""
     text = f"{task.digest} {judge.settings.as_dict()} {judge.sought}"
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -1,8 +1,8 @@
-"""A PDDL problem as parts that can be taken away: objects, facts, goals.
+"""A PDDL problem as parts that can be removed: objects, facts, goals.
 
-The domain is never touched. A problem is read into its objects with their types, its facts, its values of functions
-and the conjuncts of its goal, and written again from what is left of them. A conjunct that is no literal is kept as
-it is written, and the objects that it names stay.
+The domain is never changed. A problem is read into its objects with their types, its facts, its values of functions
+and the conjuncts of its goal, and written again from the parts that are left. A conjunct that is not a literal is kept
+unchanged, and the objects that it names stay.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ class Problem:
 
     @property
     def pinned(self) -> frozenset[str]:
-        """Objects that cannot be removed because a part of the goal that is no literal names them."""
+        """Objects that cannot be removed, because a goal that is not a literal names them."""
         return frozenset().union(*(goal.objects for goal in self.goals if goal.literal is None))
 
     def without_objects(self, gone: Collection[str]) -> Problem:
-        """Without these objects and all facts, values and goals that name them."""
+        """The problem without these objects and without all facts, values and goals that name them."""
         lost = frozenset(gone)
         return replace(
             self,
@@ -84,7 +84,7 @@ class Problem:
 
 
 def pddl_name(name: str) -> str:
-    """A name that every parser of PDDL takes."""
+    """A name that every PDDL parser accepts."""
     word = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
     return word if word[:1].isalpha() else f"p-{word}"
 
@@ -161,7 +161,7 @@ def _goal(part: Block) -> Goal:
 
 
 def _words(block: Block) -> frozenset[str]:
-    """The words that may be objects; names of predicates among them do no harm but where an object has that name."""
+    """The words that may be objects. Names of predicates among them only matter if an object has the same name."""
     found: set[str] = set()
     for inner in block.walk():
         found.update(str(item) for item in inner[1:] if not isinstance(item, Block))
@@ -194,7 +194,7 @@ def atoms_of(task: Task) -> dict[Fact, tuple[int, int]]:
 
 
 def from_state(problem: Problem, task: Task, state: State) -> Problem:
-    """The problem that starts in a state of its task: what cannot change stays as it is written."""
+    """The problem that starts in a state of its task; static facts stay unchanged."""
     known = atoms_of(task)
     values = state.values
     true = [

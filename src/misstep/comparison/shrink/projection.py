@@ -1,10 +1,10 @@
-"""A smaller task made from the translated one, without the translator.
+"""Cut a smaller task out of the translated one, without the translator.
 
-Translating a problem takes a process and a fifth of a second. What delta debugging asks for most is the task that is
-left when some objects are gone, and that can be cut out of the translated task: operators that name a removed object
-or need a removed static fact go, facts and operators that cannot be reached any more go, and variables with one value
-left go. The translator may order variables and operators otherwise, so that this is a filter and never a proof:
-whatever passes it is translated, and at the end everything that it has refused one by one is translated as well.
+Translating a problem takes a process and a fifth of a second. Delta debugging mostly needs the task without some
+objects, and that can be cut out of the translated task: remove operators that name a removed object or need a removed
+static fact, then facts and operators that are unreachable, then variables with only one value. The translator may order
+variables and operators differently, so this is only a filter: candidates that pass are translated, and at the end all
+single removals that it refused are translated as well.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Document:
 
 
 def read_sas(sas: bytes) -> Document:
-    """Of a SAS file that was loaded before: nothing is checked."""
+    """Parse a SAS file that was loaded before, so nothing is checked."""
     lines = iter(sas.decode().splitlines())
 
     def numbers() -> list[int]:
@@ -229,7 +229,7 @@ def _atom(name: str) -> Fact | None:
 def _reduced(
     document: Document, operators: list[Operator], state: list[int], goal: list[Place]
 ) -> Document | None:
-    """Without what the relaxed problem cannot reach, and without variables that have one value."""
+    """Remove what the relaxed problem cannot reach, and variables with only one value."""
     reached = set(enumerate(state))
     left = operators
     used: list[Operator] = []

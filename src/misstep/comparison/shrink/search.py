@@ -1,11 +1,11 @@
-"""Delta debugging as a search that can be stopped and taken up again at any step.
+"""Delta debugging as a search that can be interrupted and continued at any step.
 
-Objects are taken away first, then goals, then facts, in chunks that are halved until they are single. Whenever
-something could be taken away, the next round begins again with objects, until a round changes nothing. A last round
-asks about every single removal once more and lets the translator answer, so that what is left is 1-minimal.
+Objects are removed first, then goals, then facts, in chunks that are halved until they have one element. If a round has
+removed something, the next round begins again with objects, until a round changes nothing. A last round tries every
+single removal once more with the translator, so that the result is 1-minimal.
 
-Where the search stands is four numbers, stored with every success. A search that is taken up again tries the same
-candidates in the same order as one that was never interrupted.
+The position of the search is stored with every success. A search that is continued tries the same candidates in the
+same order as one that was never interrupted.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ REPAIRS_OF_MANY = 2
 
 @dataclass(frozen=True)
 class Position:
-    """What is tried next."""
+    """The next candidate of the search."""
 
     phase: int = 0
     size: int = 0  # of chunks; 0: the phase begins
@@ -60,7 +60,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Space:
-    """What may be taken away from a problem."""
+    """The parts that may be removed from a problem."""
 
     invariants: Invariants
     legal: str
@@ -82,7 +82,7 @@ class Space:
         return [name for name in problem.names if name not in pinned]
 
     def without(self, phase: str, problem: Problem, gone: Sequence[Any]) -> list[Problem]:
-        """What may be left when these elements are gone: several ways where the state has to be completed."""
+        """The problems without these elements: several if the state has to be completed."""
         if phase == "goals":
             small = problem.without_goals(gone)
             return [small] if small.goals else []
@@ -101,7 +101,7 @@ class Space:
     def attempts(
         self, problem: Problem, unused: Sequence[str], position: Position
     ) -> Iterator[tuple[Position, list[Problem]]]:
-        """The candidates from a position on, as long as none of them works, each with where it stands."""
+        """The candidates from a position on, as long as none of them works, each with its position."""
         while not position.done:
             phase = PHASES[position.phase]
             if phase == "unused":

@@ -1,4 +1,4 @@
-"""The result of shrinking: a small campaign of its own, with what was taken away to get there."""
+"""The result of shrinking: a small campaign, and how much smaller it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ META = "shrunk"
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is counted before and after. What a world does not have is None."""
+    """Sizes before and after shrinking; None for sizes that this kind of task does not have."""
 
     objects: int | None = None
     goals: int | None = None
@@ -39,13 +39,13 @@ class Sizes:
         if not isinstance(values, dict) or not set(values) <= set(Sizes.__dataclass_fields__):
             raise InputFormatError("sizes that are none")
         if not all(own is None or (type(own) is int and own >= 0) for own in values.values()):
-            raise InputFormatError("sizes that are no numbers")
+            raise InputFormatError("sizes that are not numbers")
         return Sizes(**values)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """What the search has tried."""
+    """The effort of the search."""
 
     candidates: int = 0  # that were examined
     translations: int = 0  # of them, those that the translator was asked for
@@ -76,7 +76,7 @@ class Effort:
 
 @dataclass(frozen=True)
 class Note:
-    """The row `shrunk` of a small campaign: where it comes from, and how far the search is."""
+    """The row `shrunk` of a small campaign: its origin, and the state of the search."""
 
     id: str  # of the record in the original campaign
     digest: str  # of the original task and policy
@@ -105,7 +105,7 @@ class Note:
 
     @staticmethod
     def from_dict(values: object, where: str) -> Note:
-        """From an untrusted folder."""
+        """Read a note from an untrusted folder."""
         try:
             if not isinstance(values, dict) or set(values) != set(Note.__dataclass_fields__):
                 raise InputFormatError("fields are missing, or too many")
@@ -121,7 +121,7 @@ class Note:
             for name in ("removed", "walk"):
                 own = values[name]
                 if (own is not None or name == "removed") and not _texts(own):
-                    raise InputFormatError(f"{name} is no list of texts")
+                    raise InputFormatError(f"{name} is not a list of texts")
             return Note(
                 **{
                     **values,
@@ -151,7 +151,7 @@ def _require(values: Mapping[str, Any], kind: type, *names: str) -> None:
 
 
 class Shrunk:
-    """A bug made small. `campaign` is an ordinary campaign; `record` is the bug in it."""
+    """A shrunk bug. `campaign` is an ordinary campaign; `record` is the bug in it."""
 
     def __init__(self, campaign: Campaign, note: Note) -> None:
         self.campaign = campaign
@@ -164,7 +164,7 @@ class Shrunk:
 
     @property
     def id(self) -> str:
-        """Of the record that it comes from."""
+        """The id of the original record."""
         return self.note.id
 
     @property
@@ -205,7 +205,7 @@ class Shrunk:
 
     @property
     def problem_text(self) -> str | None:
-        """The small problem as PDDL; None of a model, and of a task without PDDL."""
+        """The small problem as PDDL; None for a model or a task without PDDL."""
         task = self.task
         return task.pddl[1].text if isinstance(task, Task) and task.pddl else None
 

@@ -1,4 +1,4 @@
-"""The shortest walk to a state, as far as it can be found within a budget."""
+"""Find the shortest walk to a state within a budget."""
 
 from __future__ import annotations
 

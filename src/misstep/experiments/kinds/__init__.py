@@ -1,4 +1,4 @@
-"""What a step of an experiment can be. A kind is a module with these names:
+"""The kinds of steps of an experiment. A kind is a module with these names:
 
     WORLD                what its rows are: models, or planning tasks
     VERSION              raised when the same unit would give another result; older results are then done again

@@ -1,4 +1,4 @@
-"""Which of the policies of a row is taken: the first that can be loaded."""
+"""Choose the policy of a row: the first that can be loaded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from misstep.errors import MisstepError, PolicyAwayError, UnsupportedError
 def first_fitting(
     specs: Sequence[str], load: Callable[[str], None], what: str, hint: str | None = None
 ) -> str:
-    """An error that says why none fits, if it is so. A server that is away is no reason to take the next one."""
+    """The first policy that fits; raises an error if none does. If a server is not reachable, that is an error too."""
     refused = []
     for spec in specs:
         try:

@@ -1,4 +1,4 @@
-"""A policy that is asked once about each state, however many campaigns ask.
+"""A policy with a cache, so that several campaigns ask it only once about each state.
 
 Pools of different biases lie around the same initial state and overlap a great deal. A network that takes milliseconds
 for a decision would be asked the same in each campaign. A native policy is faster than remembering.
@@ -21,7 +21,7 @@ from misstep.policies.policy import (
 
 
 class RememberingPolicy(Policy):
-    """Another policy, and its answers. What it failed to answer is asked again."""
+    """A policy and its cached answers. States without an answer are asked again."""
 
     def __init__(self, inner: Policy) -> None:
         super().__init__(inner.task)

@@ -1,8 +1,8 @@
-"""Dominance functions: how much better one state is than another, at least.
+"""Dominance functions: lower bounds on how much better one state is than another.
 
-A dominance function D gives D(s, t) <= h*(s) - h*(t) for all states s with a plan, or says nothing. So a bound on h*
-of s is one on h* of t: h*(t) <= u(s) - D(s, t). The first argument is always the dominated state, the second
-the dominating one, as in the papers.
+A dominance function D has D(s, t) <= h*(s) - h*(t) for all states s with a plan, or no value. So an upper bound on
+h*(s) gives one on h*(t): h*(t) <= u(s) - D(s, t). The first argument is always the dominated state, the second the
+dominating one, as in the papers.
 """
 
 from misstep.oracles.dominance.attempt import try_dominance

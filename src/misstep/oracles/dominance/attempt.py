@@ -1,4 +1,4 @@
-"""A dominance function where the task allows one; where not, the reason, so that a campaign can go on without."""
+"""Compute a dominance function, or give the reason why there is none, so that a campaign can continue without it."""
 
 from __future__ import annotations
 

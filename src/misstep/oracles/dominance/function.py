@@ -47,8 +47,8 @@ class FactorInfo:
 class DominanceFunction:
     """D(s, t) <= h*(s) - h*(t) for all s with a plan.
 
-    Of an unsolvable task (`solvable` is False) it says nothing. `remarks` tells which limits bit; what is there is
-    sound all the same.
+    For an unsolvable task (`solvable` is False) it has no values. `remarks` says which limits were reached; the values
+    are sound in any case.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class DominanceFunction:
     # -- files ------------------------------------------------------------------------------------
 
     def to_bytes(self) -> Bytes:
-        """The tables alone, for who knows the task; `misstep.checking.dominance` describes them."""
+        """The tables without the task; `misstep.checking.dominance` describes them."""
         return self.core.write()
 
     @staticmethod

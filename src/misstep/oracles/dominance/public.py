@@ -1,4 +1,4 @@
-"""Dominance functions as a function of a task and keywords: what the command `dominance` calls."""
+"""The function behind the command `dominance`."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from misstep.tasks.task import Task
 
 
 def dominance(task: Any, *, progress: Progress | None = None, **settings: Any) -> DominanceFunction:
-    """Compute how much better states of a planning task are than others, at least: D(s, t) <= h*(s) - h*(t).
+    """Compute lower bounds on how much farther from the goal a state is than another: D(s, t) <= h*(s) - h*(t).
 
-    `task` is what `load_task` takes; `value(s, t)` of what is returned is D(s, t), or None where nothing is known.
+    `task` is anything that `load_task` takes; `value(s, t)` of the result is D(s, t), or None if nothing is known.
     Settings are those of `DominanceSettings`: `atomic` and `merged` choose the factors, `limit_states` and
     `limit_transitions` bound them, `reduce_labels` and `shrink` simplify them, `prune_unreachable`, `steps`, `seconds`
     and `threads` say how the work is done.

@@ -12,9 +12,9 @@ from misstep.tasks.task import Task
 class DominanceSettings:
     """Which factors, which simulation, and how much work.
 
-    By default there are two factorings, and D is the larger of what they say: one factor a variable, and factors merged
-    as far as the limits allow. With the merged ones, exact label reduction and exact shrinking come together; each
-    alone gains little.
+    By default there are two factorings, and D is the larger of their values: one with a factor per variable, and one
+    with factors merged as far as the limits allow. Merged factors use exact label reduction together with exact
+    shrinking, because each alone gains little.
     """
 
     atomic: bool = True

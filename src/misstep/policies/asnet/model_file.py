@@ -103,7 +103,7 @@ def _about(header: dict[str, Any], where: str) -> dict[str, Any]:
     try:
         about = parse_json(text)
     except (ValueError, RecursionError):
-        _refuse("the description of the network is no JSON", where)
+        _refuse("the description of the network is not JSON", where)
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         found = about.get("format") if isinstance(about, dict) else about
         _refuse(f"the format is {found!r:.60}, not {FORMAT!r}", where)

@@ -80,7 +80,7 @@ def load_label_policy(
         return _checked(policy, setting)
     code = unwrapped(policy)
     if not is_policy_code(code):
-        raise UsageError(f"{policy!r:.80} is no policy", expected=TAKES)
+        raise UsageError(f"{policy!r:.80} is not a policy", expected=TAKES)
     spec = in_memory_name(code)
     made = from_code(code, setting, f"policy {spec}")
     made.spec, made.in_memory = spec, True

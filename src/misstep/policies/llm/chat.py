@@ -185,7 +185,9 @@ def _checked(url: str) -> SplitResult:
         parts = urlsplit("")
     printable = url.isascii() and url.isprintable() and " " not in url
     if parts.scheme not in ("http", "https") or not parts.hostname or not printable:
-        raise UsageError("this is no URL of a server", where=where, expected="http://HOST:PORT/v1")
+        raise UsageError(
+            "this is not a URL of a server", where=where, expected="http://HOST:PORT/v1"
+        )
     if parts.username is not None or parts.query or parts.fragment:
         raise UsageError(
             "the URL holds more than host, port and path",

@@ -241,7 +241,7 @@ class LanguageModelPolicy(Policy):
             f"{self._spent()} "
             f"({spent.requests:,} calls, {spent.tokens:,} tokens, cost {self.cost:.4g})",
             where=f"policy {self.name}",
-            hint=f"the same command with --resume goes on with a new budget; answers are kept in {self._cache.file}",
+            hint=f"the same command with --resume continues with a new budget; answers are kept in {self._cache.file}",
         )
 
     def close(self) -> None:

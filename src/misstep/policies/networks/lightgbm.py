@@ -43,7 +43,7 @@ def decode_text(content: bytes, where: str) -> Ensemble:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise InputFormatError("this is no text", where=where, expected=KIND) from None
+        raise InputFormatError("this is not text", where=where, expected=KIND) from None
     if text.split("\n", 1)[0].strip() != "tree":
         raise InputFormatError("the first line is not 'tree'", where=where, expected=KIND)
     if "\nend of trees" not in text:

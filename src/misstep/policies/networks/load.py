@@ -36,7 +36,7 @@ def _json(content: bytes, where: str, digest: str) -> Network:
         document = parse_json(content, constants=True)
     except (ValueError, RecursionError) as error:
         raise InputFormatError(
-            f"this is no JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
+            f"this is not JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
         ) from None
     if isinstance(document, dict):
         if document.get("format") == FORMAT:
@@ -46,7 +46,7 @@ def _json(content: bytes, where: str, digest: str) -> Network:
         if is_lightgbm(document):
             return tree_network(decode_dump(document, where), where, digest)
     raise InputFormatError(
-        "this JSON is no ensemble of trees",
+        "this JSON is not an ensemble of trees",
         where=where,
         expected=f"the format {FORMAT}, a model saved by XGBoost or a dump of LightGBM",
     )

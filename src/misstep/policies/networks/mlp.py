@@ -150,7 +150,7 @@ def _own(tensors: Mapping[str, Array], prefix: str, where: str, kind: str) -> tu
     if own:
         raise _malformed(f"{place} has {min(own)}, which no linear layer has", where, kind)
     if matrix is None or matrix.ndim not in (1, 2) or (matrix.ndim == 1 and bias is None):
-        raise _malformed(f"{place} is no linear layer", where, kind)
+        raise _malformed(f"{place} is not a linear layer", where, kind)
     if bias is None:
         bias = np.zeros(len(matrix))
     if bias.shape != (len(matrix),):

@@ -36,7 +36,7 @@ def decode_nnet(content: bytes, where: str) -> MlpWeights:
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:
-        raise InputFormatError("this is no text", where=where, expected=KIND) from None
+        raise InputFormatError("this is not text", where=where, expected=KIND) from None
     numbers = _Numbers(text, where)
     layer_count, inputs, outputs, _ = numbers.whole(4, "the header")
     if not 1 <= layer_count <= MAX_LAYERS:
@@ -85,7 +85,7 @@ class _Numbers:
                         raise ValueError
                     value = float(word)
                 except ValueError:
-                    self.refuse("a word that is no number")
+                    self.refuse("a word that is not a number")
                 if not math.isfinite(value):
                     self.refuse("an infinite or undefined number")
                 yield value

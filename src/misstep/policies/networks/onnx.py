@@ -189,7 +189,7 @@ def _check_file(content: bytes, where: str) -> None:
         random = random_operator(content)
     except ValueError as error:
         raise InputFormatError(
-            f"this is no ONNX file: {error}", where=where, expected=KIND
+            f"this is not an ONNX file: {error}", where=where, expected=KIND
         ) from None
     if elsewhere:
         raise UnsupportedError(

@@ -254,7 +254,7 @@ def away(what: str, policy: str) -> PolicyAwayError:
     return PolicyAwayError(
         what,
         where=f"policy {policy}",
-        hint="when it is there again, --resume goes on; nothing is lost",
+        hint="when it is back, --resume continues; nothing is lost",
     )
 
 

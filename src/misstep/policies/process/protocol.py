@@ -171,7 +171,9 @@ class AnswerReader:
         try:
             return self._task.resolve(choice, State(states[row].tolist()))
         except UsageError:
-            messages[row] = f"the program chose {choice[:80]!r}, which is no operator of the task"
+            messages[row] = (
+                f"the program chose {choice[:80]!r}, which is not an operator of the task"
+            )
             return FAILED
 
 

@@ -221,7 +221,7 @@ class GrpcPolicy(Policy):
         return PolicyAwayError(
             what,
             where=f"policy {self.name}",
-            hint="when the server is there again, --resume goes on; nothing is lost",
+            hint="when the server is back, --resume continues; nothing is lost",
         )
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ def load_grpc(argument: str, task: Task) -> Policy:
     options, address = split_options(argument, "grpc", parsers)
     if not re.fullmatch(r"unix:\S+|(\[[0-9a-fA-F:.%]+\]|[^\s:/]+):[0-9]{1,5}", address):
         raise UsageError(
-            f"{address!r} is no address" if address else "no address",
+            f"{address!r} is not an address" if address else "no address",
             where=f"policy grpc:{argument}",
             expected="HOST:PORT or unix:PATH",
         )

@@ -119,7 +119,7 @@ def _shape(text: bytes, where: str) -> tuple[tuple[Relation, ...], int, int, boo
     try:
         shape = parse_json(text)
     except ValueError:
-        _refuse("this is no JSON, or it is cut off", where)
+        _refuse("this is not JSON, or it is cut off", where)
     if not isinstance(shape, dict) or shape.get("format") != FORMAT:
         _refuse(f"the format is not {FORMAT!r}", where)
     for key, wanted in (("version", VERSION), ("aggregation", AGGREGATION)):

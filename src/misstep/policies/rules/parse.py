@@ -44,11 +44,13 @@ class _Parser:
         head = tree[1] if len(tree) > 1 else None
         if tree.tag != "define" or not isinstance(head, Block) or _words(head)[:1] != ["policy"]:
             raise self.wrong(
-                f"this is no rule policy but {shorten(_text(tree))}", tree, "(define (policy NAME)"
+                f"this is not a rule policy but {shorten(_text(tree))}",
+                tree,
+                "(define (policy NAME)",
             )
         names = _words(head)
         if len(names) != 2 or len(head) != 2:
-            raise self.wrong(f"{shorten(_text(head))} is no name", head, "(policy NAME)")
+            raise self.wrong(f"{shorten(_text(head))} is not a name", head, "(policy NAME)")
         domain: str | None = None
         rules: list[Rule] = []
         for part in tree[2:]:
@@ -60,7 +62,7 @@ class _Parser:
                 rules.append(self.rule(part))
             else:
                 raise self.wrong(
-                    f"{shorten(_text(part))} is no part of a rule policy",
+                    f"{shorten(_text(part))} is not part of a rule policy",
                     part,
                     "(:domain NAME) or (:rule NAME ...)",
                 )
@@ -129,7 +131,7 @@ class _Parser:
         either = isinstance(item, Word) or (item.tag == "either" and len(names) == len(item) - 1)
         if not either or not names or any(name.startswith(("?", ":")) for name in names):
             raise self.wrong(
-                f"{shorten(_text(item))} is no type", item, "TYPE or (either TYPE ...)"
+                f"{shorten(_text(item))} is not a type", item, "TYPE or (either TYPE ...)"
             )
         return tuple(names)
 
@@ -175,10 +177,12 @@ class _Parser:
     def terms(self, items: Sequence[Word | Block], known: set[str]) -> tuple[str, ...]:
         for item in items:
             if not isinstance(item, Word) or item.startswith(":"):
-                raise self.wrong(f"{shorten(_text(item))} is no term", item, "?x or an object")
+                raise self.wrong(f"{shorten(_text(item))} is not a term", item, "?x or an object")
             if item.startswith("?") and item not in known:
                 raise self.wrong(
-                    f"{item} is no parameter", item, "a variable that :parameters or exists names"
+                    f"{item} is not a parameter",
+                    item,
+                    "a variable that :parameters or exists names",
                 )
         return tuple(str(item) for item in items)
 

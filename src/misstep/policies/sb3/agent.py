@@ -76,7 +76,7 @@ def _about(data: bytes, where: str) -> About:
     except (ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
-        _refuse("the file data in the archive is no JSON object", where)
+        _refuse("the file data in the archive is not a JSON object", where)
     return about
 
 

@@ -104,7 +104,7 @@ def _mean_of_quantiles(
 
 
 def _other(name: str, where: str) -> NoReturn:
-    what = "which is a memory" if "lstm" in name else "which is no plain network"
+    what = "which is a memory" if "lstm" in name else "which is not a plain network"
     raise UnsupportedError(
         f"the agent has a part {name[:60]}, {what}",
         where=where,

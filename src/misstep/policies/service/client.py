@@ -116,7 +116,7 @@ class Client:
             f"the inference service ended {ATTEMPTS} times while it was asked"
             + (f": {words}" if words else ""),
             where=f"device {self.device}",
-            hint="MISSTEP_SERVICE=off evaluates in each process; --resume goes on",
+            hint="MISSTEP_SERVICE=off evaluates in each process; --resume continues",
         )
 
     def _drop(self) -> None:

@@ -78,7 +78,9 @@ class _Reader:
                 self._features(part, Sort.BOOLEAN if head == ":booleans" else Sort.NUMERICAL)
             elif head != ":rule":
                 raise self._error(
-                    part, f"{head[:40]!r} is no part of a sketch", ":booleans, :numericals or :rule"
+                    part,
+                    f"{head[:40]!r} is not part of a sketch",
+                    ":booleans, :numericals or :rule",
                 )
         for part in parts:
             if self._head(part) == ":rule":
@@ -93,7 +95,7 @@ class _Reader:
                 case List(items=(Word(text=name), Quoted(text=text))):
                     pass
                 case _:
-                    raise self._error(item, "this is no feature", '(NAME "FEATURE")')
+                    raise self._error(item, "this is not a feature", '(NAME "FEATURE")')
             if name in self.numbers:
                 raise self._error(item, f"there are two features {name[:40]!r}", "one of each name")
             if len(self.features) >= MAX_FEATURES:
@@ -107,7 +109,9 @@ class _Reader:
         if len(self.rules) >= MAX_RULES:
             raise self._error(part, "too many rules", f"at most {MAX_RULES}")
         if len(items) != 3:
-            raise self._error(part, "this is no rule", "(:rule (:conditions ...) (:effects ...))")
+            raise self._error(
+                part, "this is not a rule", "(:rule (:conditions ...) (:effects ...))"
+            )
         conditions = self._literals(self._headed(items[1], ":conditions"), CONDITIONS)
         effects = self._literals(self._headed(items[2], ":effects"), EFFECTS)
         self.rules.append(Rule(conditions, effects, part.line))

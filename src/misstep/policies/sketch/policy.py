@@ -98,14 +98,14 @@ def _check_width(width: int | None, file: str) -> None:
     """The file does not say its width, so the user has to."""
     if width is None:
         raise UsageError(
-            "a sketch of width 1 or more is no policy, and the file does not say its width",
+            "a sketch of width 1 or more is not a policy, and the file does not say its width",
             where=file,
             expected=SPEC,
             hint=f"if every rule is meant for a single step, confirm with sketch:--width=0 {file}",
         )
     if width > 0:
         raise UnsupportedError(
-            f"a sketch of width {width} is no policy: its rules speak of goals several steps away",
+            f"a sketch of width {width} is not a policy: its rules speak of goals several steps away",
             where=file,
             expected="--width=0",
         )

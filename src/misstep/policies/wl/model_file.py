@@ -57,10 +57,10 @@ def read_model(path: Path) -> WlModel:
         document = parse_json(text)
     except ValueError as error:
         raise InputFormatError(
-            f"this is no JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
+            f"this is not JSON, or it is cut off: {str(error)[:80]}", where=where, expected=KIND
         ) from None
     if not isinstance(document, dict):
-        _refuse("the parameters are no JSON object", where)
+        _refuse("the parameters are not a JSON object", where)
     return decode(document, where, hashlib.sha256(content).hexdigest())
 
 
@@ -89,7 +89,7 @@ def decode(document: dict[str, Any], where: str, digest: str = "") -> WlModel:
     weights = _weights(document, where)
     tables = document.get("colour_hash")
     if not isinstance(tables, list) or len(tables) <= iterations:
-        _refuse(f"colour_hash is no list of {iterations + 1} tables", where)
+        _refuse(f"colour_hash is not a list of {iterations + 1} tables", where)
     own_first = _own_first(document, where) if iterations else True
     name, predicates = _domain(document, where)
     first = _table(tables[0], 0, len(weights), True, where)
@@ -125,7 +125,7 @@ def _weights(document: dict[str, Any], where: str) -> NDArray[np.float64]:
     if not isinstance(listed, list) or not listed:
         _refuse("there are no weights: the file describes features, not a ranker", where)
     if not all(isinstance(w, (int, float)) and not isinstance(w, bool) for w in listed):
-        _refuse("a weight is no number", where)
+        _refuse("a weight is not a number", where)
     try:
         weights = np.array(listed, dtype=np.float64)
     except OverflowError:
@@ -154,14 +154,14 @@ def _domain(document: dict[str, Any], where: str) -> tuple[str, tuple[tuple[str,
 
 def _table(table: Any, layer: int, colours: int, own_first: bool, where: str) -> dict[Key, int]:
     if not isinstance(table, dict):
-        _refuse(f"colour_hash[{layer}] is no table", where)
+        _refuse(f"colour_hash[{layer}] is not a table", where)
     found: dict[Key, int] = {}
     for text, colour in table.items():
         if not _is_count(colour) or colour >= colours:
             _refuse(f"the colour {colour!r:.40} has none of the {colours} weights", where)
         key = _key(text, own_first) if re.fullmatch(r"\d{1,9}(\.\d{1,9})*", text) else None
         if key is None or len(key) % 3 != 1 or (layer == 0 and len(key) != 1):
-            _refuse(f"colour_hash[{layer}] has a key {text!r:.60}, which is no colour", where)
+            _refuse(f"colour_hash[{layer}] has a key {text!r:.60}, which is not a colour", where)
         found[key] = colour
     return found
 

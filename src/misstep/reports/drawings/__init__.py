@@ -1,4 +1,4 @@
-"""Pictures of states as SVG: `drawing_for(task)` finds who draws a task, `Drawing.svg(state)` draws one of its states.
+"""Pictures of states as SVG: `drawing_for(task)` finds the drawing of a task, `Drawing.svg(state)` draws a state.
 
 docs/drawings.md shows how to add a drawing of your own.
 """

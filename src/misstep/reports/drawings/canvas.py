@@ -1,9 +1,9 @@
-"""A sheet on which a state is drawn; what comes out is SVG as text.
+"""The canvas on which a state is drawn; the result is SVG as text.
 
-A picture is put into pages that forbid scripts and styles from within, in light and in dark. So it holds no script, no
-`style` and no `id`: colours are attributes with CSS variables (`--misstep-thing` and so on) that a page may set, and
-their defaults work on light and dark grounds because surfaces are the text colour, thinned. Text of others is escaped
-here and nowhere else, and the number of shapes is bounded here, so that a drawing of a user is bounded as well.
+Pictures appear in pages that forbid scripts and inline styles, on light and dark backgrounds. So they contain no
+script, no `style` and no `id`. Colours are attributes with CSS variables (`--misstep-thing` and so on) that a page may
+set; the defaults work on both backgrounds, because surfaces are a transparent version of the text colour. Untrusted
+text is escaped here and nowhere else, and the number of shapes is limited here, also for drawings of users.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def plain(text: str, most: int = MOST_LETTERS) -> str:
 
 
 def width_of(text: str, size: float = 12) -> float:
-    """How wide a text is, on the safe side: the font is that of the reader."""
+    """An upper estimate of the width of a text, because the font depends on the reader."""
     letters = sum(
         1.0 if east_asian_width(c) in "WF" else 0.82 if c in "mwMW→@%" else 0.56 for c in text
     )
@@ -73,7 +73,7 @@ def width_of(text: str, size: float = 12) -> float:
 
 
 def fitted(text: str, width: float, size: float = 12) -> str:
-    """The text, cut in its middle where it is too wide: names differ at their ends."""
+    """The text, cut in the middle if it is too wide, because names differ at their ends."""
     text = plain(text)
     if width_of(text, size) <= width:
         return text
@@ -105,7 +105,7 @@ class Canvas:
     # -- where ------------------------------------------------------------------------------------
 
     def frame(self, x: float, y: float, width: float, height: float) -> None:
-        """What the picture shows, so that it stays the same along a run; else all that is drawn."""
+        """Set the visible area, so that it stays the same along a run; the default is everything that is drawn."""
         self._frame = (x, y, width, height)
 
     def note(self, text: str, look: str = "faint") -> None:
@@ -113,7 +113,7 @@ class Canvas:
         self._notes.append((plain(text), look))
 
     def mention(self, *names: str) -> None:
-        """These objects are in the picture without a text of their own, such as directions."""
+        """Mark objects as drawn although no text names them, such as directions."""
         self._said += names
 
     def missing(self, names: Iterable[str]) -> list[str]:
@@ -156,7 +156,7 @@ class Canvas:
         arrow: bool = False,
         title: str = "",
     ) -> None:
-        """With `arrow`, a head in its middle, where nothing covers it."""
+        """Draw a line; with `arrow`, it has an arrow head in its middle, where nothing covers it."""
         (x1, y1), (x2, y2) = start, end
         where = f'x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}"'
         self._add("line", where, look, title)

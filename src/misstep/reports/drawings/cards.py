@@ -1,8 +1,8 @@
-"""Places as cards, and what is there as chips: the board that rooms, floors, roads and skies are drawn on.
+"""Draw places as cards, and the things there as chips; used for rooms, floors, roads and skies.
 
-A domain says which objects are places, which ones carry others, and where everything is in a scene; the rest is the
-same for all. Cards have room for a fixed number of chips, so that nothing moves along a run but what the policy moves.
-What does not fit is counted on the card.
+A domain defines which objects are places, which ones carry others, and where everything is in a scene; the rest is the
+same for all domains. Cards have room for a fixed number of chips, so that along a run only things move that the policy
+moves. A card shows the number of things that do not fit.
 """
 
 from __future__ import annotations

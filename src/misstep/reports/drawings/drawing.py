@@ -1,7 +1,7 @@
-"""A drawing of the states of one task, and who makes it.
+"""A drawing of the states of one task, and the plug-ins that make drawings.
 
-A plug-in is a function that looks at the subject and returns a painter for it, or None if it knows nothing of that
-domain. The painter gets an empty canvas and a scene, again and again; whatever it lays out once, it lays out before.
+A plug-in is a function that looks at the subject and returns a painter for it, or None if it does not know the domain.
+The painter is called with an empty canvas and a scene for each state; the plug-in computes the layout beforehand.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_DESCRIBED = 40
 
 
 class UnknownDomainError(Exception):
-    """A plug-in that finds out late that a task is none of its domain."""
+    """A plug-in raises this if it finds out late that a task is not from its domain."""
 
 
 MOST_NAMED = 6
@@ -38,7 +38,7 @@ class Drawing:
     remark: str = ""  # a plug-in that failed when it was asked
 
     def svg(self, state: StateLike, before: StateLike | None = None) -> str:
-        """A picture of a state, given as its facts or its values; what differs from `before` stands out."""
+        """A picture of a state, given as its facts or its values; differences from `before` are highlighted."""
         scene = scene_of(self.subject, self.task, state, before)
         canvas = self._canvas(self.name, scene)
         if self.remark:
@@ -49,7 +49,7 @@ class Drawing:
             self._say_nature(canvas, scene)
             return canvas.svg()
         except Exception as error:
-            # Somebody's plug-in, or an odd state: a report must not fail for a picture.
+            # A report must not fail because of a plug-in or an odd state.
             canvas = self._canvas("plain", scene)
             canvas.note(f"the drawing {self.name} failed: {type(error).__name__}: {error}")
             self.plain(canvas, scene)
@@ -57,7 +57,7 @@ class Drawing:
             return canvas.svg()
 
     def _say_missing(self, canvas: Canvas) -> None:
-        """No object is left out silently, whoever draws."""
+        """List the objects that the painter has left out."""
         missing = canvas.missing(self.subject.objects)
         if missing:
             more = len(missing) - MOST_NAMED

@@ -1,7 +1,7 @@
-"""What is drawn of a domain that nobody knows: objects as nodes, facts of two as edges, facts of one as labels.
+"""The drawing of unknown domains: objects are nodes, binary facts are edges, unary facts are labels.
 
-Objects that come up in no fact of two objects stand in rows below. There is a bound on objects and edges, and the
-picture says what it leaves out; those that the goal names are drawn first.
+Objects without binary facts are in rows below. The numbers of objects and edges are limited, and the picture says what
+it leaves out; objects that the goal names are drawn first.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HIGH = 22.0
 
 
 class Graph:
-    """Nodes lie where the facts of the initial state, the goal and those that never change put them."""
+    """The positions of the nodes depend on the facts of the initial state, the goal and the static facts."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject

@@ -1,7 +1,7 @@
-"""Where things lie: cells of a grid, and places of a map.
+"""Layouts: cells of a grid, and places of a map.
 
-Computed once for a task, from what never changes, and the same on every machine: starts are whole numbers, sums are
-taken in one order, and what comes out is rounded.
+A layout is computed once per task from static facts, and is the same on every machine: it starts from whole numbers,
+sums are taken in a fixed order, and the result is rounded.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which drawings there are: those of users first, then ours, then the plain ones that know every task.
+"""The registry of drawings: those of users first, then ours, then the generic ones for every task.
 
 A package offers drawings by the entry point group `misstep.drawings`: each entry is a function as `register` takes it.
 They are code of an installed package and loaded only when a drawing is asked for, that is, when a report is made.
@@ -33,7 +33,7 @@ _registered: dict[str, PlugIn] = {}
 
 
 def register(name: str, plug_in: PlugIn) -> None:
-    """Add a drawing: a function that takes a `Subject` and returns a painter for it, or None if it knows it not.
+    """Add a drawing: a function that takes a `Subject` and returns a painter for it, or None if it does not know it.
 
     The last one registered is asked first; one of the same name is replaced.
     """
@@ -49,7 +49,7 @@ def forget(name: str) -> None:
 
 
 def drawing_for(task: AnyTask) -> Drawing | None:
-    """Who draws the states of this task; None if there is nothing to draw, as with a task without facts."""
+    """The drawing for this task; None if there is nothing to draw, for example for a task without facts."""
     subject = subject_of(task)
     title, make_plain = PLAIN[subject.world]
     if not subject.objects and not subject.variables:
@@ -62,7 +62,7 @@ def drawing_for(task: AnyTask) -> Drawing | None:
         except UnknownDomainError:
             continue
         except Exception as error:
-            # Somebody else's code, or a task that only looks like its domain: the next one may know it.
+            # A faulty plug-in, or a task that only looks like its domain: the next plug-in may know it.
             remark = f"the drawing {name} failed: {type(error).__name__}: {error}"
             continue
         if painter is not None:
@@ -83,7 +83,7 @@ def _built_in(name: str) -> PlugIn:
 
 @cache
 def _installed() -> tuple[tuple[str, PlugIn], ...]:
-    """What other packages add. One that cannot be loaded fails when it is asked, and the picture says so."""
+    """The drawings of other packages. If one cannot be loaded, the pictures say so."""
     found = []
     for entry in sorted(entry_points(group=GROUP), key=lambda own: own.name):
 

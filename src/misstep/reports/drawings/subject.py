@@ -1,8 +1,8 @@
-"""What a drawing is told: the subject, which is the same in all states of a task, and the scene, which is one state.
+"""The input of a drawing: the subject, which is the same in all states of a task, and the scene, which is one state.
 
-A domain is recognised by its predicates and the kinds of its objects, never by names of files. The same domain is
-spelled in several ways, so predicates are compared in lower case with `-` for `_`, a kind of an object is a type or an
-unary predicate that never changes (`(room ?r)` of the older files), and `Subject.find` takes several spellings.
+A domain is recognised by its predicates and the kinds of its objects, never by file names. The spelling of a domain
+varies: predicates are compared in lower case with `-` for `_`, a kind of an object is a type or a static unary
+predicate (`(room ?r)` in older files), and `Subject.find` takes several spellings.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Subject:
     variables: tuple[Variable, ...] = ()
     labels: tuple[str, ...] = ()
     initial: Scene = field(default_factory=Scene)
-    task: AnyTask | None = None  # for those who must know more
+    task: AnyTask | None = None  # for drawings that need more
 
     def find(self, *spellings: str) -> str | None:
         """The first of the predicates that the task has, such as `find("ontable/1", "on-table/1")`."""
@@ -226,7 +226,7 @@ def _value(fact: str) -> tuple[str, Value]:
 
 
 def nature_of(subject: Subject, scene: Scene) -> str:
-    """What a state of a model is, for a line below its picture."""
+    """Whether a state of a model is unsafe or a goal, for a line below its picture."""
     task = subject.task
     values = tuple(scene.values.values())
     if not isinstance(task, JaniTask) or any(isinstance(value, str) for value in values):

@@ -1,4 +1,4 @@
-"""What is drawn of a model that nobody knows: its variables, each with a bar between its bounds."""
+"""The drawing of unknown models: their variables, each with a bar between its bounds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files for others, made from campaigns: tests, problems, plans, models, tables.
+"""Export campaigns as files for other tools: tests, problems, plans, models, tables.
 
-`misstep.reports.exports.api.export` is what `Campaign.export` and the verbs of `misstep export` call.
+`Campaign.export` and the verbs of `misstep export` call `misstep.reports.exports.api.export`.
 """

@@ -1,6 +1,6 @@
 """`Campaign.export`: everything that `misstep export` writes, from Python.
 
-found.export("tests", "tests")                          # a folder, or what it has before brought up to date
+found.export("tests", "tests")                          # a new folder, or an update of an older export
 found.export("problem", "bug/problem.pddl", bug="gripper:3")
 found.export("csv", "records.csv"); found.export("latex", "metrics.tex", table="metrics")
 found.export("figure", "bugs.svg", figure="over-time", others=[another])
@@ -118,10 +118,10 @@ WHAT: dict[str, Callable[..., list[Path]]] = {
 
 
 def export(campaign: Campaign, what: str, path: Path, options: dict[str, object]) -> list[Path]:
-    """Write it, and return the files that were written."""
+    """Write an export; returns the files that were written."""
     if what not in WHAT:
         raise UsageError(
-            f"{what!r:.80} is nothing to export",
+            f"{what!r:.80} cannot be exported",
             expected=", ".join(WHAT),
             hint=did_you_mean(str(what), list(WHAT)),
         )
@@ -129,10 +129,11 @@ def export(campaign: Campaign, what: str, path: Path, options: dict[str, object]
     for option in options:
         if option not in known:
             raise UsageError(
-                f"{option} is no option of the export {what!r}", expected=", ".join(known) or "none"
+                f"{option} is not an option of the export {what!r}",
+                expected=", ".join(known) or "none",
             )
     if "bug" in known and "bug" not in options:
-        raise UsageError(f"the export {what!r} is about one record", expected="bug=ID")
+        raise UsageError(f"the export {what!r} needs a record", expected="bug=ID")
     return WHAT[what](campaign, path, **options)
 
 

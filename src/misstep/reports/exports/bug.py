@@ -1,4 +1,4 @@
-"""One bug as files that other tools read: a problem or a model that begins there, and plans from there."""
+"""Export one bug for other tools: a problem or model that starts in its state, and plans from there."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def write_problem(
     *,
     force: bool = False,
 ) -> list[Path]:
-    """The state as the initial state of a PDDL problem, with `domain.pddl` beside it; of a SAS task as a SAS file.
+    """Write a PDDL problem that starts in the state, with `domain.pddl` beside it; for a SAS task, a SAS file.
 
     By default the files are `TASK-NUMBER/problem.pddl` with its domain, or `TASK-NUMBER.sas`.
     """
     record, task = _of(campaign, bug)
     if not isinstance(task, Task):
         raise UnsupportedError(
-            "the state of a model is no problem of PDDL",
+            "a state of a model cannot be written as a PDDL problem",
             where=record.id,
             hint="'misstep export model' writes a JANI model that starts there",
         )
@@ -45,7 +45,9 @@ def write_problem(
     own = path or Path(name) / "problem.pddl"
     beside = own.with_name(DOMAIN)
     if own == beside:
-        raise UsageError(f"{own} is where the domain goes", expected="another name for the problem")
+        raise UsageError(
+            f"{own} is the name of the domain file", expected="another name for the problem"
+        )
     domain, problem = pddl_files(task, record.state, remark_of(record))
     return write_files({own: problem, beside: domain}, force=force)
 
@@ -57,20 +59,20 @@ def write_model(
     *,
     force: bool = False,
 ) -> list[Path]:
-    """The model with the state as its only start, in one file; by default `TASK-NUMBER.jani`."""
+    """Write the model with the state as its only start, in one file; by default `TASK-NUMBER.jani`."""
     record, task = _of(campaign, bug)
     if not isinstance(task, JaniTask):
         raise UnsupportedError(
-            "the state of a planning task is no start of a JANI model",
+            "a state of a planning task cannot be written as a JANI model",
             where=record.id,
-            hint="'misstep export problem' writes a problem that begins there",
+            hint="'misstep export problem' writes a problem that starts there",
         )
     content = model_file(task, record.state, remark_of(record))
     return write_files({path or Path(f"{_name(record)}.jani"): content}, force=force)
 
 
 def load_options(campaign: Campaign, bug: Record | str | int) -> dict[str, str]:
-    """What must be said when the exported model is loaded, as no file of JANI says it."""
+    """The options that are needed to load the exported model, because a JANI file cannot store them."""
     task = _of(campaign, bug)[1]
     return options_of(task) if isinstance(task, JaniTask) else {}
 
@@ -80,7 +82,7 @@ def plan_text(campaign: Campaign, bug: Record | str | int, *, policy_run: bool =
     record, task = _of(campaign, bug)
     if not isinstance(task, Task):
         raise UnsupportedError(
-            "a model has strategies and no plans",
+            "models have strategies, not plans",
             where=record.id,
             hint=f"'misstep explain DIR {record.id}' shows the strategy",
         )
@@ -93,7 +95,7 @@ def plan_text(campaign: Campaign, bug: Record | str | int, *, policy_run: bool =
     else:
         proof = "a derivation" if record.witness.type == "derivation" else "nothing"
         raise UnsupportedError(
-            f"no plan from this state is stored; what proves the verdict is {proof}",
+            f"no plan from this state is stored; the verdict is proven by {proof}",
             where=record.id,
             hint="--policy-run writes the run of the policy",
         )
@@ -119,13 +121,13 @@ def write_plan(
     policy_run: bool = False,
     force: bool = False,
 ) -> list[Path]:
-    """The same into a file."""
+    """Write the witness plan, or the policy's run, to a file."""
     text = plan_text(campaign, bug, policy_run=policy_run)
     return write_files({path: text.encode()}, force=force)
 
 
 def remark_of(record: Record) -> str:
-    """Where an exported file comes from, in one line."""
+    """One line that says where an exported file comes from."""
     return shortened(
         written_out(f"Made by misstep from the record {record.id}: {headline(record)}.")
     )

@@ -1,8 +1,8 @@
-"""The data of exported tests: one file with the bugs of a campaign, which pytest reads to make a test of each.
+"""The data of exported tests: one file with the bugs of a campaign, from which pytest makes a test for each bug.
 
-Reading it needs nothing of the core, so that collecting tests stays quick. The file carries a digest of its content: a
-file that somebody has changed by hand is never overwritten. `expected_to_fail` is not part of the digest, because a
-person who has fixed a bug may well want to set it by hand.
+Reading it does not load the native core, so collecting tests is fast. The file contains a digest of its content, so
+that a file that was changed by hand is never overwritten. `expected_to_fail` is not part of the digest, because a
+person who has fixed a bug may want to change it by hand.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class TaskFiles:
 
 @dataclass(frozen=True)
 class Case:
-    """One bug: the state, what the policy did there, what would have been better."""
+    """One bug: the state, the policy's run, and a better one."""
 
     key: str  # of task and state; names the test
     id: str  # of the record, in the campaign that it was last exported from
@@ -62,7 +62,7 @@ class Cases:
     cases: tuple[Case, ...]
 
     def text(self) -> str:
-        """As it is written: one line for each task and file, and for each part of a case."""
+        """The text of the file: one line for each task and file, and for each part of a case."""
         body = self._body()
         lines = [
             f'"format": "{FORMAT}"',
@@ -85,12 +85,12 @@ class Cases:
 
 
 def read_cases(path: Path) -> Cases:
-    """The content of a data file, whoever has changed it."""
+    """The content of a data file, even if it was changed by hand."""
     return _parsed(path)[0]
 
 
 def read_own_cases(path: Path) -> Cases | None:
-    """The same; None if it was changed by hand since it was written."""
+    """The content of a data file; None if it was changed by hand."""
     cases, digest = _parsed(path)
     return cases if digest == _digest(cases._body()) else None
 
@@ -99,9 +99,11 @@ def _parsed(path: Path) -> tuple[Cases, str]:
     try:
         found = parse_json(read_bytes(path, _MOST_BYTES, "the data of exported tests"))
         if not isinstance(found, dict) or found.get("format") != FORMAT:
-            raise ValueError("it does not say that it is one")
+            raise ValueError("the mark of such a file is missing")
         if found["version"] != VERSION:
-            raise ValueError(f"version {found['version']!r:.20}, and this one reads {VERSION}")
+            raise ValueError(
+                f"it has version {found['version']!r:.20}, but this Misstep reads {VERSION}"
+            )
         tasks = {
             str(key): TaskFiles(**{**own, "files": tuple(map(str, own["files"]))})
             for key, own in found["tasks"].items()
@@ -112,7 +114,7 @@ def _parsed(path: Path) -> tuple[Cases, str]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         said = f"no {error}" if isinstance(error, KeyError) else str(error)
         raise InputFormatError(
-            f"no data of exported tests: {said}",
+            f"this is not the data of exported tests: {said}",
             where=str(path),
             expected="a file written by 'misstep export tests'",
         ) from None

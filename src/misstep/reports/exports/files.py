@@ -1,4 +1,4 @@
-"""Writing exported files: whole or not at all, and never over a file that differs, unless the user says so."""
+"""Write exported files atomically, and never over a file that differs unless the user allows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_BYTES = 2**30
 
 
 def write_files(contents: dict[Path, bytes], *, force: bool) -> list[Path]:
-    """Write files and the folders they are in; none of them if one exists that differs, unless that is allowed."""
+    """Write files and their folders; if one file exists and differs, write none of them unless `force` is set."""
     for path, content in contents.items():
         try:
             there = path.exists()
@@ -46,7 +46,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def new_file(path: Path, *, force: bool) -> Iterator[TextIO]:
-    """A text file to write to, which takes its place when all of it is written; one that exists is not replaced."""
+    """A text file to write to; it appears when it is complete. An existing file is only replaced with `force`."""
     try:
         there = path.exists()
     except (OSError, ValueError) as error:

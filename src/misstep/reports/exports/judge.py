@@ -1,9 +1,9 @@
-"""What an exported test does: run the policy from the state of a bug, and compare with the witness.
+"""The check of an exported test: run the policy from the state of a bug, and compare with the witness.
 
-In a planning task the policy passes if its run reaches the goal at no more than the witness costs. In a model it
-passes if no unsafe state can be reached under it, as far as a number of states tells. Only what says that the policy
-still does worse is an assertion that fails. Whatever keeps the question from being answered (a policy that cannot be
-loaded, that crashes, that does not answer in time) is an error, so that an expected failure never hides it.
+On a planning task the policy passes if its run reaches the goal at no higher cost than the witness. On a model it
+passes if it reaches no unsafe state within a limited exploration. An assertion fails only if the policy is still worse
+than the witness. Anything that prevents an answer (a policy that cannot be loaded, crashes, or does not answer in time)
+is an error, so that an expected failure never hides it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Bench:
     """Judges the cases of one data file; tasks and policies are loaded once."""
 
     def __init__(self, cases: Cases, folder: Path, policy: Any) -> None:
-        """`policy` is what the user has given, None: that of the file, if loading it runs no code."""
+        """`policy` is the policy of the user; None: the policy named in the file, if loading it runs no code."""
         self._cases = cases
         self._folder = folder
         self._policy = policy
@@ -54,7 +54,7 @@ class Bench:
         self._label_policies: dict[str, LabelPolicy] = {}
 
     def check(self, case: Case) -> None:
-        """An `AssertionError` in plain words if the policy does worse than the witness."""
+        """Raise an `AssertionError` in plain words if the policy is worse than the witness."""
         __tracebackhide__ = True
         task = self._task(case.task)
         problem = (
@@ -81,7 +81,7 @@ class Bench:
         if spec is not None and is_plain(spec, of_model=isinstance(task, JaniTask)):
             return spec
         raise UsageError(
-            "no policy to test",
+            "the policy to test is missing",
             expected="--misstep-policy SPEC, or the setting misstep_policy of pytest",
             hint="a fixture of your own called misstep_policy may return any policy"
             + ("" if spec is None else f"; the bugs were found in {spec}"),
@@ -100,7 +100,7 @@ class Bench:
         is_within = any_goal or enough is None or run.cost <= enough
         if run.outcome == "cut" and is_within:
             raise UndecidedError(
-                f"the run was cut after {len(run.operators)} steps, before it could be told",
+                f"the run was cut after {len(run.operators)} steps, before the result was clear",
                 where=case.key,
             )
         if run.outcome == "goal" and is_within:
@@ -128,7 +128,7 @@ class Bench:
         return self._runners[key]
 
     def _check_witness(self, case: Case, task: Task, start: State) -> None:
-        """The plan must be one, whatever has become of the files since."""
+        """Check that the witness is still a plan, because the files may have changed."""
         names = case.witness.get("operators")
         if names is None:
             return
@@ -137,14 +137,14 @@ class Bench:
         cost = case.witness["cost"]
         report = validate_plan(self._plain[case.task], names, start.values, cost)
         if not report.valid:
-            raise InputFormatError(f"the witness is no plan any more: {report}", where=case.key)
+            raise InputFormatError(f"the witness is not a plan any more: {report}", where=case.key)
 
     # -- models -----------------------------------------------------------------------------------
 
     def _of_model(self, case: Case, task: JaniTask) -> str | None:
         names = task.variable_names
         if tuple(case.state) != names:
-            raise InputFormatError("the state is none of the model", where=case.key)
+            raise InputFormatError("the state is not a state of the model", where=case.key)
         state = tuple(case.state[name] for name in names)
         policy = self._label_policy(case, task)
         system = system_of(task, policy, policy.engine)
@@ -169,7 +169,7 @@ class Bench:
 
 
 def enough_for(case: Case) -> int | None:
-    """What the witness of a planning task proves to be enough, by a plan or by a derivation."""
+    """The cost that the witness of a planning task proves to be enough, by a plan or by a derivation."""
     proven = (case.witness.get("cost"), case.witness.get("bound"))
     return min((own for own in proven if own is not None), default=None)
 
@@ -189,7 +189,7 @@ def load_files(own: TaskFiles, folder: Path) -> AnyTask:
 
 
 def _same_run(case: Case, task: JaniTask, system: Any, engine: Any) -> list[int] | None:
-    """The unsafe run that was recorded, if the policy still decides so all along it: it may be a long one."""
+    """The recorded unsafe run, if the policy still makes the same decisions along it, even if it is long."""
     states, labels = case.before.get("states"), case.before["operators"]
     if not states or len(states) != len(labels) + 1:
         return None
@@ -204,7 +204,7 @@ def _same_run(case: Case, task: JaniTask, system: Any, engine: Any) -> list[int]
 
 
 def unsafe_run(system: Any, engine: Any, start: int, limit: int) -> list[int] | None:
-    """A shortest run under the policy to an unsafe state, as ids; None if none of so many states is one."""
+    """A shortest run of the policy to an unsafe state, as ids; None if none of the first `limit` states is unsafe."""
     parents = {start: start}
     for id in (queue := [start]):  # grows
         if engine.is_unsafe(id):
@@ -255,7 +255,9 @@ def _planning_words(case: Case, task: Task, run: Trace, enough: int | None) -> s
         step = _divergence(did, plan)
         ours = f"({did[step]})" if step < len(did) else "nothing more"
         theirs = f"({plan[step]})" if step < len(plan) else "nothing more"
-        lines.append(f"  They part at step {step}: the policy does {ours}, the witness {theirs}.")
+        lines.append(
+            f"  They diverge at step {step}: the policy does {ours}, the witness {theirs}."
+        )
     if run.message:
         lines.append(f"  The policy says: {run.message}")
     return "\n".join(lines)
@@ -281,7 +283,7 @@ def _model_words(
         better = strategy.get(state)
         if better is not None and better != label:
             lines.append(
-                f"  They part at step {step}, in {task.text(state)}: the policy does {label}, "
+                f"  They diverge at step {step}, in {task.text(state)}: the policy does {label}, "
                 f"the witness {better}."
             )
             break

@@ -1,8 +1,7 @@
-"""Tables as LaTeX: a document that compiles on its own, or the table alone, to be read into a paper.
+"""Tables as LaTeX: a document that compiles on its own, or the table alone, to include in a paper.
 
-Only packages of every LaTeX distribution are used; `booktabs` only where it is asked for. Every character that means
-something to LaTeX is escaped, and one beyond ASCII is written as its number, because it depends on the fonts of the
-document whether it can be set.
+Only packages of every LaTeX distribution are used, and `booktabs` only on request. Every character with a meaning in
+LaTeX is escaped. Characters beyond ASCII are written as numbers, because not every font has them.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ _SPECIAL = {
 def latex_text(table: Table, *, fragment: bool = False, booktabs: bool = False) -> tuple[str, int]:
     """The table as LaTeX, and its number of rows.
 
-    So that it fits on a page, columns are left out that say nothing: those that are empty or 0 in every row, and the
-    campaign where there is only one.
+    To fit on a page, columns that are empty or 0 in every row are left out, and the name of the campaign if there is
+    only one.
     """
     rows: list[tuple[Cell, ...]] = []
     more = 0

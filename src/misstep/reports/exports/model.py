@@ -1,7 +1,7 @@
-"""A JANI model as one file that stands for itself, and with a given state as its only start.
+"""Write a JANI model as one self-contained file, with a given state as its only start.
 
-A model may be spread over several files, leave constants open, and have its property elsewhere. All of that is put
-into one document: the property that was tested comes first, which is the one that is loaded by default.
+A model may consist of several files, leave constants open, and have its property in another file. All of that is put
+into one document. The tested property comes first, because the first one is loaded by default.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of others as parts of file names and of text: tasks and facts may be called anything."""
+"""Untrusted names as parts of file names and of text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
 def file_name(text: str) -> str:
     """The text as one part of a path: letters, digits, dots, lines.
 
-    What had to be changed gets a digest of the original behind it, so that two names stay two.
+    A changed name gets a digest of the original at its end, so that different names stay different.
     """
     plain = _PLAIN.sub("_", text).lstrip(".-")[:_LONGEST]
     if plain and plain == text:

@@ -1,8 +1,8 @@
-"""A state of a planning task as a task of its own: the same task with that state as the initial one.
+"""Write a planning task with another initial state.
 
-A PDDL problem keeps everything but its `:init`. A variable of the ground task says which of its atoms is true, so all
-atoms that variables name are taken out and the true ones are put in. What no variable names (static facts, facts that
-never change, values of functions) stays as it was. A task that was loaded from a SAS file is written as one.
+A PDDL problem keeps everything but its `:init`. The variables of the ground task determine which of their atoms are
+true, so all atoms of variables are removed and the true ones are added. Everything else (static facts, facts that never
+change, values of functions) stays unchanged. A task that was loaded from a SAS file is written as a SAS file.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The bugs of a campaign as tests for pytest, which replay them with the policy as it is then.
+"""Export the bugs of a campaign as pytest tests, which replay them with the current policy.
 
-A folder gets three things: a small test module, a data file with the bugs, and the files of the tasks. Exporting again
-brings it up to date. What is in the folder and was not written here, or was changed by hand since, stays as it is.
+The folder gets a small test module, a data file with the bugs, and the files of the tasks. Exporting again updates it.
+Files that were not written by an export, or were changed by hand, stay unchanged.
 
-A bug that the campaign still has keeps its mark as an expected failure, a new one gets it, and one whose state is no
-bug any more loses it: from then on its test guards against its return. A mark that is gone is never put back.
+A bug that the campaign still has keeps its mark as an expected failure, and a new bug gets one. A bug that is fixed
+loses the mark: from then on, its test makes sure that the bug does not return. A mark that is gone is never put back.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def test_policy_is_as_good_as_the_witness(misstep_bug):
 
 @dataclass
 class ExportedTests:
-    """What an export has done."""
+    """The result of an export."""
 
     folder: Path
     added: list[str] = field(default_factory=list)  # keys of cases
@@ -93,7 +93,7 @@ class ExportedTests:
             "still there": self.kept,
             "fixed, no expected failures any more": self.fixed,
             "fixed before": self.guarded,
-            "not in this campaign, left as they are": self.others,
+            "not in this campaign, left unchanged": self.others,
         }
         said = ", ".join(f"{len(keys)} {what}" for what, keys in counts.items() if keys)
         lines = [f"{self.folder}: {said or 'no bugs'}"]
@@ -104,13 +104,15 @@ class ExportedTests:
 def export_tests(
     campaign: Campaign, folder: Path, *, bugs: Sequence[Record | str | int] | None = None
 ) -> ExportedTests:
-    """Write or update the tests in a folder; by default of all bugs, else of those that are named."""
+    """Write or update the tests in a folder, of the named bugs or by default of all."""
     done = ExportedTests(folder)
     before = _before(folder)
     chosen = campaign.bugs if bugs is None else [campaign.record(bug) for bug in bugs]
     for record in chosen:
         if not record.is_bug:
-            done.remarks.append(f"{record.id} is no bug ({record.verdict}) and makes no new test")
+            done.remarks.append(
+                f"{record.id} is not a bug ({record.verdict}), so there is no test for it"
+            )
     made = _Made(campaign.settings, {task.name: task for task in campaign.tasks})
     cases = _merged(before, campaign.records, [own for own in chosen if own.is_bug], made, done)
     identity = campaign.policy
@@ -164,7 +166,7 @@ def _merged(
 
 
 def _is_fixed(record: Record, case: Case) -> bool:
-    """Proven to be no bug, or as good as the witness, which is what the test asks for."""
+    """Whether the state is proven not to be a bug, or the policy is as good as the witness, as the test requires."""
     if record.verdict == "UNKNOWN":
         cost, enough = record.run.cost, enough_for(case)
         return (
@@ -191,7 +193,7 @@ class _Made:
         return {name: hashlib.sha256(own).hexdigest() for name, own in self.contents.items()}
 
     def key(self, record: Record) -> str:
-        """Of the task and the state: it stays the same from campaign to campaign."""
+        """A key of the task and the state, which is the same in every campaign."""
         text = f"{self._by_name[record.task].digest} {record.facts} {record.state}"
         return f"{file_name(record.task)}-{hashlib.sha256(text.encode()).hexdigest()[:10]}"
 
@@ -283,7 +285,7 @@ def _task_files(task: Task, key: str) -> tuple[TaskFiles, dict[str, bytes]]:
         if again == task.sas:
             options = {} if keep else {"keep_unimportant": False}
             return TaskFiles(shown, task.world, tuple(contents), options), contents
-    # The translator makes another task of the files now: that of the campaign goes with them.
+    # The translator now makes a different task from the files, so the SAS file of the campaign is exported too.
     contents[f"{folder}/task.sas"] = task.sas
     return TaskFiles(shown, task.world, tuple(contents)), contents
 
@@ -292,7 +294,7 @@ def _task_files(task: Task, key: str) -> tuple[TaskFiles, dict[str, bytes]]:
 
 
 def _before(folder: Path) -> Cases | None:
-    """What an export has written before; an error if it was changed by hand."""
+    """The result of an earlier export; raises an error if it was changed by hand."""
     path = folder / DATA_NAME
     if not path.exists():
         return None
@@ -308,7 +310,7 @@ def _before(folder: Path) -> Cases | None:
 
 
 def _module(folder: Path, done: ExportedTests) -> bytes | None:
-    """The test module; None if it was changed by hand, and an error if the file of that name is none of ours."""
+    """The test module; None if it was changed by hand. Raises an error if that file is not from an export."""
     path = folder / MODULE_NAME
     content = (_HEADER + hashlib.sha256(_MODULE.encode()).hexdigest() + "\n" + _MODULE).encode()
     if path.exists():
@@ -316,13 +318,13 @@ def _module(folder: Path, done: ExportedTests) -> bytes | None:
         first, _, rest = there.partition("\n")
         if not first.startswith(_HEADER):
             raise InputFileError(
-                "a file that is not ours has the name of the test module",
+                "a file with the name of the test module exists, but no export wrote it",
                 where=str(path),
                 expected="no such file",
                 hint="export into another folder",
             )
         if first != _HEADER + hashlib.sha256(rest.encode()).hexdigest():
-            done.remarks.append(f"{path} was changed by hand and is left as it is")
+            done.remarks.append(f"{path} was changed by hand and is left unchanged")
             return None
     return content
 
@@ -335,7 +337,7 @@ def _check_tasks(folder: Path, contents: dict[str, bytes], known: dict[str, str]
             ours = hashlib.sha256(there).hexdigest() == known.get(name)
             if there != content and not ours:
                 raise InputFileError(
-                    "a file of a task is there and is not what was exported",
+                    "a file of a task exists and differs from what was exported",
                     where=str(path),
                     expected="no such file, or the same content",
                     hint="export into another folder, or move the file away",

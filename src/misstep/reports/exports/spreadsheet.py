@@ -1,7 +1,7 @@
 """Tables as CSV, for spreadsheets and scripts.
 
-A spreadsheet takes a cell that begins with `=`, `+`, `-` or `@` for a formula and runs it. Names come from files of
-others, so such a text gets an apostrophe in front, which spreadsheets do not show. Numbers stay numbers.
+A spreadsheet treats a cell that begins with `=`, `+`, `-` or `@` as a formula and runs it. Names are untrusted, so such
+a text gets an apostrophe in front, which spreadsheets do not show. Numbers stay numbers.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@
     severity   bugs by gap, or of models by radius
     over-time  bugs that were known after so many seconds of work
 
-Rows are made when they are asked for, so that a large campaign is written without being held.
+Rows are computed on demand, so that a large campaign need not fit in memory.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Table:
 
 
 class Source:
-    """A campaign with the name that it goes by in tables; what is computed of it is computed once."""
+    """A campaign with its name in tables; derived data are computed once."""
 
     def __init__(self, label: str, campaign: Campaign) -> None:
         self.label = label
@@ -58,7 +58,7 @@ class Source:
         return self.summary.oracles
 
     def over_time(self, oracle: str | None = None) -> list[Step]:
-        """Of all oracles together, or of one."""
+        """Bugs over time, of all oracles together or of one."""
         if oracle is None:
             return bugs_over_time(self.campaign.records)
         return growth(
@@ -77,7 +77,7 @@ class Source:
 
 
 def sources(campaigns: Sequence[Campaign], labels: Sequence[str] | None = None) -> list[Source]:
-    """The campaigns with names: those given, or the names of their folders, as much of them as tells them apart."""
+    """The campaigns with names: the given ones, or as much of the paths of their folders as makes them different."""
     if labels is not None and len(labels) != len(campaigns):
         raise UsageError(
             f"{len(labels)} labels for {len(campaigns)} campaigns", expected="one for each"

@@ -1,1 +1,1 @@
-"""The report: one HTML file that shows what campaigns found, works offline and asks nobody for anything."""
+"""The report: one HTML file that shows what campaigns found, works offline and loads nothing from the network."""

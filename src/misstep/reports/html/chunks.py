@@ -1,4 +1,4 @@
-"""Data inside the page: pieces that are compressed and named, each unpacked by the browser when it is needed.
+"""Data inside the page: compressed, named pieces, which the browser unpacks when it needs them.
 
 A piece is a block of text that no browser runs (`<script type="application/octet-stream">`), deflated and written in
 base64. Columns of numbers are typed arrays, which the browser reads without parsing; everything else is JSON of plain

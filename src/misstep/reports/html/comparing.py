@@ -1,8 +1,7 @@
-"""Several campaigns side by side: `misstep.comparison.compare` for the page, pair by pair.
+"""The comparison of several campaigns (`misstep.comparison.compare`) for the page, pair by pair.
 
-What became of a state, which families came and went, and how sure a difference is, is said there; here it gets the
-numbers of rows that the page needs to link a state to its records. Campaigns of different worlds stand side by side,
-but nothing of them is compared.
+This module adds the row numbers that the page needs to link a state to its records. Campaigns on planning tasks and on
+models may be in one report, but they are not compared with each other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is behind a row of the table: run, witness, faults, verdicts of each oracle, as plain data with ids.
+"""The details of a row of the table: run, witness, faults, verdicts of each oracle, as plain data with ids.
 
-Rows are put into blocks of one task, a block is one piece of the page. States of planning tasks are matrices of small
-numbers beside them; those of models are part of the data, as they may hold any kind of value.
+Rows of one task are put into blocks; each block is one piece of the page. States of planning tasks are separate
+matrices of small numbers; states of models are part of the data, because they may have values of any kind.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Details:
         self._runs: dict[int, tuple[int, int]] = {}
 
     def add(self, record: Record, task: int, book: TaskBook, verdicts: dict[Any, str]) -> None:
-        """The next row. `verdicts` are those of the states of a model, for the border of what is safe."""
+        """Add the next row. `verdicts` are the verdicts on states of a model, to show where safety ends."""
         width = max(1, len(record.state))
         if task != self._task or len(self._rows) >= max(1, min(BLOCK, CELLS // width)):
             self.flush()
@@ -133,7 +133,7 @@ class Details:
         return detail
 
     def _outcomes(self, record: Record, task: object) -> list[list[list[Any]]] | None:
-        """What could have come of each decision of the run; None: too many steps are shown already."""
+        """The possible outcomes of each decision of the run; None if too many steps are shown already."""
         states, labels = record.run.states or (), record.run.operators
         if not isinstance(task, JaniTask) or len(labels) > self._outcomes_left:
             return None

@@ -51,7 +51,7 @@ def _described(known: Sequence[Family], columns: Columns) -> tuple[list[dict[str
 
 
 def _by_signature(columns: Columns) -> tuple[list[dict[str, Any]], list[Any]]:
-    """Where nobody has looked for conditions: the signature alone."""
+    """Families by signature alone, if conditions were not looked for."""
     places = columns.place("signature")
     found = []
     for place, word in enumerate(columns.words["signature"].all):
@@ -64,7 +64,7 @@ def _by_signature(columns: Columns) -> tuple[list[dict[str, Any]], list[Any]]:
             "signature": word,
             "sentence": f"chooses {word}",
             "remainder": True,
-            "measured": "a report of so many bugs does not look for conditions; misstep explain does",
+            "measured": "a report with this many bugs does not look for conditions; misstep explain does",
         }
         for word, _ in found
     ]

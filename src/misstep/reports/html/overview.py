@@ -1,4 +1,4 @@
-"""The first screen: what was tested, what came of it, what it took. Counts and distributions as plain data."""
+"""The first screen: what was tested, the results, and the effort. Counts and distributions as plain data."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def curve(times: Sequence[float]) -> list[list[float]]:
 
 
 def tested(columns: Columns, books: Mapping[str, TaskBook], summary: Summary) -> dict[str, Any]:
-    """Where the tested states lie, so that nobody takes "no bugs" for more than it is."""
+    """Which states were tested, so that readers can judge what "no bugs" means."""
     classes = classes_of(columns)
     depth = columns.number("depth").astype(float)
     depth[depth < 0] = math.nan
@@ -97,7 +97,7 @@ def _of_task(summary: Summary, name: str) -> dict[str, int]:
 
 
 def severity(columns: Columns) -> dict[str, Any]:
-    """How much the bugs lose, at least: the gap, or of a model the deviations that avoid the danger."""
+    """The least loss of the bugs: the gap, or for a model the deviations that avoid the danger."""
     bugs = columns.is_word("verdict", "BUG")
     return histogram(columns.number("low")[bugs], np.zeros(int(bugs.sum()), dtype=int))
 
@@ -114,7 +114,7 @@ def effort(summary: Summary, expansions: int, evaluations: int) -> dict[str, Any
 
 
 def commands(folder: Path | None, settings: Settings, books: Mapping[str, TaskBook]) -> list[str]:
-    """Commands that make the campaign again and go on from it; none of a campaign in memory."""
+    """Commands that repeat the campaign and continue from it; none for a campaign in memory."""
     if folder is None:
         return []
     place = quote(str(folder))

@@ -1,8 +1,8 @@
 """The page around the data: markup, style and script of this folder in one file.
 
-The page may run its own script and use its own style, both named by their hashes, and nothing else: it opens no
-connection, loads no picture but those inside, and cannot turn text into markup by accident (trusted types). So a
-report of a stranger is as harmless as a picture.
+The page may only run its own script and use its own style, both allowed by their hashes. It opens no connection, loads
+no other pictures, and cannot turn text into markup by accident (trusted types). So it is safe to open a report from a
+stranger.
 """
 
 from __future__ import annotations

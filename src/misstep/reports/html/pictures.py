@@ -1,4 +1,4 @@
-"""Pictures of the states of runs and witnesses, drawn here and put into the page, each different one once.
+"""Pictures of the states of runs and witnesses for the page; equal pictures are stored once.
 
 Drawing all states of a large campaign would take hours and megabytes. So the bugs of each family that lose most are
 drawn, family by family in turn, until the pictures take `MOST_BYTES` or `MOST_BUGS` bugs are drawn. The page says so.

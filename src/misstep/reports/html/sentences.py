@@ -1,4 +1,4 @@
-"""What a campaign says about the policy, in one plain sentence, and what has to be said beside."""
+"""The result of a campaign in one plain sentence, and notes on its limits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def verdict(summary: Summary) -> str:
 
 
 def notes(summary: Summary) -> list[str]:
-    """Limits that bit, and whatever keeps the numbers from being the whole truth."""
+    """Notes on limits that were reached, and on everything else that makes the numbers incomplete."""
     told = []
     if not summary.finished:
         why = f" because of its limit on {summary.limit}" if summary.limit else ""
@@ -53,7 +53,7 @@ def notes(summary: Summary) -> list[str]:
         told.append(f"Undecided: {left_open.text_of(summary.left_open, summary.campaign)}.")
     if summary.flaky:
         told.append(
-            f"{summary.flaky:,} states are FLAKY: the policy is no function of the state, so nothing is said of them."
+            f"{summary.flaky:,} states are FLAKY: the policy contradicts itself there, so they have no verdict."
         )
     if summary.crashes:
         told.append(f"The policy crashed, or answered nonsense, in {summary.crashes:,} runs.")

@@ -1,4 +1,4 @@
-"""What the page knows of a task: names of facts, and of the operators that some run or plan applies what they do.
+"""The data of a task in the page: names of facts, and the effects of operators that some run or plan uses.
 
 With these the browser follows a run by itself, so that a state is stored once and its successors not at all.
 """

@@ -29,10 +29,10 @@ def write_report(
     force: bool = False,
     progress: Progress | None = None,
 ) -> Path:
-    """Write what the campaigns found into one HTML file, which may take the place of an older report only."""
+    """Write a report on the campaigns as one HTML file. It replaces an older report, but no other file."""
     file = Path(path)
     if not campaigns:
-        raise UsageError("no campaign to report on", expected="one campaign at least")
+        raise UsageError("there is no campaign to report on", expected="at least one campaign")
     if not file.absolute().parent.is_dir():  # before records are read for a minute
         raise InputFileError(
             "the report cannot be written there",
@@ -85,7 +85,7 @@ def _labels(campaigns: Sequence[Campaign]) -> list[str]:
 
 
 def _refuse_others(file: Path) -> None:
-    """An error if there is a file that is no report of ours."""
+    """Raise an error if the file exists and is not a report of Misstep."""
     try:
         if not file.exists():
             return
@@ -97,7 +97,7 @@ def _refuse_others(file: Path) -> None:
         raise InputFileError(f"cannot read: {reason(error)}", where=str(file)) from error
     if not ours:
         raise UsageError(
-            "this file is no report of Misstep, so it is not overwritten",
+            "this file is not a report of Misstep, so it is not overwritten",
             where=str(file),
             expected="the name of a new file, or of an older report",
             hint="--force overwrites it",

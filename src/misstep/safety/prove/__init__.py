@@ -1,4 +1,4 @@
-"""Proof that a policy is clean: see `models`. Planning tasks have theirs in `misstep.oracles.prove`."""
+"""Prove that a policy is safe on a model (`models`). Proofs for planning tasks are in `misstep.oracles.prove`."""
 
 from misstep.safety.prove.models import ProveSettings, prove_safe
 from misstep.safety.prove.result import Finding, Proof

@@ -1,9 +1,9 @@
-"""Whether a policy of models stands by what it said: a sample of its decisions, asked again.
+"""Ask a policy on a model again about a sample of its decisions.
 
-A proof rests on what the policy said once in each state. If it is no function of the state, it proves nothing. So a
-sample is asked again as campaigns do: one by one instead of in batches, shuffled, some of it several times, and in a
-process of its own that has loaded the policy anew with another PYTHONHASHSEED. Native policies see the state and
-nothing else, and are not asked again.
+A proof rests on one answer of the policy in each state. If the policy is not a function of the state, this proves
+nothing. So a sample is asked again, as in campaigns: one by one instead of in batches, in another order, some of it
+several times, and in a new process that loads the policy again with another PYTHONHASHSEED. Native policies are
+functions of the state by construction and are not asked again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Said = tuple[State, str | None]  # a state, and the label that the policy takes 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two answers to one state. None is no label; a crash or no answer in time is told in words."""
+    """Two answers to one state. None means no label; a crash or a missing answer is described in words."""
 
     state: State
     first: str | None
@@ -37,7 +37,7 @@ class Contradiction:
 def ask_again(
     task: JaniTask, policy: LabelPolicy, said: Sequence[Said], seed: int = 0
 ) -> list[Contradiction]:
-    """Where the policy says something else now. `said` is all of what is asked about."""
+    """The states where the policy now answers differently; `said` has the earlier answers."""
     if policy.native or not said:
         return []
     found: dict[State, Contradiction] = {}
@@ -61,7 +61,7 @@ def ask_again(
 
 
 def sampled(count: int, most: int, seed: int) -> list[int]:
-    """Which of so many decisions are asked again."""
+    """The numbers of the decisions that are asked again."""
     return sorted(random.Random(f"{seed} sample").sample(range(count), min(count, most)))
 
 

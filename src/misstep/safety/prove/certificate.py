@@ -1,7 +1,7 @@
-"""Writing certificates: columns of numbers under a header, as `misstep.checking.certificates.container` reads them.
+"""Write certificates: columns of numbers after a header, as `misstep.checking.certificates.container` reads them.
 
-The states of a proof can be ten million. They are taken in chunks of rows, first to see how wide each column has to be
-and then to pack it, so that no more than a chunk is unpacked at a time. The checker has code of its own for reading.
+A proof may have ten million states. They are processed in chunks of rows, first to find the width of each column and
+then to pack it, so that only one chunk is unpacked at a time. The checker has its own code for reading.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""Proof that a policy never gets unsafe on a model, or a run that does.
+"""Prove that a policy never becomes unsafe on a model, or find an unsafe run.
 
 There are two methods, with the same answers:
 
-    all     every state that the policy can get to is explored, and the policy is asked in each of them
-    needed  the model is explored by all labels first; then the policy is asked only where it matters, which is what two
-            fixpoints tell, with the states that it was not asked about taken as best and as worst
+    all     explore every state that the policy can reach, and ask the policy in each of them
+    needed  first explore the model with all labels; then ask the policy only where it matters, which two fixpoints
+            decide: one assumes the best about states where it was not asked, the other the worst
 
-`auto` takes `all` for a native policy, which answers in no time. For any other policy it takes `needed`, unless the
-model has more states than `NEEDED_STATES` or has an error in what the policy may never do.
+`auto` uses `all` for a native policy, because it answers fast. For any other policy it uses `needed`, unless the model
+has more than `NEEDED_STATES` states, or an error in a part that the policy may never reach.
 
-If an unsafe run is found, a decider says whether its start could have been kept safe: then it is a BUG. If not, the
-starts that are left are looked at, until one is a bug. If there is none, the policy is not proven to be safe, and not
-to blame either: NOT A BUG, in the words of the records. With `leave_out` these starts are left out of the claim, and
-the certificate proves that each of them is lost.
+If an unsafe run is found, a decider decides whether its start could have been kept safe: then it is a BUG. If not, the
+other starts are checked until one is a bug. If there is none, the policy is not safe, but not to blame either: NOT A
+BUG, as in the records. With `leave_out` these starts are left out of the claim, and the certificate proves that each of
+them is lost.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def prove_safe(
     """The policy was loaded for the task."""
     if policy.set_valued or policy.plans:
         raise UnsupportedError(
-            f"the policy {policy.spec} is no function of the state", where=task.name
+            f"the policy {policy.spec} is not a function of the state", where=task.name
         )
     search = _Search(task, policy, settings or ProveSettings(), progress)
     return carried_out(search, policy.deterministic, ENDINGS)
@@ -251,7 +251,7 @@ class _Search:
         )
 
     def _judged(self, run: UnsafeRun[State, str]) -> bool:
-        """Whether this run ends the work: it is a bug, or the policy does not stand by it."""
+        """Whether this run ends the work: it is a bug, or the policy contradicts itself."""
         said = list(zip(run.states, run.labels, strict=False))
         found = ask_again(self.task, self.policy, said, self.settings.seed)
         if not self.policy.native:
@@ -284,7 +284,7 @@ class _Search:
         return Decider(self.system, budget=Budget(seconds=seconds, bytes=limits["bytes"]))
 
     def _other_starts(self, closure: _core.SafetyClosure) -> None:
-        """The first unsafe run is not the policy's fault: whether one from another start is."""
+        """The policy is not to blame for the first unsafe run: check the runs from other starts."""
         first = self.proof.finding, self.proof.verdict, self.proof.reason, self.proof.end
         if self._limited(closure.explore(False, **self._limits(None))):
             self.proof.finding = first[0]
@@ -315,7 +315,7 @@ class _Search:
             self._without(bad)
 
     def _without(self, hopeless: list[int]) -> None:
-        """Prove the policy on the other starts, and that these are lost whatever anybody does."""
+        """Prove the policy on the other starts, and that these starts are lost for every strategy."""
         out = set(hopeless)
         kept = [id for id in self._listed if id not in out]
         if not kept:

@@ -1,4 +1,4 @@
-"""What a proof ends with, in both worlds."""
+"""The result of a proof, for planning tasks and models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ENDS = {
 
 @dataclass(frozen=True)
 class Finding:
-    """A state from which the policy goes wrong, its run from there, and whether somebody could do better."""
+    """A state from which the policy fails, its run from there, and whether this could be avoided."""
 
     state: Any
     states: list[Any]
@@ -120,7 +120,7 @@ class Search(Protocol):
     def run(self) -> None: ...
 
     def ended(self, end: str, reason: str) -> None:
-        """There is no answer: note down how far it got."""
+        """End without an answer, and record how far the work got."""
 
 
 def carried_out(

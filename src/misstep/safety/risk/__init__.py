@@ -1,16 +1,16 @@
-"""Avoidable risk: how likely a policy gets unsafe, and how likely that is for the best strategy there is.
+"""Avoidable risk: the probability that a policy becomes unsafe, compared with the best strategy.
 
-Whether a state is safe is about the worst case. In a model where nothing is safe for certain, every run may get
-unsafe and no state is a bug, and that tells a good policy from a bad one as little as a bad one from a worse. The
-probabilities of the model do. For a state there are two numbers: the probability that the policy gets unsafe from
-there, and the least that any strategy can reach. Their difference is what the policy could have avoided.
+Whether a state is safe is about the worst case. In a model where no state is safe for certain, no state is a bug, so
+bugs cannot distinguish good policies from bad ones. The probabilities of the model can. For each state there are two
+numbers: the probability that the policy becomes unsafe from there, and the least probability of any strategy. Their
+difference is the risk that the policy could have avoided.
 
 Both are given as intervals that hold in floating point (core/safety/risk.h says why), from all states that can be
-reached. Where there are too many, what was not explored counts as 0 from below and as 1 from above, and the policy's
-risk is estimated from seeded runs beside it.
+reached. If there are too many, unexplored states count as 0 for lower bounds and as 1 for upper bounds, and the
+policy's risk is also estimated from random runs with a seed.
 
-Where several edges of one label are enabled, the policy has chosen the label, and which edge is taken is up to the
-environment: it takes the worst, as in the rest of this package. Both numbers are meant that way.
+If several edges of one label are enabled, the environment chooses the edge, and the worst one counts, as in the rest of
+this package. This holds for both numbers.
 """
 
 from misstep.safety.risk.analysis import RiskAnalysis, RiskSettings, risk

@@ -1,8 +1,8 @@
-"""The risks of a model's starts under a policy, in stages, so that an interrupted one still has something to say.
+"""Compute the risks of a model's initial states under a policy, in stages, so that an interruption keeps results.
 
-First everything that the policy can get to is explored, which gives its own risk; then everything that any strategy
-can get to, which gives the least one. From both follow the decisions that add risk. A stage that meets a limit leaves
-intervals that hold and are wide, and the last stage draws runs where that is so.
+First all states that the policy can reach are explored, which gives its risk; then all states that any strategy can
+reach, which gives the least risk. Both together show the decisions that add risk. A stage that reaches a limit leaves
+valid but wide intervals, and then the last stage draws random runs.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Cursor:
 
     def _enter(self, name: Any) -> None:
         if not isinstance(name, str):
-            self.fail("the name of an included file is no text", "a path")
+            self.fail("the name of an included file is not text", "a path")
         target = self.trail[-1].parent / name
         if self.documents.resolved(target) in map(self.documents.resolved, self.trail):
             self.fail(f"{name} includes itself", "files that do not include each other in a circle")

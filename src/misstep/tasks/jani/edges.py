@@ -181,12 +181,12 @@ def _target(model: ModelReader, node: Cursor, scope: Scope) -> Cells:
         for variable in model.variables:
             if scope.find(node.value) == _bound(model, variable.first, variable.shape):
                 return variable.value
-        node.fail(f"{node.value!r} is no variable here", "a variable")
+        node.fail(f"{node.value!r} is not a variable here", "a variable")
     if node["op"].text("an operator") != "aa":
         node.fail("this cannot be assigned to", "a variable or a cell of an array")
     array = _target(model, node["exp"], scope)
     if not array.shape:
-        node["exp"].fail("this is no array", "an array")
+        node["exp"].fail("this is not an array", "an array")
     return compiler.cell(node, array, compiler.scalar(node["index"], scope))
 
 
@@ -293,7 +293,7 @@ def _transient_values(
                     v.transient and v.first <= slot < v.first + v.size for v in model.variables
                 )
                 if length > 0 or not transient:
-                    item["ref"].fail("this is no transient variable", "a transient variable")
+                    item["ref"].fail("this is not a transient variable", "a transient variable")
                 model.compiler.no_transients(item["value"], expression)
                 yield (
                     None if automaton.slot is None else (automaton.slot, i),

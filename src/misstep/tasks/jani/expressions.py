@@ -109,14 +109,14 @@ class Compiler:
     def constant_of(self, node: Cursor, value: Value, kind: Type) -> Python:
         if kind.dimensions > 0:
             if not isinstance(value, tuple):
-                node.fail("this is no constant array", "an array of constants")
+                node.fail("this is not a constant array", "an array of constants")
             inner = Type(kind.base, kind.low, kind.high, kind.dimensions - 1)
             return tuple(self.constant_of(node, element, inner) for element in value)
         if not isinstance(value, int):
             node.fail("this is an array", f"a constant of type {kind.base}")
         result = self.builder.constant(self.converted(node, value, kind.base))
         if result is None:
-            node.fail("this is no constant, or has no value", "a constant expression")
+            node.fail("this is not a constant, or has no value", "a constant expression")
         if (kind.low is not None and result < kind.low) or (
             kind.high is not None and result > kind.high
         ):
@@ -226,7 +226,7 @@ class Compiler:
             if name not in CONSTANTS:
                 node["constant"].fail(f"no such constant: {name!r}", "e or π")
             return self.builder.real(CONSTANTS[name])
-        raise node.error("this object is no expression", "an object with 'op'")
+        raise node.error("this object is not an expression", "an object with 'op'")
 
     def _native(self, node: Cursor, work: Callable[[], int]) -> int:
         """Adds the place to an error of the builder."""
@@ -308,13 +308,13 @@ class Compiler:
             cells = self.cell(node, array, index)
             return self.read(cells) if cells.shape == () else cells
         if not isinstance(array, tuple):
-            node["exp"].fail("this is no array", "an array")
+            node["exp"].fail("this is not an array", "an array")
         if self.shape(array[0]) != ():
             position = self.builder.constant(index)
             if isinstance(position, int) and 0 <= position < len(array):
                 return array[position]
             node.unsupported(
-                "a nested array that is no variable, with an index that is no constant"
+                "a nested array that is not a variable, with an index that is not a constant"
             )
         checked = self._native(node["index"], lambda: self.builder.within(index, len(array)))
         elements = cast("tuple[int, ...]", array)

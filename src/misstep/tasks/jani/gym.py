@@ -180,7 +180,9 @@ class JaniEnv(gymnasium.Env):  # type: ignore[misc] # without the package it is 
 
     def _random(self) -> CounterRandom:
         if self.random is None:
-            raise UsageError("no episode has begun", where=self.task.name, hint="call reset first")
+            raise UsageError(
+                "there is no episode yet", where=self.task.name, hint="call reset first"
+            )
         return self.random
 
     def _label(self, action: Any) -> int:

@@ -186,7 +186,7 @@ class JaniTask:
             name, equals, value = part.strip().rpartition("=")
             if not equals or name in given:
                 raise InputFormatError(
-                    f"{part.strip()!r} is no value of a variable",
+                    f"{part.strip()!r} is not a value of a variable",
                     where=f"state {text[:60]!r}",
                     expected="NAME=VALUE, each variable once",
                 )
@@ -209,7 +209,7 @@ class JaniTask:
             value = None
         if not isinstance(value, (bool, int, float)):
             raise InputFormatError(
-                f"{text!r} is no value", where=f"state variable {name}", expected="a JSON value"
+                f"{text!r} is not a value", where=f"state variable {name}", expected="a JSON value"
             )
         return value
 

@@ -35,7 +35,7 @@ def load_planning_task(
         files = task_files(*(path for path in given if not isinstance(path, Instance)))
         if is_model(files):
             raise UnsupportedError(
-                "a JANI model is no planning task",
+                "a JANI model is not a planning task",
                 where=str(files[0]),
                 hint="misstep test, census, risk, prove, shield, train qlearning and train loop take models; in Python "
                 "load_task does",

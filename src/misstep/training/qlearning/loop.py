@@ -276,7 +276,9 @@ def read_rounds(out: Path) -> list[Round]:
             low, high = document.pop("risk")
             rows.append(Round(risk=(float(low), float(high)), **document))
         except (KeyError, TypeError, ValueError) as error:
-            raise InputFormatError(f"this is no round: {str(error)[:80]}", where=where) from error
+            raise InputFormatError(
+                f"this is not a round: {str(error)[:80]}", where=where
+            ) from error
     return rows
 
 

@@ -29,7 +29,7 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
     """The weights, their inputs and outputs in the order of the model, and the variables that it does not see."""
     if file.suffix not in (INTERFACE, NETWORK):
         raise UnsupportedError(
-            f"a training goes on from networks in the format {NETWORK} only",
+            f"training can only continue from networks in the format {NETWORK}",
             where=f"--init {file}",
             expected=f"FILE{INTERFACE}",
             hint="such as best.jani2nnet of a training",
@@ -39,7 +39,7 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
     network = interface.policy_file
     if network is None or network.suffix != NETWORK:
         raise UnsupportedError(
-            "a training goes on from networks in the format .nnet only",
+            "training can only continue from networks in the format .nnet",
             where=str(interface_file),
             expected=f"an interface that names a {NETWORK} file",
             hint="such as best.jani2nnet of a training",
@@ -61,7 +61,7 @@ def read_start_network(file: Path, task: JaniTask) -> tuple[MlpWeights, tuple[st
         raise InputFormatError(
             f"the network has no output for the label {missing[0]}"
             if missing
-            else "the network has outputs that are no labels of the model",
+            else "the network has outputs that are not labels of the model",
             where=str(interface_file),
             expected="the labels of the model: " + ", ".join(task.labels[:20]),
         )

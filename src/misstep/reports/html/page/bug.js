@@ -85,7 +85,7 @@ function stepsTable(task, detail, rows, outcome, show) {
   });
   const end = blamed.get(detail.run.length);
   if (outcome !== "goal") body.push(h("tr", {}, h("td", {}), h("td", {}, h("em", {}, ENDS[outcome] || outcome)), h("td", { class: "loss" }, end ? "loses " + lossText(end) : ""), detail.plan && [h("td", {}), h("td", {})]));
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" }, detail.plan && parts >= 0 && h("p", { class: "small soft" }, `They part at step ${parts}, below the blue line. Grey steps are shared.`),
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Steps" }, detail.plan && parts >= 0 && h("p", { class: "small soft" }, `They diverge at step ${parts}, below the blue line. Grey steps are shared.`),
     h("table", { class: "steps" }, h("thead", {}, h("tr", {}, h("th", { class: "n", scope: "col" }, "step"), h("th", { scope: "col" }, "the policy"), h("th", { scope: "col" }, "loss"), detail.plan && [h("th", { class: "n", scope: "col" }, "step"), h("th", { scope: "col" }, "the plan")])), h("tbody", {}, body)));
 }
 
