@@ -11,7 +11,11 @@ OWN_CMAKE := $(shell cmake --version 2>/dev/null | awk 'NR == 1 { split($$3, v, 
 TOOLS := $(if $(OWN_CMAKE),,'cmake>=3.25') $(if $(shell command -v ninja),,ninja)
 CMAKE := $(if $(OWN_CMAKE),cmake,$(BIN)/cmake)
 CTEST := $(if $(OWN_CMAKE),ctest,$(BIN)/ctest)
-PIP := $(BIN)/pip --disable-pip-version-check
+# Packages come by the pip of the machine where it can install into another environment (22.3 or newer), since setting
+# up a pip in .venv first takes five seconds. Python files are compiled at their first import: most are never imported.
+OWN_PIP = $(shell $(PYTHON) -c 'import pip, sys; sys.exit(tuple(map(int, pip.__version__.split(".")[:2])) < (22, 3))' 2>/dev/null && echo yes)
+PIP = $(if $(OWN_PIP),$(PYTHON) -m pip --python $(VENV),$(BIN)/pip) --disable-pip-version-check
+PIP_INSTALL = $(PIP) install --quiet --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs wheel wheel-test release-check test neural browser lint unit alone cpp sanitize soundness fuzz fuzz-native storm storm-cluster bench clean
@@ -23,12 +27,12 @@ setup: $(VENV)/.developer  ## create .venv and install Misstep into it, with wha
 
 $(VENV)/.tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.10 or newer is needed, this is " + sys.version) if sys.version_info < (3, 10) else None'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --quiet 'scikit-build-core>=0.11' 'nanobind>=3.1,<4' $(TOOLS)
+	$(PYTHON) -m venv $(if $(OWN_PIP),--without-pip )$(VENV)
+	$(PIP_INSTALL) $(if $(OWN_PIP),pip) 'scikit-build-core>=0.11' 'nanobind>=3.1,<4' $(TOOLS)
 	@touch $@
 
 # The extension is built in build/, so that a second build compiles only what changed.
-INSTALL := $(PIP) install --quiet --no-build-isolation --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR)
+INSTALL = $(PIP_INSTALL) --no-build-isolation --config-settings=cmake.define.MISSTEP_WERROR=$(WERROR)
 
 $(VENV)/.installed: $(VENV)/.tools $(NATIVE)
 	$(INSTALL) --editable .
@@ -51,7 +55,7 @@ NEURAL := $(addprefix tests/policies/,asnet gnn rgnn networks sb3 service/test_n
     $(foreach page,how-to/pytorch safety-training tutorials/train-select-retest,'tests/docs/test_commands.py::test_commands_work_as_they_are_typed[docs/$(page).md]')
 
 neural: setup  ## install PyTorch and run the tests that need it
-	$(BIN)/pip install --quiet --disable-pip-version-check torch==2.13.0 safetensors
+	$(PIP_INSTALL) torch==2.13.0 safetensors
 	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(NEURAL)
 
 browser: setup build/axe/axe.min.js  ## drive the report in a headless Chromium; root gets one if there is none
@@ -128,14 +132,14 @@ fuzz-native: $(VENV)/.tools  ## fuzz the C++ readers, guided by coverage, for FU
 	bash tests/core/fuzz/run.sh build/fuzz/tests/core/fuzz $(FUZZ_SECONDS) $(JOBS)
 
 storm-cluster: setup  ## kill workers of a cluster for STORM_SECONDS seconds while campaigns run on it: the records must be the same
-	$(PIP) install --quiet 'distributed>=2025.1'
+	$(PIP_INSTALL) 'distributed>=2025.1'
 	PYTHONPATH=tests $(BIN)/python -m support.storm_cluster --seconds $(STORM_SECONDS)
 
 storm: setup  ## kill campaigns and trainings KILLS times and let them go on: the records must be the same
 	PYTHONPATH=tests $(BIN)/python -m support.storm --kills $(KILLS) --jobs $(JOBS)
 
 bench: setup  ## the benchmarks, with the peers they are compared with
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation --editable '.[bench]' torch==2.13.0
+	$(PIP_INSTALL) --no-build-isolation --editable '.[bench]' torch==2.13.0
 	$(BIN)/python -m benchmarks.all
 
 clean:  ## remove what was built

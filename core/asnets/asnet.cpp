@@ -8,12 +8,6 @@ namespace misstep {
 
 namespace {
 constexpr int CHUNK = 32;  // facts pooled at a time: few enough for the nearest cache, and four full tiles
-
-const Kernels &kernels_named(const std::string &name) {
-    const Kernels *found = find_kernels(name);
-    if (!found) throw std::invalid_argument("this machine has no instruction set '" + name + "'");
-    return *found;
-}
 }  // namespace
 
 ASNet::ASNet(ASNetStructure structure, const SuccessorGenerator &generator, int hidden, int layers,

@@ -11,7 +11,6 @@ namespace misstep::jani {
 namespace {
 
 __extension__ using Signed = __int128;
-constexpr std::uint64_t ASK_EVERY = 1 << 12;
 
 // Slots in the order in which they get values: next is the one that completes most conjuncts, and of these one with a small domain.
 std::vector<SlotId> search_order(const std::vector<std::vector<SlotId>> &supports,
@@ -138,7 +137,7 @@ std::optional<std::vector<std::uint64_t>> InitialStates::search(std::uint64_t ma
             continue;
         }
         if (++steps > max_steps) return std::nullopt;
-        if (steps % ASK_EVERY == 0 && go_on && !go_on()) return std::nullopt;
+        if (steps % TableSearch::ASK_EVERY == 0 && go_on && !go_on()) return std::nullopt;
         const Word value = domains_[order[p]].at(next[p]++);
         registers_[order[p]] = value;
         bool feasible = true;

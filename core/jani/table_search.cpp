@@ -10,7 +10,6 @@ namespace misstep::jani {
 namespace {
 
 constexpr std::size_t LARGEST_TABLE = 1 << 14;
-constexpr std::uint64_t ASK_EVERY = 1 << 12;
 constexpr std::uint64_t EARLY = 1 << 17;  // steps after which it is clear how far the end is
 constexpr double FAR = 3;                 // times the steps that are allowed
 

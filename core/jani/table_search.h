@@ -25,7 +25,8 @@ class TableSearch {
     };
     // Whether a condition holds for what is in the registers of its support. It must have a result for all of them.
     using Holds = std::function<bool(std::size_t)>;
-    static constexpr std::size_t MOST_VALUES = 64;  // of a slot
+    static constexpr std::size_t MOST_VALUES = 64;              // of a slot
+    static constexpr std::uint64_t ASK_EVERY = 1 << 12;  // steps from one call of `go_on` to the next
 
     // Domains may have MOST_VALUES values at most. Registers of slots are written.
     TableSearch(std::vector<std::vector<Word>> domains, std::vector<Condition> conditions, Word *registers,

@@ -1,5 +1,7 @@
 #include "nets/kernels.h"
 
+#include <stdexcept>
+
 namespace misstep {
 
 extern const Kernels PORTABLE_KERNELS;
@@ -26,6 +28,12 @@ const Kernels *find_kernels(const std::string &name) {
     for (const Kernels *kernels : available_kernels())
         if (name.empty() || name == kernels->name) return kernels;
     return nullptr;
+}
+
+const Kernels &kernels_named(const std::string &name) {
+    const Kernels *found = find_kernels(name);
+    if (!found) throw std::invalid_argument("this machine has no instruction set '" + name + "'");
+    return *found;
 }
 
 }  // namespace misstep

@@ -62,5 +62,7 @@ struct Kernels {
 const std::vector<const Kernels *> &available_kernels();
 // The one of that name, the fastest for an empty name, null if there is none.
 const Kernels *find_kernels(const std::string &name);
+// The same, but throws std::invalid_argument if there is none.
+const Kernels &kernels_named(const std::string &name);
 
 }  // namespace misstep

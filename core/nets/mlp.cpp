@@ -9,12 +9,6 @@ namespace {
 
 constexpr int BLOCK = 64;  // rows
 
-const Kernels &kernels_named(const std::string &name) {
-    const Kernels *kernels = find_kernels(name);
-    if (!kernels) throw std::invalid_argument("this machine has no instruction set " + name);
-    return *kernels;
-}
-
 int padded(int size) { return (size + Kernels::DENSE_PADDING - 1) / Kernels::DENSE_PADDING * Kernels::DENSE_PADDING; }
 
 void check(const std::vector<int> &sizes, std::size_t given, const Mlp::Normalisation &normalisation) {

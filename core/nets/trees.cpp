@@ -8,7 +8,7 @@ namespace misstep {
 
 namespace {
 
-constexpr int BLOCK = 64;    // rows that go through a tree while it is in the nearest cache
+constexpr int ROWS = 64;    // rows that go through a tree while it is in the nearest cache
 constexpr int TOGETHER = 8;  // rows that go down it side by side
 
 bool is_child(std::int32_t child, std::int32_t parent, const Trees::Tree &tree) {
@@ -62,8 +62,8 @@ void Trees::add_tree(const Tree &tree, const Node *nodes, std::size_t values) {
 }
 
 void Trees::evaluate(const double *in, int count, double *out) {
-    for (int begin = 0; begin < count; begin += BLOCK) {
-        const int rows = std::min(BLOCK, count - begin);
+    for (int begin = 0; begin < count; begin += ROWS) {
+        const int rows = std::min(ROWS, count - begin);
         const double *x = in + static_cast<std::ptrdiff_t>(begin) * inputs();
         double *y = out + static_cast<std::ptrdiff_t>(begin) * outputs();
         if (rule_.single) {
