@@ -35,7 +35,9 @@ def test_pools_that_begin_alike() -> None:
 def test_ratios_are_over_as_many_campaigns_before() -> None:
     plan = service.contestants_of(16, 4)
     rates = {name: 100.0 * (1 + place) for place, name in enumerate(plan)}
-    results = {name: {"evaluated_states_per_second": rate} for name, rate in rates.items()}
+    results: dict[str, dict[str, float | str]] = {
+        name: {"evaluated_states_per_second": rate} for name, rate in rates.items()
+    }
     results["one alone"] = {"error": "a campaign ended by itself"}
     found = service.ratios(results, plan)
     assert found["16 with the service, over before"] == 3.0
