@@ -1,11 +1,23 @@
-"""The comparison of two benchmark results."""
+"""The benchmarks: that none is forgotten, and what compares their results."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from benchmarks import all as together
 from benchmarks import service
 from benchmarks.compare import compare
 
 from support.tasks import small_task
+
+
+def test_all_runs_each_benchmark_or_says_why_not() -> None:
+    others = {"__init__", "all", "common", "compare"}
+    named = {file.stem for file in Path(together.__file__).parent.glob("*.py")} - others
+    assert set(together.NAMES) <= named
+    assert together.__doc__ is not None
+    for name in named - set(together.NAMES):
+        assert f"`{name}`" in together.__doc__
 
 
 def test_compare_shows_ratios_and_what_came_and_went() -> None:
