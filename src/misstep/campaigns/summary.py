@@ -205,9 +205,10 @@ def _cannot_tell(totals: dict[str, Any]) -> bool:
 
 def _risk_text(risk: dict[str, Any]) -> str:
     if not risk["avoidable"]:
-        return f"avoidable in none of {risk['states']} state(s) for certain"
+        return f"avoidable in none of {counted(risk['states'], 'state')} for certain"
+    states = counted(risk["states"], "state")
     return (
-        f"avoidable in {risk['avoidable']} of {risk['states']} state(s), at least {risk['most']:.4g} in {risk['id']} "
+        f"avoidable in {risk['avoidable']} of {states}, at least {risk['most']:.4g} in {risk['id']} "
         f"(policy {risk['policy'][0]:.4g}, least possible {risk['least'][1]:.4g})"
     )
 

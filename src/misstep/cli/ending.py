@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from misstep.campaigns.worst import counted
 
@@ -60,7 +60,15 @@ def _worst(summary: Summary) -> str:
         return f"{counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
     if summary.unknown:
         return f"none is proven; {counted(summary.unknown, 'state')} may still be bugs"
+    if risk := _avoidable_risk(summary):
+        own, least = risk["policy"][0], risk["least"][1]
+        return f"{risk['id']}: no bug in the worst case, but the risk is {own:.4g}, where {least:.4g} is possible"
     return "none" if summary.tested or _all_safe(summary) else "nothing is known yet"
+
+
+def _avoidable_risk(summary: Summary) -> dict[str, Any] | None:
+    """The risks of a campaign with --risk, if some of them can be avoided."""
+    return summary.risk if summary.risk and summary.risk["avoidable"] else None
 
 
 def _all_safe(summary: Summary) -> bool:
@@ -89,6 +97,8 @@ def next_command(summary: Summary, word: str = "") -> str:
             oracle = SEARCH.format(evaluations)
             if oracle not in summary.oracles:
                 return f"misstep judge {folder} --oracle '{oracle}'{word}"
+    if _avoidable_risk(summary):
+        return f"misstep risk MODEL --policy {quote(summary.policy)}"
     if summary.world == "planning":
         return f"misstep test --resume --out {folder} --pool {max(2 * summary.states, 2)}{word}"
     return f"misstep test --resume --out {folder} --runs {max(2 * summary.runs, 2)}{word}"
