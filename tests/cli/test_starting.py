@@ -124,7 +124,7 @@ def test_a_line_of_help_is_that_of_its_command(name: str, verb: Verb) -> None:
 def test_the_help_lists_every_verb_with_its_whole_line() -> None:
     for group, verbs in {"": VERBS, "train": TRAIN_VERBS, "export": EXPORT_VERBS}.items():
         shown = misstep(*group.split(), "--help").stdout
-        listed = " ".join(shown[shown.index("Commands:") :].split())
+        listed = " ".join(shown[shown.index("Commands:") :].partition("First steps:")[0].split())
         expected = " ".join(f"{name} {verb.help}" for name, verb in verbs.items())
         assert listed == f"Commands: {expected}"
 
@@ -310,3 +310,9 @@ def test_ctrl_c_that_was_ignored_from_the_start_stays_ignored(tmp_path: Path) ->
         tmp_path, "typer", "--version", before="signal.signal(signal.SIGINT, signal.SIG_IGN)"
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_census_of_one_task_loads_nothing_of_experiments(tmp_path: Path) -> None:
+    misstep("generate", "gripper", "--balls", "1", "-o", str(tmp_path / "task"))
+    _, loaded = start("census", str(tmp_path / "task"))
+    assert not any(name.startswith("misstep.experiments") for name in loaded)

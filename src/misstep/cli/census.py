@@ -50,7 +50,6 @@ TITLES = {
 }
 
 if TYPE_CHECKING:
-    from misstep.experiments.apart import Where
     from misstep.experiments.kinds import Json
     from misstep.tasks.jani.task import JaniTask
     from misstep.tasks.suites import TaskFiles
@@ -126,13 +125,9 @@ def census_command(context: typer.Context, what: What, sharing: Sharing, models:
     Example: misstep census --suite tasks --policy heuristic:ff --jobs 2 --memory-limit 2000
     """
     check_limits(**what.values(["time_limit", "memory_limit", "max_states"]), jobs=sharing.jobs)
-    from misstep.experiments.apart import Where
-
-    where = Where(sharing.jobs, sharing.cluster, what.memory_limit)
-    where.check()
     suite = _suite(what)
     if suite is not None:
-        return _many(context, what, models, suite, where)
+        return _many(context, what, models, suite, sharing)
     assert what.task
     if sharing.cluster is not None:
         raise UsageError("--cluster with one task", expected="several tasks, or --suite FOLDER")
@@ -185,10 +180,12 @@ def _suite(what: What) -> list[TaskFiles] | None:
 
 
 def _many(
-    context: typer.Context, what: What, models: OfModels, suite: list[TaskFiles], where: Where
+    context: typer.Context, what: What, models: OfModels, suite: list[TaskFiles], sharing: Sharing
 ) -> int:
-    from misstep.experiments.apart import FAILURE, carried, done_apart
+    from misstep.experiments.apart import FAILURE, Where, carried, done_apart
 
+    where = Where(sharing.jobs, sharing.cluster, what.memory_limit)
+    where.check()
     of_models = is_model(list(suite[0].files))
     if of_models:
         refuse_options(context, ["keep_unimportant"], "planning tasks")
