@@ -6,8 +6,8 @@
     tree.json          the policy tree, made from the log
     best.safetensors   the model that was chosen
 
-Files of a model are written before its line, each all or nothing, so a kill at any moment costs at most the epoch
-that was going on. A line that a kill has cut is no line.
+Files of a model are written before its line, each all or nothing, so a kill at any moment loses at most the current
+epoch. An incomplete last line is ignored.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ LOSS_SAMPLES = 4096  # if there are more samples, the loss is measured on this m
 
 
 class Model(NamedTuple):
-    """Everything that training goes on from."""
+    """Everything from which training continues."""
 
     weights: Weights
     moments: Moments | None = None

@@ -111,7 +111,7 @@ class Learner:
         return MlpWeights(layers, Normalisation(self.mean, self.range, 0.0, scale))
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """All that going on needs."""
+        """Everything that is needed to continue."""
         result: dict[str, NDArray[np.generic]] = {"mean": self.mean, "range": self.range}
         for i, (own, target) in enumerate(zip(self.parameters, self.target, strict=True)):
             result[f"own.{i}"] = own.detach().cpu().numpy()

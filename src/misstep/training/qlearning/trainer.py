@@ -348,7 +348,7 @@ class _Training:
         raise Interrupted(
             f"stopped by the user after {self.step:,} steps; all is kept",
             where=str(last.parent),
-            hint="go on with --resume",
+            hint="--resume continues",
         )
 
     def restore(self) -> None:
