@@ -40,7 +40,7 @@ class Documents:
             )
 
         def members(pairs: list[tuple[str, Node]]) -> Node:
-            """An object, or the file that it stands for. Resolved while the text is read, since texts can be nested deeply."""
+            """An object, or the file that it stands for; resolved while reading, since texts can be nested deeply."""
             found = dict(pairs)
             if len(found) != len(pairs):
                 raise ModelError("an object has a key twice", where=str(path))

@@ -34,7 +34,7 @@ Operand = Term | tuple["Operand", ...]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A function of the model: names and types (base type, dimensions) of its parameters, and the type of its result."""
+    """A function of the model: names and types (base type, dimensions) of its parameters, and its result type."""
 
     parameters: tuple[tuple[str, str, int], ...]
     result: tuple[str, int]
