@@ -28,7 +28,7 @@ SHOWING = (
 # Of the tests of both readers, those that show no feature of their own.
 NO_FEATURE = {"test_many_random_models"}
 # The checker's reader can do more here, and is never asked.
-ENGINE_ONLY = {"a computed index into a nested array that is no variable"}
+ENGINE_ONLY = {"a computed index into a nested array that is not a variable"}
 # A refusal that takes a model of 100,000 calls to be met.
 TOO_LARGE = "more than .* calls of functions, one inside another"
 

@@ -104,7 +104,7 @@ REFUSED: dict[str, tuple[Json, dict[str, Json]]] = {
         _guarded(op("=", {"op": "aa", "exp": {"op": "av", "elements": []}, "index": 0}, 0)),
         {},
     ),
-    "a computed index into a nested array that is no variable": (_guarded(op("=", CELL, 0)), {}),
+    "a computed index into a nested array that is not a variable": (_guarded(op("=", CELL, 0)), {}),
     "other operators, such as tan": (_guarded(op("<", {"op": "tan", "exp": "x"}, 1)), {}),
     "a non-deterministic choice inside an expression": (_assigned(op("+", NONDET, 1)), {}),
     "a non-deterministic array": (_assigned(NONDET, [ROW]), {}),
