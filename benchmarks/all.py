@@ -1,6 +1,8 @@
-"""Runs every benchmark, one after the other, and writes its JSON to a folder.
+"""Runs the benchmarks one after the other and writes the JSON of each to a folder.
 
 python -m benchmarks.all [FOLDER]
+
+Not among them: `asnet_gpu`, `gnn_kernels` and `service`, which need a GPU, and `first_bug`, which builds from nothing.
 """
 
 from __future__ import annotations
@@ -33,6 +35,14 @@ NAMES = (
     "testing",
     "report",
     "training",
+    "fuzzing",
+    "confirming",
+    "storing",
+    "retest",
+    "shrinking",
+    "published",
+    "cluster",
+    "scaling",
 )
 
 

@@ -181,7 +181,7 @@ def model() -> JaniTask:
         (lambda t: api.dominance(t, steps="x"), "steps is 'x'; expected a whole number"),
         (lambda t: api.dominance(t, atomic=1), "atomic is 1; expected True or False"),
         (lambda t: api.select(t, "first"), "policies is 'first'; expected a list of policies"),
-        (lambda t: api.select(t, ["first"]), "1 policies; expected at least two"),
+        (lambda t: api.select(t, ["first"]), "one policy to choose from; expected at least two"),
         (lambda t: api.select(t, ["first", 5]), "5 is not a policy"),
         (lambda t: api.select(t, ["first", "first"]), "a policy is given twice"),
         (lambda _: api.select([], ["first", "optimal"]), "no tasks"),

@@ -1,11 +1,23 @@
-"""The comparison of two benchmark results."""
+"""The benchmarks: that none is forgotten, and what compares their results."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from benchmarks import all as together
 from benchmarks import service
 from benchmarks.compare import compare
 
 from support.tasks import small_task
+
+
+def test_all_runs_each_benchmark_or_says_why_not() -> None:
+    others = {"__init__", "all", "common", "compare"}
+    named = {file.stem for file in Path(together.__file__).parent.glob("*.py")} - others
+    assert set(together.NAMES) <= named
+    assert together.__doc__ is not None
+    for name in named - set(together.NAMES):
+        assert f"`{name}`" in together.__doc__
 
 
 def test_compare_shows_ratios_and_what_came_and_went() -> None:
@@ -35,7 +47,9 @@ def test_pools_that_begin_alike() -> None:
 def test_ratios_are_over_as_many_campaigns_before() -> None:
     plan = service.contestants_of(16, 4)
     rates = {name: 100.0 * (1 + place) for place, name in enumerate(plan)}
-    results = {name: {"evaluated_states_per_second": rate} for name, rate in rates.items()}
+    results: dict[str, dict[str, float | str]] = {
+        name: {"evaluated_states_per_second": rate} for name, rate in rates.items()
+    }
     results["one alone"] = {"error": "a campaign ended by itself"}
     found = service.ratios(results, plan)
     assert found["16 with the service, over before"] == 3.0

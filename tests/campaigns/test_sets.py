@@ -155,9 +155,9 @@ def test_an_avoiding_policy() -> None:
     with run_campaign(task, policy, revisit="avoid", **HOW) as found:
         remarks = found.summary.remarks
         assert any("depend on their start" in text for text in remarks)
-        assert "the results belong to the pair of the policy and --revisit avoid" in remarks
+        assert "the results depend on the policy together with --revisit avoid" in remarks
         bug = next(record for record in found.records if record.is_bug)
-        assert "the pair of the policy and --revisit avoid" in str(found.explain(bug))
+        assert "the policy together with --revisit avoid" in str(found.explain(bug))
 
 
 def test_an_avoiding_policy_that_cannot() -> None:
@@ -187,7 +187,7 @@ def test_a_fixed_chooser_is_named(tmp_path: Path) -> None:
     out = tmp_path / "c"
     with run_campaign(task, FirstOfMany(task), out=out, **HOW) as found:
         assert {record.chooser for record in found.records} == {"--choose=first"}
-        assert any("the pair of the policy and --choose=first" in t for t in found.summary.remarks)
+        assert any("the policy together with --choose=first" in t for t in found.summary.remarks)
         assert {record.kind for record in found.records} <= {None, "fails", "costly"}
     with open_campaign(out) as again:
         assert {record.chooser for record in again.records} == {"--choose=first"}

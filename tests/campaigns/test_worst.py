@@ -67,7 +67,7 @@ def test_every_kind_has_a_place() -> None:
             bug(
                 0, "unclassified", run=Run("cut", (1, 2), ("a", "b"), 8, None, None), bounds=(4, 5)
             ),
-            "the policy has spent 8 after 2 steps and is not there, where 5 is enough",
+            "the policy has spent 8 after 2 steps without reaching the goal, where 5 is enough",
         ),
         (
             bug(0, "crash", run=Run("error", (1,), ("a",), 1, None, "no")),

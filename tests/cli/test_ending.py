@@ -141,3 +141,21 @@ def test_the_next_command_works_where_nothing_was_found(tmp_path: Path) -> None:
     grown = misstep(*command[1:])
     assert grown.returncode == 0
     assert "in 8 tested states" in grown.stdout
+
+
+def test_a_risk_that_can_be_avoided_is_the_worst_where_there_is_no_bug() -> None:
+    risk = {
+        "states": 30,
+        "avoidable": 2,
+        "id": "line:4",
+        "most": 0.9,
+        "policy": [1.0, 1.0],
+        "least": [0.1, 0.1],
+    }
+    found = replace(CLEAN, world="model", risk=risk, policy="python:mine.py:act x")
+    assert last(found)[1:] == (
+        "line:4: no bug in the worst case, but the risk is 1, where 0.1 is possible",
+        "misstep risk MODEL --policy 'python:mine.py:act x'",
+    )
+    none = replace(found, risk={**risk, "avoidable": 0})
+    assert last(none)[1:] == ("none", "misstep test --resume --out found --runs 60")

@@ -14,6 +14,7 @@ import pytest
 from misstep.campaigns.store import open_store
 from misstep.cli import output
 from support.commands import misstep
+from support.transcripts import ROOT
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,51 @@ def test_blamed_decisions_have_a_heading_below_the_families(place: Path) -> None
     shown = misstep("explain", "found", cwd=place).stdout.splitlines()
     heading = shown.index("The decisions behind most bugs:")
     assert shown[0].startswith("1. ")
-    assert " bug(s), such as problem:" in shown[heading + 1]
+    assert " bugs, such as problem:" in shown[heading + 1]
+
+
+def test_notes_come_below_what_they_are_about(place: Path) -> None:
+    """Where both streams go to one file, and also where Python does not buffer by lines."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "misstep", "explain", "found"],
+        cwd=place,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "PYTHONUNBUFFERED": "1"},
+    )
+    lines = ran.stdout.splitlines()
+    note = next(k for k, line in enumerate(lines) if line.startswith("--measure asks the policy"))
+    assert lines[0].startswith("1. ")
+    assert note < lines.index("The decisions behind most bugs:")
+
+
+def test_a_folder_that_is_not_there_names_the_command_that_makes_it(place: Path) -> None:
+    ran = misstep("explain", "lost one", cwd=place)
+    assert ran.returncode == 30
+    assert "misstep test TASK --policy SPEC -o 'lost one' makes one" in ran.stderr
+
+
+def test_the_first_screen_ends_with_what_to_type(tmp_path: Path) -> None:
+    shown = misstep(cwd=tmp_path).stdout
+    steps = shown.partition("First steps:\n")[2].split("\n")
+    typed = [line.split()[1:] for line in steps if line]
+    assert [words[0] for words in typed] == ["generate", "test", "explain"]
+    for words in typed:
+        assert misstep(*words, cwd=tmp_path).returncode in (0, 1)
+
+
+@pytest.mark.parametrize("world", ["planning", "model"])
+def test_records_have_the_columns_of_their_world(place: Path, tmp_path: Path, world: str) -> None:
+    folder = place / "found"
+    if world == "model":
+        folder = tmp_path / "unsafe"
+        misstep("generate", "one-way-line", "--cells", "4", "-o", "line.jani", cwd=tmp_path)
+        misstep("test", "line.jani", "--policy", "first", "--runs", "5", "-o", folder, cwd=tmp_path)
+    head, *rows = misstep("records", folder).stdout.splitlines()
+    assert rows
+    assert ("radius" in head, "gap" in head) == (world == "model", world == "planning")
 
 
 def test_a_shrink_that_the_time_ends_names_the_command_that_goes_on(place: Path) -> None:

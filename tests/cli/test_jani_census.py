@@ -45,7 +45,12 @@ def test_the_tiny_line(capsys: Captured) -> None:
     assert told["faults"] == 2
     assert told["policy"] == "first"
     assert run("census", path) == 0
-    assert "safe, radius inf  5" in capsys.readouterr().out
+    shown = [line.rpartition("  ") for line in capsys.readouterr().out.splitlines()]
+    assert [own for name, _, own in shown if name.strip().startswith("safe, radius")] == [
+        *("1", "3", "5", "5")
+    ]
+    assert shown[-1][0].strip() == "safe, radius inf"
+    assert not any("_" in name for name, _, _ in shown)
 
 
 def test_a_safe_policy_gives_exit_code_0(tmp_path: Path) -> None:

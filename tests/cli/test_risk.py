@@ -84,9 +84,9 @@ def test_ctrl_c_keeps_what_is_known(model: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("--steps", "-1"), 2, "'--steps'"),
-        (("--rows", "-1"), 2, "'--rows'"),
-        (("--min-size", "-1"), 2, "'--min-size'"),
+        (("--steps", "-1"), 2, "--steps is -1"),
+        (("--rows", "-1"), 2, "--rows is -1"),
+        (("--min-size", "-1"), 2, "--min-size is -1"),
         (("--max-steps", "0"), 2, "--max-steps is 0"),
         (("--precision", "0"), 2, "--precision is 0"),
         (("--level", "2"), 2, "--level is 2"),

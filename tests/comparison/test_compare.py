@@ -113,6 +113,7 @@ def test_the_heading_names_what_differs(before: Campaign, after: Campaign, task:
     found = compare(before, after)
     assert found.differs["policy"] == [BAD, "heuristic:ff"]
     assert "seed" not in found.differs
+    assert "--pool" not in found.differs  # the second campaign has the states of the first
     other = misstep.test(task, BAD, pool=30, seed=7, fuzz="loop")
     differs = compare(before, other, labels=["one", "two"]).differs
     assert list(differs) == ["seed", "bias (--fuzz)"]

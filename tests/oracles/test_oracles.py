@@ -242,7 +242,7 @@ def test_crashes_are_unknown_and_lies_are_loud() -> None:
     assert verdict.problems == ("crashing: RuntimeError: no luck in True",)
     after = Sequence([Crashing(), read_oracle("exact")]).on(bench)
     assert after.test(task.initial_state).status is Status.OPTIMAL
-    with pytest.raises(MisstepError, match="internal error: an oracle found a plan"):
+    with pytest.raises(MisstepError, match="internal error: an oracle found an invalid plan"):
         Lying().on(workbench(task, "optimal")).test(task.initial_state)
     with pytest.raises(MisstepError, match="internal error: no plan is said to be cheaper"):
         Liar().on(workbench(task, "optimal")).test(task.initial_state)

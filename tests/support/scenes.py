@@ -68,8 +68,6 @@ SCENES = {
             *(
                 f"misstep test task --policy {policy} --pool 5 -o {name}"
                 for name, policy in (
-                    ("before", "heuristic:max"),
-                    ("after", "heuristic:ff"),
                     ("ff", "heuristic:ff"),
                     ("add", "heuristic:add"),
                     ("blind", "heuristic:max"),
@@ -114,10 +112,9 @@ SCENES = {
         slow=True,
     ),
     "docs/shrinking.md": Scene(
-        ("misstep generate gripper --balls 2 -o task",),
-        files,
-        {
-            "heuristic:ff": "noisy:0.3:1+optimal --pool 6",
+        smaller={
+            "--balls 6": "--balls 2",
+            "heuristic:ff --pool 20": "noisy:0.3:1+optimal --pool 6",
             "problem:3": "problem:0",
             "problem-3": "problem-0",
         },
@@ -134,6 +131,7 @@ SCENES = {
     "docs/tutorials/first-bug.md": Scene(),
     "docs/tutorials/jani-safety.md": Scene(slow=True),
     "docs/tutorials/train-select-retest.md": Scene(needs="torch"),
+    "docs/how-to/index.md": Scene(smaller={"--balls 6": "--balls 2"}),
     "docs/how-to/another-language.md": Scene(
         (SMALL,), program, {"exec:python": f"exec:{shlex.quote(sys.executable)}"}
     ),

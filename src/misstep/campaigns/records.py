@@ -324,7 +324,7 @@ def headline(record: Record) -> str:
     if not record.is_bug:
         return "OPTIMAL, no plan exists" if record.is_unsolvable else record.verdict
     if record.radius is not None:
-        return f"BUG, unsafe, avoidable with {interval_text(record.radius)} deviation(s)"
+        return f"BUG, unsafe, avoidable with {deviations_text(record.radius)}"
     gap = "" if record.gap is None else f", gap {interval_text(record.gap)}"
     return f"BUG, {record.kind}{gap}"
 
@@ -354,6 +354,12 @@ def interval_text(interval: Interval) -> str:
     if low == high:
         return low
     return f"at least {low}" if interval[1] is None else f"{low} to {high}"
+
+
+def deviations_text(radius: Interval) -> str:
+    """How many deviations from the policy avoid the danger."""
+    text = interval_text(radius)
+    return f"{text} deviation" if text == "1" else f"{text} deviations"
 
 
 def fields(kind: type) -> Iterator[tuple[str, str]]:
@@ -387,6 +393,7 @@ __all__ = [
     "Times",
     "Witness",
     "contradiction_text",
+    "deviations_text",
     "fault_text",
     "fields",
     "headline",

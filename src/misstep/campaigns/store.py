@@ -37,6 +37,7 @@ import sqlite3
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from shlex import quote
 from types import TracebackType
 from typing import Any, Literal
 
@@ -441,7 +442,12 @@ def open_store(folder: str | os.PathLike[str], *, readonly: bool = False) -> Sto
     try:
         if not place.is_dir():
             problem = "not a folder" if place.exists() else "no such folder"
-            raise InputFileError(problem, where=str(place), expected="the folder of a campaign")
+            raise InputFileError(
+                problem,
+                where=str(place),
+                expected="the folder of a campaign",
+                hint=f"misstep test TASK --policy SPEC -o {quote(str(place))} makes one",
+            )
         refuse_links(place, only_read=readonly)
         if not (place / DATABASE_NAME).is_file():
             raise InputFileError(

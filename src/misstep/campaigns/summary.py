@@ -18,7 +18,7 @@ from misstep.campaigns.rows import RunRow, VerdictRow
 from misstep.campaigns.settings import PLANNING, Settings
 from misstep.campaigns.tables import LIMIT, REMARK, Content, Findings
 from misstep.campaigns.view import make_view, radius_of, rank
-from misstep.campaigns.worst import sentence, severity
+from misstep.campaigns.worst import counted, sentence, severity
 
 COUNTS = (
     *("states", "tested", "solved", "bugs", "optimal", "unsolvable", "unknown", "flaky"),
@@ -81,7 +81,9 @@ class Summary:
     def lines(self) -> list[tuple[str, str]]:
         """Names and texts for people."""
         bugs = ", ".join(f"{self.bugs[kind]} {kind}" for kind in KINDS if self.bugs[kind])
-        shown = [("tested", f"{self.tested} of {self.states} states on {self.tasks} task(s)")]
+        shown = [
+            ("tested", f"{self.tested} of {self.states} states on {counted(self.tasks, 'task')}")
+        ]
         if self.world == PLANNING:
             shown.append(("solved", str(self.solved)))
         else:
@@ -89,10 +91,13 @@ class Summary:
             shown.append(("unsafe", f"{unsafe} of {self.runs} runs"))
         shown.append(("bugs", str(self.bugs["total"]) + (f" ({bugs})" if bugs else "")))
         if self.radii:
-            radii = ", ".join(f"{count} with {radius}" for radius, count in self.radii.items())
+            radii = ", ".join(
+                f"{counted(count, 'bug')} by {radius} deviation{'' if radius == '1' else 's'}"
+                for radius, count in self.radii.items()
+            )
             others = self.bugs["total"] - sum(self.radii.values())
             rest = f"; not computed for {others}" if others else ""
-            shown.append(("avoidable", f"{radii} deviation(s){rest}"))
+            shown.append(("avoidable", f"{radii}{rest}"))
         shown.append(("optimal" if self.world == PLANNING else "not bugs", str(self.optimal)))
         if self.unsolvable:
             shown.append(("unsolvable", f"{self.unsolvable} (states without a plan)"))
@@ -104,7 +109,7 @@ class Summary:
             shown.append(("risk", _risk_text(self.risk)))
         if self.faults:
             where = f"; {blame_text(Blame(**self.blame))}" if self.blame else ""
-            shown.append(("faults", f"{self.faults} decision(s) to blame{where}"))
+            shown.append(("faults", f"{counted(self.faults, 'decision')} to blame{where}"))
         if self.crashes:
             text = "runs in which the policy crashed, or answered nonsense"
             shown.append(("crashes", f"{self.crashes} ({text})"))
@@ -200,9 +205,10 @@ def _cannot_tell(totals: dict[str, Any]) -> bool:
 
 def _risk_text(risk: dict[str, Any]) -> str:
     if not risk["avoidable"]:
-        return f"avoidable in none of {risk['states']} state(s) for certain"
+        return f"avoidable in none of {counted(risk['states'], 'state')} for certain"
+    states = counted(risk["states"], "state")
     return (
-        f"avoidable in {risk['avoidable']} of {risk['states']} state(s), at least {risk['most']:.4g} in {risk['id']} "
+        f"avoidable in {risk['avoidable']} of {states}, at least {risk['most']:.4g} in {risk['id']} "
         f"(policy {risk['policy'][0]:.4g}, least possible {risk['least'][1]:.4g})"
     )
 

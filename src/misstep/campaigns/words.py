@@ -13,6 +13,7 @@ from misstep.campaigns.records import (
     headline,
     interval_text,
 )
+from misstep.campaigns.worst import counted
 from misstep.faults.diff import Segment
 from misstep.faults.repair import Repair
 from misstep.tasks.jani.task import JaniTask
@@ -29,7 +30,7 @@ def in_words(explanation: Explanation, columns: int | None = None) -> str:
 
 
 def blamed_in_words(blamed: BlamedDecision) -> str:
-    text = f"{len(blamed.bugs)} bug(s), such as {blamed.bugs[0]}: {_did(blamed.decision)}"
+    text = f"{counted(len(blamed.bugs), 'bug')}, such as {blamed.bugs[0]}: {_did(blamed.decision)}"
     if blamed.better is not None:
         text += f" instead of ({blamed.better.name})"
     if blamed.outcome is None:
@@ -218,10 +219,11 @@ def _repair(task: Task, title: str, repair: Repair) -> Iterator[str]:
         yield f"No repair {title} exists."
         return
     if repair.status == "limit":
-        yield f"No repair {title} was found; at least {repair.lower_bound} decision(s) have to change."
+        yield f"No repair {title} was found; at least {counted(repair.lower_bound, 'decision')} must change."
         return
     proof = "" if repair.status == "minimal" else f" (at least {repair.lower_bound})"
-    yield f"Smallest repair {title}: {count} decision(s){proof}; then the policy reaches the goal at {repair.cost}:"
+    decisions = counted(count, "decision")
+    yield f"Smallest repair {title}: {decisions}{proof}; then the policy reaches the goal at {repair.cost}:"
     for deviation in repair.deviations:
         own = deviation.policy_operator
         instead = "nothing" if own < 0 else f"({task.operator_name(own)})"
@@ -264,7 +266,7 @@ def _of_model(explanation: Explanation, task: JaniTask) -> Iterator[str]:
         did = "stopping" if fault.decision is None else fault.decision.name
         yield f"{fault_word.capitalize()} at step {fault.step}: {did}{bad}{instead}."
     if record.witness.size is not None:
-        yield f"A safe strategy from here names {record.witness.size} state(s)."
+        yield f"A safe strategy from here names {counted(record.witness.size, 'state')}."
 
 
 def _changed(task: JaniTask, before: object, state: tuple[bool | int | float, ...]) -> str:

@@ -48,7 +48,7 @@ def severity_of(record: Record) -> tuple[float, ...]:
 
 def sentence(record: Record) -> str:
     """Describe the bug in one sentence without a full stop."""
-    steps = _counted(len(record.run.operators), "step")
+    steps = counted(len(record.run.operators), "step")
     if record.kind == "unsafe":
         text = f"the policy gets into an unsafe state after {steps}, which {_avoided(record)}"
     elif record.kind == "crash":
@@ -78,8 +78,8 @@ def _avoided(record: Record) -> str:
     return f"{radius} deviation avoids" if radius == "1" else f"{radius} deviations avoid"
 
 
-def _counted(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-__all__ = ["sentence", "severity", "severity_of"]
+__all__ = ["counted", "sentence", "severity", "severity_of"]

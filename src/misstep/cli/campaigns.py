@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from misstep.comparison.gates import GateResult
 
 MOST_REMARKS = 10
+SHORTEST_SHOWN = 0.05  # seconds of a stage; what took less would be shown as 0.0 s
 
 Folder = Annotated[
     Path, typer.Argument(metavar="DIR", help="The folder of a campaign.", show_default=False)
@@ -129,7 +130,10 @@ def print_summary(
     say(summary, flush=True)
     if gate is not None:
         say(gate)
-    stages = "".join(f", {name} {spent:.1f} s" for name, spent in summary.seconds.items())
+    long = {name: spent for name, spent in summary.seconds.items() if spent >= SHORTEST_SHOWN}
+    stages = (
+        f" ({', '.join(f'{name} {spent:.1f} s' for name, spent in long.items())})" if long else ""
+    )
     where = "" if summary.campaign is None else f"; records in {summary.campaign}"
     remark(f"{seconds:.1f} s{stages}; {summary.policy_calls} policy calls{where}")
     for text in summary.remarks[:MOST_REMARKS]:

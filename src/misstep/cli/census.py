@@ -40,6 +40,15 @@ from misstep.cli.output import (
 from misstep.errors import Interrupted, UsageError
 from misstep.escaping import escaped
 
+# What is not clear from its name in the code.
+TITLES = {
+    "h_star_initial": "cheapest plan",
+    "max_h_star": "largest distance",
+    "safe_initial": "safe starts",
+    "initial": "starts",
+    "spec": "policy",
+}
+
 if TYPE_CHECKING:
     from misstep.experiments.apart import Where
     from misstep.experiments.kinds import Json
@@ -237,15 +246,14 @@ def _tell_many(rows: list[tuple[str, Json]], as_json: bool) -> int:
 def _print_many(counts: list[dict[str, Any]]) -> None:
     rows = [_row(own) for own in counts]
     if rows:
-        print_table(
-            [title.replace("_", " ") for title in rows[0]], [list(own.values()) for own in rows]
-        )
+        print_table([_title(name) for name in rows[0]], [list(own.values()) for own in rows])
 
 
 def _row(counts: dict[str, Any]) -> dict[str, str]:
     """A line of the table: all numbers, first those of the task, then those of the policy."""
     of_policy = counts["policy"] if isinstance(counts.get("policy"), dict) else {}
-    safe = {f"safe_{radius}": number for radius, number in counts.get("safe", {}).items()}
+    by_radius = _by_radius(counts.get("safe", {}))
+    safe = {f"safe, radius {radius}": number for radius, number in by_radius.items()}
     task = {name: own for name, own in counts.items() if name not in ("policy", "safe")}
     more = {name: own for name, own in of_policy.items() if name not in ("spec", "states")}
     return {
@@ -256,8 +264,19 @@ def _row(counts: dict[str, Any]) -> dict[str, str]:
 def _print(counts: dict[str, Any]) -> None:
     of_policy = counts["policy"] if isinstance(counts.get("policy"), dict) else None
     shown = {n: v for n, v in counts.items() if of_policy is None or n != "policy"}
-    by_radius = shown.pop("safe", {})
-    print_pairs({**shown, **{f"safe, radius {radius}": n for radius, n in by_radius.items()}})
+    by_radius = _by_radius(shown.pop("safe", {}))
+    titled = {_title(name): number for name, number in shown.items()}
+    print_pairs({**titled, **{f"safe, radius {radius}": n for radius, n in by_radius.items()}})
     if of_policy is not None:
         print()
-        print_pairs(of_policy)
+        print_pairs({_title(name): number for name, number in of_policy.items()})
+
+
+def _title(name: str) -> str:
+    """A number's name for people; --json has the names of the code."""
+    return TITLES.get(name, name.replace("_", " "))
+
+
+def _by_radius(safe: dict[str, int]) -> dict[str, int]:
+    """The smallest radius first, `inf` last."""
+    return dict(sorted(safe.items(), key=lambda own: float(own[0])))

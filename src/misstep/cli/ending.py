@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from misstep.campaigns.worst import counted
 
 if TYPE_CHECKING:
     from misstep.campaigns.summary import Summary
@@ -22,7 +24,7 @@ def three_lines(summary: Summary, word: str = "") -> list[str]:
 
 
 def _found(summary: Summary) -> str:
-    where = f"{_counted(summary.tested, 'tested state')} on {_counted(summary.tasks, 'task')}"
+    where = f"{counted(summary.tested, 'tested state')} on {counted(summary.tasks, 'task')}"
     kinds = {kind: count for kind, count in summary.bugs.items() if count and kind != "total"}
     good = "optimal" if summary.world == "planning" else "not bugs"
     rest = [f"{summary.optimal} {good}", f"{summary.unknown} unknown"]
@@ -31,11 +33,11 @@ def _found(summary: Summary) -> str:
             rest.append(f"{count} {name}")
     if kinds:
         how = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-        text = f"{_counted(summary.bugs['total'], 'bug')} ({how}) in {where}; {', '.join(rest)}"
+        text = f"{counted(summary.bugs['total'], 'bug')} ({how}) in {where}; {', '.join(rest)}"
     elif _all_safe(summary):
-        text = f"no unsafe run among {_counted(summary.runs, 'run')} on {_counted(summary.tasks, 'task')}"
+        text = f"no unsafe run among {counted(summary.runs, 'run')} on {counted(summary.tasks, 'task')}"
     elif not summary.tested:
-        text = f"nothing was tested on {_counted(summary.tasks, 'task')}"
+        text = f"nothing was tested on {counted(summary.tasks, 'task')}"
     else:
         text = f"no bug in {where}; {', '.join(rest)}"
     if not summary.finished:
@@ -55,10 +57,18 @@ def _worst(summary: Summary) -> str:
     if summary.runs and summary.crashes + summary.timeouts == summary.runs:
         return "the policy answered in no state, so nothing is known about it"
     if summary.flaky:
-        return f"{_counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
+        return f"{counted(summary.flaky, 'state')} where the policy contradicts itself, so that nothing is proven"
     if summary.unknown:
-        return f"none is proven; {_counted(summary.unknown, 'state')} may still be bugs"
+        return f"none is proven; {counted(summary.unknown, 'state')} may still be bugs"
+    if risk := _avoidable_risk(summary):
+        own, least = risk["policy"][0], risk["least"][1]
+        return f"{risk['id']}: no bug in the worst case, but the risk is {own:.4g}, where {least:.4g} is possible"
     return "none" if summary.tested or _all_safe(summary) else "nothing is known yet"
+
+
+def _avoidable_risk(summary: Summary) -> dict[str, Any] | None:
+    """The risks of a campaign with --risk, if some of them can be avoided."""
+    return summary.risk if summary.risk and summary.risk["avoidable"] else None
 
 
 def _all_safe(summary: Summary) -> bool:
@@ -87,13 +97,11 @@ def next_command(summary: Summary, word: str = "") -> str:
             oracle = SEARCH.format(evaluations)
             if oracle not in summary.oracles:
                 return f"misstep judge {folder} --oracle '{oracle}'{word}"
+    if _avoidable_risk(summary):
+        return f"misstep risk MODEL --policy {quote(summary.policy)}"
     if summary.world == "planning":
         return f"misstep test --resume --out {folder} --pool {max(2 * summary.states, 2)}{word}"
     return f"misstep test --resume --out {folder} --runs {max(2 * summary.runs, 2)}{word}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 __all__ = ["next_command", "three_lines"]

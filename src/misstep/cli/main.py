@@ -22,7 +22,7 @@ from misstep.cli.arguments import repeat_options
 from misstep.cli.failure import close_output, tell
 from misstep.cli.output import keep_output_clean
 from misstep.cli.plain import plain_output
-from misstep.cli.verbs import KEPT_BY_SHELL, VerbGroup, show_help
+from misstep.cli.verbs import KEPT_BY_SHELL, RootGroup, show_help
 from misstep.cli.watch import interrupt_once
 from misstep.cli.wording import as_typed, plain_usage, refuse_empty
 from misstep.errors import (
@@ -36,13 +36,15 @@ from misstep.files import reason
 
 HELP = """Test learned action policies and prove what you find.
 
+misstep test keeps what it finds in a folder, a campaign, which the other commands read.
+
 Every command takes --json (one JSON object on standard output) and --debug (show tracebacks).
 Exit codes: 0 done, 1 bugs found, 2 bad usage, 10-19 undecided, 20-29 a limit, 30-39 bad input.
 """
 
 app = typer.Typer(
     name="misstep",
-    cls=VerbGroup,
+    cls=RootGroup,
     help=HELP,
     context_settings={
         "help_option_names": ["-h", "--help"],

@@ -256,18 +256,17 @@ def _print(proof: Proof, task: Task | JaniTask, file: Path | None) -> None:
     say(f"{proof.verdict}: {proof.reason or proof.claim}")
     say()
     of_models = task.world == "model"
-    print_pairs(
-        {
-            "states explored": proof.states,
-            "starts": proof.starts,
-            "asked": proof.asked,
-            "asked again": proof.asked_again,
-            "method": proof.method,
-            "starts that fail" if of_models else "states that fail": proof.failing,
-            "hopeless starts" if of_models else "dead ends": proof.hopeless,
-            "megabytes": f"{proof.megabytes:,.1f}" if proof.megabytes else None,
-        }
-    )
+    numbers = {
+        "states explored": proof.states,
+        "starts": proof.starts,
+        "policy asked": proof.asked,
+        "policy asked again": proof.asked_again,
+        "method": proof.method,
+        "starts that fail" if of_models else "states that fail": proof.failing,
+        "hopeless starts" if of_models else "dead ends": proof.hopeless,
+        "megabytes": f"{proof.megabytes:,.1f}" if proof.megabytes else None,
+    }
+    print_pairs({name: own for name, own in numbers.items() if own is not None})
     if proof.finding is not None:
         _print_finding(proof, task)
     if proof.certificate is not None:

@@ -15,11 +15,10 @@ from misstep.errors import UsageError
 if TYPE_CHECKING:
     from misstep.campaigns.records import Interval, Record
 
-TITLES = (
-    *("id", "verdict", "kind", "found by", "run", "steps", "cost", "bounds", "gap", "radius"),
-    *("faults", "seconds"),
-)
-
+TITLES = ("id", "verdict", "kind", "found by", "run", "steps")
+OF_TASKS = ("cost", "bounds", "gap")
+OF_MODELS = ("radius",)
+LAST = ("faults", "seconds")
 
 UNSOLVABLE = "UNSOLVABLE"  # among the OPTIMAL ones
 
@@ -78,7 +77,7 @@ def records_command(
             for record in chosen:
                 print_json(record.as_dict())
         else:
-            _print_table(chosen)
+            _print_table(chosen, campaign.settings.model is not None)
     return 0
 
 
@@ -99,9 +98,10 @@ def _one_of(option: str, value: str | None, choices: tuple[str, ...]) -> str | N
     raise UsageError(f"{option} is {value!r}", expected=", ".join(choices))
 
 
-def _print_table(records: Iterable[Record]) -> None:
+def _print_table(records: Iterable[Record], of_model: bool) -> None:
+    """A table with the columns that have a meaning in this world."""
     print_table(
-        TITLES,
+        (*TITLES, *(OF_MODELS if of_model else OF_TASKS), *LAST),
         (
             (
                 record.id,
@@ -110,10 +110,7 @@ def _print_table(records: Iterable[Record]) -> None:
                 record.source or "-",
                 record.run.outcome,
                 str(len(record.run.operators)),
-                "-" if record.run.cost is None else str(record.run.cost),
-                _interval(record.bounds),
-                _interval(record.gap),
-                _interval(record.radius),
+                *(_of_model(record) if of_model else _of_task(record)),
                 "-" if record.faults is None else str(len(record.faults)),
                 f"{record.times.judge:.3f}",
             )
@@ -121,6 +118,15 @@ def _print_table(records: Iterable[Record]) -> None:
         ),
         left=5,
     )
+
+
+def _of_task(record: Record) -> tuple[str, str, str]:
+    cost = "-" if record.run.cost is None else str(record.run.cost)
+    return cost, _interval(record.bounds), _interval(record.gap)
+
+
+def _of_model(record: Record) -> tuple[str]:
+    return (_interval(record.radius),)
 
 
 def _interval(interval: Interval | None) -> str:

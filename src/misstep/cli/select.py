@@ -120,7 +120,9 @@ def _print(selection: Selection) -> None:
     best = selection.candidates[0].policy
     if selection.candidates[0].campaign is not None:
         kept = [(own.policy, own.campaign or "-") for own in selection.candidates]
+        say()
         print_table(("policy", "records"), kept, left=2)
+        say()
     from misstep.comparison.statistics import ENOUGH_TASKS
 
     tasks = len(selection.candidates[0].results)

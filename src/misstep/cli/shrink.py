@@ -259,7 +259,7 @@ def _print(results: list[Shrunk], folder: Path) -> None:
     example = results[0].campaign.folder
     if example is not None:
         place = quote(str(folder / example.relative_to(folder)))
-        remark(f"see one: misstep explain {place} {results[0].record.number}")
+        remark(f"next: misstep explain {place} {results[0].record.number}")
 
 
 def _change(own: Shrunk, name: str) -> str:

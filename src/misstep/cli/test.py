@@ -50,6 +50,10 @@ def command(
 ) -> int:
     """Test a policy: fuzz states, run the policy from them, let oracles judge, check every witness, keep all of it.
 
+    The fuzzer collects states by random walks (of a model, on random runs). An oracle, such as a planner, looks for
+    something better than what the policy does there; the plan or strategy that it finds is the witness, which proves
+    the bug. The defaults are good to begin with: --policy, --pool (of a model --runs) and -o are all you need.
+
     The campaign in DIR can be interrupted at any time and continued with --resume. Exit code 1 if bugs were found,
     10 if the policy failed to answer in every run, 20 or 21 if a limit ended the work before a bug was found. With a
     gate (--baseline, --fail-on, --max-bugs): 1 if it fails, and bugs that it allows do not count.

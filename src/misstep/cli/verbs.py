@@ -130,6 +130,12 @@ VERBS = {
     ),
 }
 
+FIRST_STEPS = (
+    "misstep generate gripper --balls 6 -o task",
+    "misstep test task --policy heuristic:ff --pool 20 -o found",
+    "misstep explain found",
+)
+
 TRAIN_VERBS = {
     "asnet": Verb(
         "Train an ASNet on small tasks of a domain.", "misstep.cli.train_asnet:asnet_command"
@@ -282,6 +288,15 @@ class VerbGroup(TyperGroup):
         if name is not None:
             command = load_command(name, self.verbs[name])
         return name, command, rest
+
+
+class RootGroup(VerbGroup):
+    """All verbs, and below them, where the eye rests after a long list, what to type first."""
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        with formatter.section("First steps"):
+            for command in FIRST_STEPS:
+                formatter.write(" " * formatter.current_indent + f"{command}\n")
 
 
 class TrainGroup(VerbGroup):

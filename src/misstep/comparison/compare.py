@@ -31,13 +31,14 @@ from misstep.comparison.statistics import (
 from misstep.errors import UsageError
 
 SEED = 0  # of the bootstrap: the same campaigns give the same text
+POOL = "planning.fuzzing.max_states"
 # Settings that are shown with the names of `misstep test`; all others have their names in config.toml.
 WORDS = {
     "oracle": "oracle",
     "seed": "seed",
     "planning.fuzzing.bias": "bias (--fuzz)",
     "model.bias": "bias (--fuzz)",
-    "planning.fuzzing.max_states": "--pool",
+    POOL: "--pool",
     "model.runs": "--runs",
 }
 
@@ -112,9 +113,14 @@ class Comparison:
         if len({side.oracles for side in sides}) > 1:
             found["oracle"] = [", then ".join(side.oracles) for side in sides]
         names = dict.fromkeys(name for side in sides for name in side.settings)
+        told = {"policy", "oracle"}
+        if all(side.records.keys() == sides[0].records.keys() for side in sides):
+            told.add(
+                POOL
+            )  # the states of --pool-from are those of the other campaign, whatever --pool says
         for name in names:
             values = [side.settings.get(name) for side in sides]
-            if name not in ("policy", "oracle") and any(value != values[0] for value in values):
+            if name not in told and any(value != values[0] for value in values):
                 found[WORDS.get(name, name)] = values
         if len({frozenset(side.tasks.values()) for side in sides}) > 1:
             found["tasks"] = [len(side.tasks) for side in sides]

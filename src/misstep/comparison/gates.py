@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from misstep.campaigns.campaign import Campaign
-from misstep.campaigns.records import Record, interval_text
+from misstep.campaigns.records import Record, deviations_text, interval_text
 from misstep.campaigns.summary import Summary
 from misstep.campaigns.worst import severity_of
 from misstep.comparison.baseline import Baseline, Known, state_digest
@@ -329,7 +329,7 @@ def worst_text(records: Sequence[Record]) -> str:
     if worst.gap is not None:
         return f"gap {interval_text(worst.gap)}"
     if worst.radius is not None:
-        return f"avoidable with {interval_text(worst.radius)} deviation(s)"
+        return f"avoidable with {deviations_text(worst.radius)}"
     return worst.kind or "unknown"
 
 

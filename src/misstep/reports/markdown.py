@@ -9,7 +9,7 @@ from pathlib import Path
 from misstep.campaigns.campaign import Campaign
 from misstep.campaigns.records import Record
 from misstep.campaigns.summary import Summary
-from misstep.campaigns.worst import severity_of
+from misstep.campaigns.worst import counted, severity_of
 from misstep.comparison.gates import GateResult, worst_text
 from misstep.files import write_bytes
 from misstep.reports.escaping import block, code
@@ -31,7 +31,7 @@ def _lines(campaign: Campaign, summary: Summary, gate: GateResult | None) -> Ite
     bugs = bugs_of(campaign, gate)
     yield f"## Misstep: {_title(bugs, gate)}"
     yield ""
-    yield f"Policy {code(summary.policy)}, {summary.tested} states of {summary.tasks} task(s) tested."
+    yield f"Policy {code(summary.policy)}, {summary.tested} states of {counted(summary.tasks, 'task')} tested."
     yield ""
     if gate is not None and gate.reasons:
         yield "The gate failed:"

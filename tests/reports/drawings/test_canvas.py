@@ -245,11 +245,11 @@ def test_what_is_no_drawing_and_no_state(gripper: Task) -> None:
     model = misstep.load_task(misstep.generate("cartpole"))
     drawing = drawing_for(model)
     assert drawing is not None
-    with pytest.raises(InputFormatError, match="no state of"):
+    with pytest.raises(InputFormatError, match="not a state of"):
         drawing.svg((1.0, 2.0))
     own = drawing_for(gripper)
     assert own is not None
-    with pytest.raises(InputFormatError, match="no state of"):
+    with pytest.raises(InputFormatError, match="not a state of"):
         own.svg((1, 2))
 
 

@@ -101,7 +101,8 @@ def text_of(own: Blame) -> str:
     if own.faults_a_run is not None and own.with_fault:
         text += f", {own.faults_a_run:.3g} a run, {own.most} at most"
     if own.steps_before_end is not None:
-        text += f"; the median one is {own.steps_before_end:g} step(s) before the end"
+        steps = "step" if own.steps_before_end == 1 else "steps"
+        text += f"; the median one is {own.steps_before_end:g} {steps} before the end"
     return text
 
 

@@ -211,7 +211,7 @@ def _values(subject: Subject, state: StateLike) -> dict[str, Value]:
     names = [variable.name for variable in subject.variables]
     if len(values) != len(names):
         raise InputFormatError(
-            f"no state of {subject.name}: {len(values)} values", expected=str(len(names))
+            f"not a state of {subject.name}: {len(values)} values", expected=str(len(names))
         )
     return {own or name: value for name, (own, value) in zip(names, values, strict=True)}
 

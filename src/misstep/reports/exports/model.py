@@ -81,7 +81,7 @@ def _state(reader: ModelReader, state: tuple[bool | int | float, ...], where: st
     located = [own for own in reader.automata if own.slot is not None]
     if len(state) != size + len(located):
         raise InputFormatError(
-            f"no state of {where}: {len(state)} values", expected=str(size + len(located))
+            f"not a state of {where}: {len(state)} values", expected=str(size + len(located))
         )
     listed = []
     for variable in variables:
@@ -92,7 +92,7 @@ def _state(reader: ModelReader, state: tuple[bool | int | float, ...], where: st
         assert automaton.slot is not None
         place = int(state[automaton.slot])
         if not 0 <= place < len(automaton.locations):
-            raise InputFormatError(f"no state of {where}: location {place} of {automaton.name}")
+            raise InputFormatError(f"not a state of {where}: location {place} of {automaton.name}")
         locations.append({"automaton": automaton.name, "location": automaton.locations[place]})
     return {"variables": listed, **({"locations": locations} if locations else {})}
 
